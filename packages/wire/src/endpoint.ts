@@ -1,0 +1,69 @@
+import { Type, type TObject, type TSchema } from 'typebox'
+
+import type { Role } from './api-keys.ts'
+import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
+
+/** One endpoint of the interface: its address, who may call it, what goes in and what comes out. */
+export interface Endpoint<
+  Body extends TSchema = TSchema,
+  Query extends TObject = TObject,
+  Params extends TObject = TObject,
+> {
+  readonly id: string
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** The path, with `{name}` where a parameter stands. */
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  /** The roles whose keys are let in; `public` needs no key. */
+  readonly roles: readonly Role[] | 'public'
+  readonly body?: Body
+  readonly query?: Query
+  readonly params?: Params
+  readonly responses: Readonly<Record<number, TSchema>>
+  /** The error answers of this endpoint, in order of precedence. */
+  readonly errors: readonly ErrorCode[]
+}
+
+/** The errors that any endpoint with a key can give, before its own. */
+const commonErrors: readonly ErrorCode[] = ['Not authenticated', 'invalid_api_key', 'insufficient_scope']
+
+/** The endpoint as declared, with the errors that authentication brings. */
+export function endpoint<
+  Body extends TSchema = never,
+  Query extends TObject = never,
+  Params extends TObject = never,
+>(declared: Endpoint<Body, Query, Params>): Endpoint<Body, Query, Params> {
+  if (declared.roles === 'public') return declared
+  return { ...declared, errors: [...commonErrors, ...declared.errors, 'store_unavailable'] }
+}
+
+/** Every answer of an endpoint by status: its own, its errors, and the 422 where it takes input. */
+export function answersOf(declared: Endpoint): Record<number, { description: string; schema: TSchema }> {
+  const answers: Record<number, { description: string; schema: TSchema }> = {}
+  for (const [status, schema] of Object.entries(declared.responses)) {
+    answers[Number(status)] = { description: declared.summary, schema }
+  }
+  if (declared.body || declared.query) {
+    answers[422] = { description: 'The request does not fit its shape.', schema: ValidationErrorBody }
+  }
+  for (const code of errorsOf(declared)) {
+    const { status, when } = errorAnswers[code]
+    const known = answers[status]
+    const line = `\`${code}\`: ${when}.`
+    if (!known) answers[status] = { description: line, schema: ErrorBody }
+    else if (known.schema === ErrorBody) known.description += `\n\n${line}`
+    else {
+      known.description += `\n\n${line}`
+      known.schema = Type.Union([known.schema, ErrorBody])
+    }
+  }
+  return answers
+}
+
+/** The endpoint's errors, with those that only a body can cause. */
+function errorsOf(declared: Endpoint): ErrorCode[] {
+  return declared.body
+    ? [...declared.errors, 'There was an error parsing the body', 'payload_too_large']
+    : [...declared.errors]
+}

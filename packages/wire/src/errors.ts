@@ -1,0 +1,71 @@
+import { Type, type Static } from 'typebox'
+
+/**
+ * Every answer that carries only a `detail` word, with its status and when it is given.
+ * The reference page of errors is generated from this table (Errors).
+ */
+export const errorAnswers = {
+  'Not authenticated': { status: 401, when: 'the request carries no bearer credentials' },
+  invalid_api_key: { status: 401, when: 'the key is unknown, mistyped or revoked' },
+  insufficient_scope: { status: 403, when: "the key's role does not reach this endpoint or this record" },
+  seller_not_yours: {
+    status: 403,
+    when: 'the caller owns neither the mandate nor the seller registered under merchant_domain',
+  },
+  merchant_not_allowed: { status: 403, when: "the mandate's allowed_sellers does not admit merchant_domain" },
+  merchant_not_payee: {
+    status: 403,
+    when: "the collector belongs to another account and merchant_domain is neither the host of the proof's resource nor a parent domain of it",
+  },
+  production_payments_not_supported: { status: 400, when: 'a production key asks for a proof' },
+  'There was an error parsing the body': {
+    status: 400,
+    when: 'the body is not UTF-8 text, or is nested too deeply to be read',
+  },
+  not_found: {
+    status: 404,
+    when: 'no record of that id exists in the account and environment of the key',
+  },
+  'Not Found': { status: 404, when: 'the service has no such path' },
+  'Method Not Allowed': {
+    status: 405,
+    when: 'the path exists but not with this method; the Allow header lists those it has',
+  },
+  request_timeout: { status: 408, when: 'the request did not arrive whole in time' },
+  account_exists: { status: 409, when: 'an account with the same idp_user_id exists' },
+  seller_exists: { status: 409, when: 'the domain is registered already in this environment' },
+  last_owner_key: { status: 409, when: "the key is the account's last working owner or operator key" },
+  mandate_revoked: { status: 409, when: 'a revoked mandate is to be paused or resumed' },
+  agent_revoked: { status: 409, when: 'a key or a mandate is to be made for a revoked agent' },
+  payload_too_large: { status: 413, when: 'the body is over 64 KiB' },
+  invalid_idempotency_key: {
+    status: 400,
+    when: 'the Idempotency-Key header is empty, over 255 characters, or not printable ASCII',
+  },
+  header_too_large: { status: 431, when: 'the request headers are too large' },
+  bad_request: { status: 400, when: 'the request is not well-formed HTTP' },
+  internal_error: { status: 500, when: 'a bug in the service; the log has the request id' },
+  store_unavailable: {
+    status: 503,
+    when: 'the store cannot answer now; nothing was charged unless a retry with the same Idempotency-Key says so',
+  },
+} as const satisfies Record<string, { status: number; when: string }>
+
+export type ErrorCode = keyof typeof errorAnswers
+export const errorCodes = Object.keys(errorAnswers) as ErrorCode[]
+
+export const ErrorBody = Type.Object({ detail: Type.String() })
+export type ErrorBody = Static<typeof ErrorBody>
+
+/** One fault of a request: where it lies, what was wrong and what would be right (Errors, 422). */
+export const ValidationItem = Type.Object({
+  type: Type.String(),
+  loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
+  msg: Type.String(),
+  input: Type.Optional(Type.Unknown()),
+  ctx: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+})
+export type ValidationItem = Static<typeof ValidationItem>
+
+export const ValidationErrorBody = Type.Object({ detail: Type.Array(ValidationItem) })
+export type ValidationErrorBody = Static<typeof ValidationErrorBody>
