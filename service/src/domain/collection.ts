@@ -1,0 +1,31 @@
+import { isWithinDomain, normalizeHostName } from './host-name.ts'
+import { admitsSeller } from './policy.ts'
+import type { Caller, Mandate, Seller } from './records.ts'
+
+/** Why a caller may not collect a payment; it charges nothing and burns nothing. */
+export type CollectionRefusal = 'seller_not_yours' | 'merchant_not_allowed' | 'merchant_not_payee'
+
+/** What the decision who may collect looks at, read inside the transaction of the capture. */
+export interface CollectionFacts {
+  readonly caller: Caller
+  readonly mandate: Mandate
+  /** The seller registered under the merchant domain in this environment, whoever owns it. */
+  readonly seller: Seller | undefined
+  readonly merchantDomain: string
+  readonly resourceUrl: string
+}
+
+/**
+ * Why the caller may not collect, or undefined when it may: its account owns the mandate, or owns the
+ * seller that the mandate admits and whose domain serves the resource.
+ */
+export function checkCollection(facts: CollectionFacts): CollectionRefusal | undefined {
+  const { caller, mandate, seller, merchantDomain, resourceUrl } = facts
+  const ownsMandate = mandate.accountId === caller.accountId
+  if (!ownsMandate && seller?.accountId !== caller.accountId) return 'seller_not_yours'
+  if (!admitsSeller(mandate, merchantDomain)) return 'merchant_not_allowed'
+  if (!ownsMandate && !isWithinDomain(resourceUrl, normalizeHostName(merchantDomain))) {
+    return 'merchant_not_payee'
+  }
+  return undefined
+}

@@ -1,0 +1,35 @@
+declare const unit: unique symbol
+
+/** An amount in millionths of a USDC; sums and comparisons are done in it, never in floating point. */
+export type MicroUsdc = bigint & { readonly [unit]: 'micro-usdc' }
+
+const microsInOne = 1_000_000n
+const fractionDigits = 6
+
+/**
+ * The millionths that an amount's text stands for.
+ * The text must match the interface's amount pattern; anything else is a bug and throws a RangeError.
+ */
+export function parseAmount(text: string): MicroUsdc {
+  const match = /^([0-9]+)(?:\.([0-9]{1,6}))?$/.exec(text)
+  if (!match) throw new RangeError(`not an amount: ${JSON.stringify(text)}`)
+  const [, whole = '0', fraction = ''] = match
+  return BigInt(whole + fraction.padEnd(fractionDigits, '0')) as MicroUsdc
+}
+
+/** A sum as text: at least two decimals and no more than needed (`0.00`, `12.50`, `0.000001`). */
+export function formatSum(sumMicro: MicroUsdc): string {
+  const whole = sumMicro / microsInOne
+  const fraction = (sumMicro % microsInOne).toString().padStart(fractionDigits, '0')
+  return `${whole}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
+}
+
+/** The sum of two amounts. */
+export function addMicro(left: MicroUsdc, right: MicroUsdc): MicroUsdc {
+  return (left + right) as MicroUsdc
+}
+
+/** What is left of the first amount after the second is taken away. */
+export function subtractMicro(from: MicroUsdc, taken: MicroUsdc): MicroUsdc {
+  return (from - taken) as MicroUsdc
+}

@@ -1,0 +1,106 @@
+import type { DenialCode } from '@purser/wire/policy'
+
+import { normalizeHostName } from './host-name.ts'
+import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
+import type { Agent, Mandate } from './records.ts'
+
+/** What the checks look at, read inside the transaction that records their outcome. */
+export interface PolicyFacts {
+  readonly agent: Agent | undefined
+  readonly mandate: Mandate | undefined
+}
+
+/** A payment that somebody proposes. A proof names no seller yet, so it leaves `seller` out. */
+export interface PolicyPayment {
+  readonly amountText: string
+  readonly amountMicro: MicroUsdc
+  readonly seller?: { readonly merchantDomain: string; readonly category: string | null }
+  /** Whether open holds count as spent (check 9): they do for a proof. */
+  readonly countHolds: boolean
+}
+
+export type PolicyDecision =
+  | { readonly decision: 'approved' }
+  | { readonly decision: 'denied'; readonly code: DenialCode; readonly detail: string }
+
+/**
+ * The decision of the nine policy checks, in the interface's order; the first failure ends them
+ * (Endpoints, "Policy checks").
+ */
+export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
+  const { agent, mandate } = facts
+  if (!agent) return deny('agent_revoked', 'No such agent exists in this account and environment.') // 1
+  if (agent.status !== 'active') {
+    return deny('agent_revoked', `The agent ${agent.name} is revoked, for good; use another agent.`) // 2
+  }
+  if (!mandate || mandate.agentId !== agent.id) {
+    return deny('mandate_expired', `The agent ${agent.name} has no such mandate.`) // 3
+  }
+  if (mandate.status !== 'active') {
+    const remedy = mandate.status === 'paused' ? 'its owner can resume it' : 'ask its owner for a new one'
+    return deny('mandate_expired', `The mandate is ${mandate.status}; ${remedy}.`) // 4
+  }
+  if (!(mandate.expiresAtMs > nowMs)) {
+    return deny(
+      'mandate_expired',
+      `The mandate expired at ${mandate.expiresAtText}; ask its owner for a new one.`,
+    ) // 5
+  }
+  if (payment.seller) {
+    const { merchantDomain, category } = payment.seller
+    if (!admitsSeller(mandate, merchantDomain)) {
+      return deny(
+        'merchant_not_allowed',
+        `${merchantDomain} is not an allowed seller; ${allowed(mandate.allowedSellers)}`,
+      ) // 6
+    }
+    if (!admitsCategory(mandate, category)) {
+      const observed = category === null ? 'A payment without a category' : `The category ${category}`
+      return deny('merchant_not_allowed', `${observed} is not allowed; ${allowed(mandate.allowedCategories)}`) // 7
+    }
+  }
+  if (!(payment.amountMicro <= mandate.maxPerTransactionMicro)) {
+    return deny(
+      'amount_exceeds_per_transaction_limit',
+      `${payment.amountText} > ${mandate.maxPerTransactionText}, the most for one payment.`,
+    ) // 8
+  }
+  const heldMicro = payment.countHolds ? mandate.heldMicro : (0n as MicroUsdc)
+  const committedMicro = addMicro(mandate.spentMicro, heldMicro)
+  if (!(committedMicro + payment.amountMicro <= mandate.maxTotalMicro)) {
+    return deny('total_budget_exceeded', overBudget(mandate, payment.amountText, heldMicro)) // 9
+  }
+  return { decision: 'approved' }
+}
+
+/** Whether the mandate lets its agent pay this seller (check 6). An empty list admits nobody. */
+export function admitsSeller(mandate: Pick<Mandate, 'allowedSellers'>, merchantDomain: string): boolean {
+  const domain = normalizeHostName(merchantDomain)
+  return mandate.allowedSellers.some((entry) => entry === '*' || normalizeHostName(entry) === domain)
+}
+
+/** Whether the mandate lets its agent buy in this category (check 7). An empty list admits every one. */
+function admitsCategory(mandate: Mandate, category: string | null): boolean {
+  const allowed = mandate.allowedCategories
+  return allowed.length === 0 || allowed.includes('*') || (category !== null && allowed.includes(category))
+}
+
+function deny(code: DenialCode, detail: string): PolicyDecision {
+  return { decision: 'denied', code, detail }
+}
+
+/** How many entries of an allowlist a refusal spells out. */
+const spelledOut = 5
+
+function allowed(entries: readonly string[]): string {
+  if (entries.length === 0) return 'the mandate allows none.'
+  const more = entries.length > spelledOut ? ` and ${entries.length - spelledOut} more` : ''
+  return `the mandate allows ${entries.slice(0, spelledOut).join(', ')}${more}.`
+}
+
+function overBudget(mandate: Mandate, amountText: string, heldMicro: MicroUsdc): string {
+  const committedMicro = addMicro(mandate.spentMicro, heldMicro)
+  const remaining = formatSum(subtractMicro(mandate.maxTotalMicro, committedMicro))
+  const held = heldMicro > 0n ? ` + ${formatSum(heldMicro)} held by open proofs` : ''
+  return `${formatSum(mandate.spentMicro)} spent${held} + ${amountText} > ${mandate.maxTotalText}, the total budget; ${remaining} is left.`
+}

@@ -1,0 +1,94 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+
+import type { Environment } from '@purser/wire/fields'
+import type { Proof, VerificationFailure } from '@purser/wire/payments'
+
+import { canonicalJson } from './canonical-json.ts'
+
+/** How far a proof's timestamp may lie from now, either way (Limits: 5 minutes). */
+export const validityWindowMs = 5 * 60_000
+
+/** How long a hold outlives the window, so that a proof that passed step 1 still finds its hold. */
+export const holdGraceMs = 60_000
+
+/** A proof before it is signed. */
+export type UnsignedProof = Omit<Proof, 'signature'>
+
+/** The keys of one environment: the first signs, all verify. */
+export type ProofKeys = readonly [Buffer, ...Buffer[]]
+
+/** The keys that the secrets give in an environment; a key of one environment is worthless in the other. */
+export function deriveProofKeys(
+  secrets: readonly [string, ...string[]],
+  environment: Environment,
+): ProofKeys {
+  const derive = (secret: string) =>
+    Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32))
+  const [first, ...others] = secrets
+  return [derive(first), ...others.map(derive)]
+}
+
+/** The proof with its signature: HMAC-SHA256 over its canonical bytes, as lower-case hex. */
+export function signProof(unsigned: UnsignedProof, keys: ProofKeys): Proof {
+  return { ...unsigned, signature: signatureOf(unsigned, keys[0]) ?? unsignable() }
+}
+
+/** What the merchant expects to have been paid. */
+export interface Expectation {
+  readonly amount: string
+  readonly currency: string
+}
+
+/**
+ * The first of the verification steps 1 to 3 that the proof fails, or undefined when it passes them
+ * (Endpoints, `POST /v1/payments/verify`). The caller may skip step 1 to recognise a retry of a proof
+ * that was captured in time.
+ */
+export function checkProof(
+  proof: Proof,
+  expected: Expectation,
+  keys: ProofKeys,
+  nowMs: number,
+): Exclude<VerificationFailure, 'nonce_reused'> | undefined {
+  if (!isWithinWindow(proof, nowMs)) return 'proof_expired' // 1
+  return checkProofContent(proof, expected, keys) // 2, 3
+}
+
+/** Steps 2 and 3: those that do not depend on the time. */
+export function checkProofContent(
+  proof: Proof,
+  expected: Expectation,
+  keys: ProofKeys,
+): 'amount_mismatch' | 'invalid_signature' | undefined {
+  if (proof.amount !== expected.amount || proof.currency !== expected.currency) return 'amount_mismatch' // 2
+  if (!hasValidSignature(proof, keys)) return 'invalid_signature' // 3
+  return undefined
+}
+
+function isWithinWindow(proof: Proof, nowMs: number): boolean {
+  const ageMs = Math.abs(nowMs - Date.parse(proof.timestamp))
+  return ageMs <= validityWindowMs // false for NaN too
+}
+
+function hasValidSignature(proof: Proof, keys: ProofKeys): boolean {
+  const { signature, ...unsigned } = proof
+  return keys.some((key) => {
+    const expected = signatureOf(unsigned, key)
+    return expected !== undefined && equalInConstantTime(signature, expected)
+  })
+}
+
+function signatureOf(unsigned: UnsignedProof, key: Buffer): string | undefined {
+  const bytes = canonicalJson(unsigned)
+  return bytes === undefined ? undefined : createHmac('sha256', key).update(bytes).digest('hex')
+}
+
+function equalInConstantTime(left: string, right: string): boolean {
+  const leftBytes = Buffer.from(left)
+  const rightBytes = Buffer.from(right)
+  return leftBytes.length === rightBytes.length && timingSafeEqual(leftBytes, rightBytes)
+}
+
+function unsignable(): never {
+  throw new TypeError('a proof holds only flat JSON values')
+}

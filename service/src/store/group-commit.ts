@@ -1,0 +1,88 @@
+import { StoreUnavailableError } from './store.ts'
+
+/** What became of one call of a batch. */
+export type Settled<Outcome> = { readonly value: Outcome } | { readonly error: unknown }
+
+export interface GroupCommitOptions<Call, Outcome> {
+  /** Writes the calls as one durable transaction, and says what became of each, in their order. */
+  readonly writeBatch: (calls: readonly Call[]) => Settled<Outcome>[] | Promise<Settled<Outcome>[]>
+  /** Most calls in one transaction, which bounds how long it takes. */
+  readonly maxBatch: number
+  /** Most calls that wait; one more is turned away before memory grows. */
+  readonly maxWaiting: number
+}
+
+interface Waiting<Call, Outcome> {
+  readonly call: Call
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Collects the calls that arrive while the previous batch is being written, and writes them as one
+ * transaction. There is no timer: a lonely call waits only until the event loop has handed over what
+ * had already arrived with it, and under load the batches grow by themselves.
+ */
+export class GroupCommit<Call, Outcome> {
+  readonly #options: GroupCommitOptions<Call, Outcome>
+  #waiting: Waiting<Call, Outcome>[] = []
+  #isWriting = false
+  #idle: (() => void)[] = []
+
+  constructor(options: GroupCommitOptions<Call, Outcome>) {
+    this.#options = options
+  }
+
+  /** The call's own outcome, once its batch is durable. */
+  submit(call: Call): Promise<Outcome> {
+    if (this.#waiting.length >= this.#options.maxWaiting) {
+      return Promise.reject(
+        new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 }),
+      )
+    }
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ call, resolve, reject })
+      if (!this.#isWriting) this.#scheduleBatch()
+    })
+  }
+
+  /** Resolves when nothing waits and nothing is being written. */
+  async drain(): Promise<void> {
+    if (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve))
+  }
+
+  #scheduleBatch(): void {
+    this.#isWriting = true
+    setImmediate(() => void this.#writeNextBatch())
+  }
+
+  async #writeNextBatch(): Promise<void> {
+    const batch = this.#takeBatch()
+    try {
+      const written = this.#options.writeBatch(batch.map(({ call }) => call))
+      // A store that writes synchronously is answered at once, without a turn of the event loop.
+      settle(batch, written instanceof Promise ? await written : written)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    if (this.#waiting.length > 0) return this.#scheduleBatch()
+    this.#isWriting = false
+    for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #takeBatch(): Waiting<Call, Outcome>[] {
+    const { maxBatch } = this.#options
+    if (this.#waiting.length > maxBatch) return this.#waiting.splice(0, maxBatch)
+    const batch = this.#waiting
+    this.#waiting = []
+    return batch
+  }
+}
+
+function settle<Call, Outcome>(batch: Waiting<Call, Outcome>[], outcomes: Settled<Outcome>[]): void {
+  for (const [index, { resolve, reject }] of batch.entries()) {
+    const settled = outcomes[index] ?? { error: new Error('the batch has no outcome for this call') }
+    if ('error' in settled) reject(settled.error)
+    else resolve(settled.value)
+  }
+}

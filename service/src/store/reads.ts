@@ -1,0 +1,182 @@
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
+
+import type { Hold, Scope, Transaction } from '../domain/records.ts'
+import {
+  toAgent,
+  toApiKey,
+  toAuditEvent,
+  toHold,
+  toMandate,
+  toSeller,
+  toTransaction,
+  type Tables,
+} from './rows.ts'
+import type {
+  AgentFilter,
+  AuditFilter,
+  LedgerFault,
+  Page,
+  PageOf,
+  RecordKey,
+  TransactionFilter,
+} from './store.ts'
+
+/** The ordinary reads and lists, written once for every database. Lists are newest first. */
+export function prepareReads(db: Kysely<Tables>) {
+  function transactions(scope: Scope, filter: TransactionFilter) {
+    let query = db
+      .selectFrom('transactions')
+      .selectAll()
+      .where('account_id', '=', scope.accountId)
+      .where('environment', '=', scope.environment)
+    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
+    if (filter.mandateId !== undefined) query = query.where('mandate_id', '=', filter.mandateId)
+    if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+    if (filter.merchantDomain !== undefined) {
+      query = query.where('merchant_domain', '=', filter.merchantDomain)
+    }
+    if (filter.receivedOnly) {
+      // A payment to an unregistered domain was collected by this account itself.
+      query = query
+        .where('status', '=', 'paid')
+        .where((is) =>
+          is.or([is('seller_account_id', 'is', null), is('seller_account_id', '=', scope.accountId)]),
+        )
+    }
+    return query
+  }
+
+  return {
+    async findTransaction(key: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined> {
+      const row = await transactions(key, filter).where('id', '=', key.id).executeTakeFirst()
+      return row && toTransaction(row)
+    },
+
+    async findProof(proof: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
+      const payer = await db
+        .selectFrom('transactions')
+        .innerJoin('record_accounts', 'record_accounts.id', 'transactions.mandate_id')
+        .select('record_accounts.account_id')
+        .where('transactions.account_id', '=', proof.accountId)
+        .where('transactions.nonce', '=', proof.nonce)
+        .where('transactions.side', '=', 'payee')
+        .executeTakeFirst()
+      const row = await db
+        .selectFrom('holds')
+        .selectAll()
+        .where('account_id', '=', payer?.account_id ?? proof.accountId)
+        .where('environment', '=', proof.environment)
+        .where('nonce', '=', proof.nonce)
+        .executeTakeFirst()
+      return row && toHold(row)
+    },
+
+    async listApiKeys({ accountId }: { readonly accountId: string }, page: Page) {
+      const query = db.selectFrom('api_keys').selectAll().where('account_id', '=', accountId)
+      return pageOf(await takePage(query, page), page, toApiKey)
+    },
+
+    async listAgents(scope: Scope, filter: AgentFilter, page: Page) {
+      let query = db
+        .selectFrom('agents')
+        .selectAll()
+        .where('account_id', '=', scope.accountId)
+        .where('environment', '=', scope.environment)
+      if (filter.agentId !== undefined) query = query.where('id', '=', filter.agentId)
+      return pageOf(await takePage(query, page), page, toAgent)
+    },
+
+    async listMandates(scope: Scope, filter: AgentFilter, page: Page) {
+      let query = db
+        .selectFrom('mandates')
+        .selectAll()
+        .where('account_id', '=', scope.accountId)
+        .where('environment', '=', scope.environment)
+      if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
+      return pageOf(await takePage(query, page), page, toMandate)
+    },
+
+    async listSellers(scope: Scope, page: Page) {
+      const query = db
+        .selectFrom('sellers')
+        .selectAll()
+        .where('account_id', '=', scope.accountId)
+        .where('environment', '=', scope.environment)
+      return pageOf(await takePage(query, page), page, toSeller)
+    },
+
+    async listTransactions(scope: Scope, filter: TransactionFilter, page: Page) {
+      return pageOf(await takePage(transactions(scope, filter), page), page, toTransaction)
+    },
+
+    async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
+      let query = db
+        .selectFrom('audit_events')
+        .selectAll()
+        .where('account_id', '=', scope.accountId)
+        .where('environment', '=', scope.environment)
+      if (filter.type !== undefined) query = query.where('type', '=', filter.type)
+      if (filter.subjectId !== undefined) query = query.where('subject_id', '=', filter.subjectId)
+      return pageOf(await takePage(query, page), page, toAuditEvent)
+    },
+
+    async findLedgerFaults(): Promise<LedgerFault[]> {
+      const { rows } = await ledgerFaults.execute(db)
+      return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
+    },
+  }
+}
+
+/** The page's rows, and one more if there is one. Ids are time-ordered, so newest first is by id. */
+async function takePage<Table extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, Table, Row>,
+  page: Page,
+): Promise<Row[]> {
+  const older = page.olderThan === undefined ? query : query.where(sql<boolean>`id < ${page.olderThan}`)
+  return older
+    .orderBy(sql`id`, 'desc')
+    .limit(page.limit + 1)
+    .execute()
+}
+
+function pageOf<Row extends { id: string }, Item>(
+  rows: Row[],
+  page: Page,
+  toItem: (row: Row) => Item,
+): PageOf<Item> {
+  const items = rows.slice(0, page.limit)
+  return { items: items.map(toItem), next: rows.length > page.limit ? items.at(-1)?.id : undefined }
+}
+
+/** Each sum against the records that it sums up, and each record against its counterpart. */
+const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string }>`
+  select account_id, id as subject_id, 'spent differs from the sum of its paid transactions' as fault
+  from mandates m
+  where spent_micro <> coalesce((
+    select sum(amount_micro) from transactions t
+    where t.account_id = m.account_id and t.mandate_id = m.id and t.status = 'paid' and t.side = 'payer'), 0)
+  union all
+  select account_id, id, 'held differs from the sum of its open holds'
+  from mandates m
+  where held_micro <> coalesce((
+    select sum(amount_micro) from holds h
+    where h.account_id = m.account_id and h.mandate_id = m.id and h.status = 'open'), 0)
+  union all
+  select account_id, id, 'spent and held exceed the total budget'
+  from mandates where spent_micro + held_micro > max_total_micro
+  union all
+  select h.account_id, h.nonce, 'captured without its paid transaction'
+  from holds h left join transactions t
+    on t.account_id = h.account_id and t.id = h.transaction_id
+      and t.status = 'paid' and t.amount_micro = h.amount_micro
+  where h.status = 'captured' and t.id is null
+  union all
+  select t.account_id, t.id, 'paid without its captured hold'
+  from transactions t left join holds h
+    on h.account_id = t.account_id and h.nonce = t.nonce and h.transaction_id = t.id and h.status = 'captured'
+  where t.status = 'paid' and t.side = 'payer' and h.nonce is null
+  union all
+  select t.account_id, t.id, 'paid without its audit event'
+  from transactions t left join audit_events e
+    on e.account_id = t.account_id and e.subject_id = t.id and e.type = 'payment.verified'
+  where t.status = 'paid' and t.side = 'payer' and e.id is null`

@@ -1,0 +1,260 @@
+import type { AgentStatus } from '@purser/wire/agents'
+import type { Role } from '@purser/wire/api-keys'
+import type { AuditEventType } from '@purser/wire/audit-log'
+import type { Environment } from '@purser/wire/fields'
+import type { MandateStatus } from '@purser/wire/mandates'
+import type { ProofStatus } from '@purser/wire/payments'
+import type { DenialCode } from '@purser/wire/policy'
+import type { TransactionStatus } from '@purser/wire/transactions'
+
+import type { MicroUsdc } from '../domain/money.ts'
+import type {
+  Agent,
+  ApiKey,
+  AuditEvent,
+  Caller,
+  Hold,
+  Mandate,
+  Seller,
+  Transaction,
+} from '../domain/records.ts'
+
+/** A whole number as a driver hands it over: SQLite's as bigint, PostgreSQL's bigint as text. */
+export type Int = number | bigint | string
+
+/** The columns of every table, spelled as the schemas spell them. */
+export interface Tables {
+  accounts: { id: string; name: string; email: string; idp_user_id: string; created_at_ms: Int }
+  api_keys: ApiKeyRow
+  record_accounts: { id: string; account_id: string }
+  agents: AgentRow
+  mandates: MandateRow
+  sellers: SellerRow
+  holds: HoldRow
+  transactions: TransactionRow
+  audit_events: AuditEventRow
+}
+
+interface ScopeColumns {
+  account_id: string
+  environment: Environment
+}
+
+export interface ApiKeyRow extends ScopeColumns {
+  id: string
+  role: Role
+  agent_id: string | null
+  label: string | null
+  hint: string
+  created_at_ms: Int
+  revoked_at_ms: Int | null
+}
+
+export interface AgentRow extends ScopeColumns {
+  id: string
+  name: string
+  description: string | null
+  capabilities: string
+  status: AgentStatus
+  created_at_ms: Int
+  revoked_at_ms: Int | null
+}
+
+export interface MandateRow extends ScopeColumns {
+  id: string
+  agent_id: string
+  purpose: string
+  max_total_text: string
+  max_total_micro: Int
+  max_per_transaction_text: string
+  max_per_transaction_micro: Int
+  currency: 'USDC'
+  allowed_sellers: string
+  allowed_categories: string
+  expires_at_text: string
+  expires_at_ms: Int
+  status: MandateStatus
+  spent_micro: Int
+  held_micro: Int
+  created_at_ms: Int
+  updated_at_ms: Int
+}
+
+export interface SellerRow extends ScopeColumns {
+  id: string
+  name: string
+  domain: string
+  price_config: string
+  created_at_ms: Int
+}
+
+export interface HoldRow extends ScopeColumns {
+  nonce: string
+  agent_id: string
+  mandate_id: string
+  amount_text: string
+  amount_micro: Int
+  currency: 'USDC'
+  resource_url: string
+  status: ProofStatus
+  issued_at_ms: Int
+  expires_at_ms: Int
+  transaction_id: string | null
+  captured_by: string | null
+  merchant_domain: string | null
+  idempotency_key: string | null
+}
+
+export interface TransactionRow extends ScopeColumns {
+  id: string
+  side: 'payer' | 'payee'
+  status: TransactionStatus
+  agent_id: string
+  mandate_id: string
+  amount_text: string
+  amount_micro: Int
+  currency: 'USDC'
+  resource_url: string
+  merchant_domain: string
+  seller_account_id: string | null
+  seller_id: string | null
+  category: string | null
+  reason_code: 'within_policy' | DenialCode | null
+  reason_detail: string | null
+  nonce: string | null
+  created_at_ms: Int
+}
+
+export interface AuditEventRow extends ScopeColumns {
+  id: string
+  type: AuditEventType
+  actor: string
+  subject_id: string
+  data: string
+  created_at_ms: Int
+}
+
+export function toApiKey(row: ApiKeyRow): ApiKey {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    role: row.role,
+    agentId: row.agent_id,
+    label: row.label,
+    hint: row.hint,
+    createdAtMs: Number(row.created_at_ms),
+    revokedAtMs: toMs(row.revoked_at_ms),
+  }
+}
+
+export function toCaller(row: ApiKeyRow): Caller {
+  return { ...scopeOf(row), keyId: row.id, role: row.role, agentId: row.agent_id }
+}
+
+export function toAgent(row: AgentRow): Agent {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    capabilities: JSON.parse(row.capabilities) as string[],
+    status: row.status,
+    createdAtMs: Number(row.created_at_ms),
+    revokedAtMs: toMs(row.revoked_at_ms),
+  }
+}
+
+export function toMandate(row: MandateRow): Mandate {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    agentId: row.agent_id,
+    purpose: row.purpose,
+    maxTotalText: row.max_total_text,
+    maxTotalMicro: toMicro(row.max_total_micro),
+    maxPerTransactionText: row.max_per_transaction_text,
+    maxPerTransactionMicro: toMicro(row.max_per_transaction_micro),
+    currency: row.currency,
+    allowedSellers: JSON.parse(row.allowed_sellers) as string[],
+    allowedCategories: JSON.parse(row.allowed_categories) as string[],
+    expiresAtText: row.expires_at_text,
+    expiresAtMs: Number(row.expires_at_ms),
+    status: row.status,
+    spentMicro: toMicro(row.spent_micro),
+    heldMicro: toMicro(row.held_micro),
+    createdAtMs: Number(row.created_at_ms),
+    updatedAtMs: Number(row.updated_at_ms),
+  }
+}
+
+export function toSeller(row: SellerRow): Seller {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    name: row.name,
+    domain: row.domain,
+    priceConfig: JSON.parse(row.price_config) as Record<string, unknown>,
+    createdAtMs: Number(row.created_at_ms),
+  }
+}
+
+export function toHold(row: HoldRow): Hold {
+  return {
+    ...scopeOf(row),
+    nonce: row.nonce,
+    agentId: row.agent_id,
+    mandateId: row.mandate_id,
+    amountText: row.amount_text,
+    amountMicro: toMicro(row.amount_micro),
+    currency: row.currency,
+    resourceUrl: row.resource_url,
+    status: row.status,
+    issuedAtMs: Number(row.issued_at_ms),
+    expiresAtMs: Number(row.expires_at_ms),
+    transactionId: row.transaction_id,
+  }
+}
+
+export function toTransaction(row: TransactionRow): Transaction {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    status: row.status,
+    agentId: row.agent_id,
+    mandateId: row.mandate_id,
+    amountText: row.amount_text,
+    amountMicro: toMicro(row.amount_micro),
+    currency: row.currency,
+    resourceUrl: row.resource_url,
+    merchantDomain: row.merchant_domain,
+    sellerId: row.seller_id,
+    category: row.category,
+    reasonCode: row.reason_code,
+    reasonDetail: row.reason_detail,
+    createdAtMs: Number(row.created_at_ms),
+  }
+}
+
+export function toAuditEvent(row: AuditEventRow): AuditEvent {
+  return {
+    ...scopeOf(row),
+    id: row.id,
+    type: row.type,
+    actor: row.actor,
+    subjectId: row.subject_id,
+    data: JSON.parse(row.data) as Record<string, unknown>,
+    createdAtMs: Number(row.created_at_ms),
+  }
+}
+
+function scopeOf(row: ScopeColumns) {
+  return { accountId: row.account_id, environment: row.environment }
+}
+
+function toMicro(value: Int): MicroUsdc {
+  return BigInt(value) as MicroUsdc
+}
+
+function toMs(value: Int | null): number | null {
+  return value === null ? null : Number(value)
+}

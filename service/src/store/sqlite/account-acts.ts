@@ -1,0 +1,88 @@
+import type { ApiKey, AuditEvent, Account } from '../../domain/records.ts'
+import { toApiKey, type ApiKeyRow } from '../rows.ts'
+import type { NewApiKey } from '../store.ts'
+import type { AuditActs } from './audit-acts.ts'
+import type { SqliteDatabase } from './open.ts'
+
+/** The acts on accounts and their keys. */
+export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditActs) {
+  const insertAccount = db.prepare(`
+    insert into accounts (id, name, email, idp_user_id, created_at_ms) values (?, ?, ?, ?, ?)
+    on conflict (idp_user_id) do nothing`)
+  const accountExists = db.prepare('select 1 from accounts where id = ?').pluck()
+  const agentStatus = db
+    .prepare('select status from agents where account_id = ? and id = ? and environment = ?')
+    .pluck()
+  const insertKey = db.prepare(`
+    insert into api_keys (account_id, id, environment, role, agent_id, label, hint, created_at_ms, revoked_at_ms)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertKeyHash = db.prepare(
+    'insert into api_key_hashes (secret_hash, account_id, key_id) values (?, ?, ?)',
+  )
+  const selectKey = db.prepare<[string, string], ApiKeyRow>(
+    'select * from api_keys where account_id = ? and id = ?',
+  )
+  const otherOwnerKey = db
+    .prepare(
+      `select 1 from api_keys
+       where account_id = ? and id <> ? and role in ('owner', 'operator') and revoked_at_ms is null limit 1`,
+    )
+    .pluck()
+  const setRevoked = db.prepare('update api_keys set revoked_at_ms = ? where account_id = ? and id = ?')
+
+  function recordKey(key: NewApiKey): void {
+    insertKey.run(
+      key.accountId,
+      key.id,
+      key.environment,
+      key.role,
+      key.agentId,
+      key.label,
+      key.hint,
+      key.createdAtMs,
+      key.revokedAtMs,
+    )
+    insertKeyHash.run(key.secretHash, key.accountId, key.id)
+  }
+
+  return {
+    createAccount(
+      account: Account,
+      keys: readonly NewApiKey[],
+      events: readonly AuditEvent[],
+    ): 'created' | 'account_exists' {
+      const { id, name, email, idpUserId, createdAtMs } = account
+      if (insertAccount.run(id, name, email, idpUserId, createdAtMs).changes === 0) return 'account_exists'
+      for (const key of keys) recordKey(key)
+      for (const event of events) recordEvent(event)
+      return 'created'
+    },
+
+    issueApiKey(key: NewApiKey, event: AuditEvent): 'created' | 'not_found' | 'agent_revoked' {
+      if (accountExists.get(key.accountId) === undefined) return 'not_found'
+      if (key.agentId !== null) {
+        const status = agentStatus.get(key.accountId, key.agentId, key.environment)
+        if (status === undefined) return 'not_found'
+        if (status !== 'active') return 'agent_revoked'
+      }
+      recordKey(key)
+      recordEvent(event)
+      return 'created'
+    },
+
+    revokeApiKey(
+      { accountId, id }: { readonly accountId: string; readonly id: string },
+      event: AuditEvent,
+    ): ApiKey | 'not_found' | 'last_owner_key' {
+      const row = selectKey.get(accountId, id)
+      if (!row) return 'not_found'
+      const key = toApiKey(row)
+      if (key.revokedAtMs !== null) return key
+      const isOwnerKey = key.role === 'owner' || key.role === 'operator'
+      if (isOwnerKey && otherOwnerKey.get(accountId, id) === undefined) return 'last_owner_key'
+      setRevoked.run(event.createdAtMs, accountId, id)
+      recordEvent(event)
+      return { ...key, revokedAtMs: event.createdAtMs }
+    },
+  }
+}

@@ -1,0 +1,58 @@
+import { normalizeHostName } from '../../domain/host-name.ts'
+import type { Mandate } from '../../domain/records.ts'
+import { manyDenials, manyTransactions, type RiskFacts } from '../../domain/risk.ts'
+import type { AgentFacts, AgentQuestion } from '../store.ts'
+import type { AgentActs } from './agent-acts.ts'
+import type { MandateActs } from './mandate-acts.ts'
+import type { SqliteDatabase } from './open.ts'
+import type { SellerActs } from './seller-acts.ts'
+
+/** What verify-agent reports on; each read looks at a bounded number of rows. */
+export function prepareAgentFacts(db: SqliteDatabase, acts: AgentActs & MandateActs & SellerActs) {
+  const selectAccountOf = db
+    .prepare<[string], string>('select account_id from record_accounts where id = ?')
+    .pluck()
+  const hasPaid = db
+    .prepare('select 1 from paid_sellers where account_id = ? and mandate_id = ? and merchant_domain = ?')
+    .pluck()
+  const recentTransactions = db.prepare<[string, string, number], { status: string; created_at_ms: bigint }>(`
+    select status, created_at_ms from transactions
+    where account_id = ? and mandate_id = ? and side = 'payer' order by id desc limit ?`)
+
+  /** The account whose agent the caller may ask about: its own, or that of a customer of its seller. */
+  function accountToAsk({ caller, agentId, merchantDomain }: AgentQuestion): string {
+    const owner = selectAccountOf.get(agentId)
+    if (owner === undefined || owner === caller.accountId) return caller.accountId
+    const seller = acts.findSellerByDomain(caller.environment, normalizeHostName(merchantDomain))
+    return seller?.accountId === caller.accountId ? owner : caller.accountId
+  }
+
+  function riskFacts(mandate: Mandate, merchantDomain: string, nowMs: number): RiskFacts {
+    const { accountId, id } = mandate
+    const recent = recentTransactions.all(accountId, id, Math.max(manyDenials, manyTransactions))
+    return {
+      maxTotalMicro: mandate.maxTotalMicro,
+      spentMicro: mandate.spentMicro,
+      expiresAtMs: mandate.expiresAtMs,
+      hasPaidThisSeller: hasPaid.get(accountId, id, normalizeHostName(merchantDomain)) !== undefined,
+      deniedInLastHour: recent.filter(
+        (row) => row.status === 'denied' && nowMs - Number(row.created_at_ms) < 3_600_000,
+      ).length,
+      transactionsInLastMinute: recent.filter((row) => nowMs - Number(row.created_at_ms) < 60_000).length,
+    }
+  }
+
+  return {
+    readAgentFacts(question: AgentQuestion): AgentFacts {
+      const scope = { accountId: accountToAsk(question), environment: question.caller.environment }
+      const agent = acts.findAgent({ ...scope, id: question.agentId })
+      const found = agent && acts.findMandate({ ...scope, id: question.mandateId })
+      const mandate = found?.agentId === agent?.id ? found : undefined
+      return {
+        agent,
+        mandate,
+        risk: mandate && riskFacts(mandate, question.merchantDomain, question.nowMs),
+      }
+    },
+  }
+}

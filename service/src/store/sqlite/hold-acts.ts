@@ -1,0 +1,75 @@
+import type { HoldRow, Int } from '../rows.ts'
+import type { SqliteDatabase } from './open.ts'
+
+/** What ends holds without a payment: time, and an owner who says stop. */
+export function prepareHoldActs(db: SqliteDatabase) {
+  const endExpired = db.prepare<[string, string, number], { amount_micro: Int }>(`
+    update holds set status = 'expired'
+    where account_id = ? and mandate_id = ? and status = 'open' and expires_at_ms <= ?
+    returning amount_micro`)
+  const voidOpen = db.prepare<[string, string], { amount_micro: Int }>(`
+    update holds set status = 'voided'
+    where account_id = ? and mandate_id = ? and status = 'open'
+    returning amount_micro`)
+  const giveBack = db.prepare(
+    'update mandates set held_micro = held_micro - ? where account_id = ? and id = ?',
+  )
+  const mandatesOfAgent = db
+    .prepare<[string, string], string>('select id from mandates where account_id = ? and agent_id = ?')
+    .pluck()
+  // The first open hold past (account, mandate), in the index's order, is the soonest of its mandate to expire.
+  const nextMandateWithHolds = db.prepare<
+    [string, string],
+    Pick<HoldRow, 'account_id' | 'mandate_id' | 'expires_at_ms'>
+  >(`
+    select account_id, mandate_id, expires_at_ms from holds indexed by holds_open
+    where status = 'open' and (account_id, mandate_id) > (?, ?)
+    order by account_id, mandate_id, expires_at_ms limit 1`)
+
+  let sweptUpTo = { accountId: '', mandateId: '' }
+
+  function release(accountId: string, mandateId: string, ended: { amount_micro: Int }[]): number {
+    if (ended.length === 0) return 0
+    const sumMicro = ended.reduce((sum, row) => sum + BigInt(row.amount_micro), 0n)
+    giveBack.run(sumMicro, accountId, mandateId)
+    return ended.length
+  }
+
+  function releaseExpired(accountId: string, mandateId: string, nowMs: number): number {
+    return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs))
+  }
+
+  function voidHolds(accountId: string, mandateId: string): number {
+    return release(accountId, mandateId, voidOpen.all(accountId, mandateId))
+  }
+
+  return {
+    releaseExpired,
+    voidHolds,
+
+    voidHoldsOfAgent(accountId: string, agentId: string): number {
+      return mandatesOfAgent
+        .all(accountId, agentId)
+        .reduce((ended, mandateId) => ended + voidHolds(accountId, mandateId), 0)
+    },
+
+    /** Looks at the next so many mandates that have open holds, going round and round over the calls. */
+    releaseExpiredHolds(nowMs: number, maxMandates: number): number {
+      let ended = 0
+      for (let looked = 0; looked < maxMandates; looked++) {
+        const next = nextMandateWithHolds.get(sweptUpTo.accountId, sweptUpTo.mandateId)
+        if (!next) {
+          sweptUpTo = { accountId: '', mandateId: '' }
+          break
+        }
+        sweptUpTo = { accountId: next.account_id, mandateId: next.mandate_id }
+        if (Number(next.expires_at_ms) <= nowMs) {
+          ended += releaseExpired(next.account_id, next.mandate_id, nowMs)
+        }
+      }
+      return ended
+    },
+  }
+}
+
+export type HoldActs = ReturnType<typeof prepareHoldActs>

@@ -1,0 +1,84 @@
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import type { AuditEvent, Mandate } from '../../domain/records.ts'
+import { toMandate, type MandateRow } from '../rows.ts'
+import type { RecordKey } from '../store.ts'
+import type { AgentActs } from './agent-acts.ts'
+import type { AuditActs } from './audit-acts.ts'
+import type { HoldActs } from './hold-acts.ts'
+import type { SqliteDatabase } from './open.ts'
+
+/** The acts on mandates. */
+export function prepareMandateActs(
+  db: SqliteDatabase,
+  { recordEvent }: AuditActs,
+  { voidHolds }: HoldActs,
+  { findAgent }: AgentActs,
+) {
+  const insertMandate = db.prepare(`
+    insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
+      max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
+      expires_at_text, expires_at_ms, status, created_at_ms, updated_at_ms)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertAccountOf = db.prepare('insert into record_accounts (id, account_id) values (?, ?)')
+  const selectMandate = db.prepare<[string, string, string], MandateRow>(
+    'select * from mandates where account_id = ? and id = ? and environment = ?',
+  )
+  const setStatus = db.prepare(
+    'update mandates set status = ?, updated_at_ms = ? where account_id = ? and id = ?',
+  )
+
+  function findMandate({ accountId, id, environment }: RecordKey): Mandate | undefined {
+    const row = selectMandate.get(accountId, id, environment)
+    return row && toMandate(row)
+  }
+
+  return {
+    findMandate,
+
+    createMandate(mandate: Mandate, event: AuditEvent): 'created' | 'not_found' | 'agent_revoked' {
+      const agent = findAgent({ ...mandate, id: mandate.agentId })
+      if (!agent) return 'not_found'
+      if (agent.status !== 'active') return 'agent_revoked'
+      insertMandate.run(
+        mandate.accountId,
+        mandate.id,
+        mandate.environment,
+        mandate.agentId,
+        mandate.purpose,
+        mandate.maxTotalText,
+        mandate.maxTotalMicro,
+        mandate.maxPerTransactionText,
+        mandate.maxPerTransactionMicro,
+        mandate.currency,
+        JSON.stringify(mandate.allowedSellers),
+        JSON.stringify(mandate.allowedCategories),
+        mandate.expiresAtText,
+        mandate.expiresAtMs,
+        mandate.status,
+        mandate.createdAtMs,
+        mandate.updatedAtMs,
+      )
+      insertAccountOf.run(mandate.id, mandate.accountId)
+      recordEvent(event)
+      return 'created'
+    },
+
+    moveMandate(
+      key: RecordKey,
+      to: MandateStatus,
+      event: AuditEvent,
+    ): Mandate | 'not_found' | 'mandate_revoked' {
+      const mandate = findMandate(key)
+      if (!mandate) return 'not_found'
+      if (mandate.status === to) return mandate
+      if (mandate.status === 'revoked') return 'mandate_revoked'
+      setStatus.run(to, event.createdAtMs, key.accountId, key.id)
+      const voided = to === 'active' ? 0 : voidHolds(key.accountId, key.id)
+      recordEvent({ ...event, data: { ...event.data, voided_holds: voided } })
+      return findMandate(key) ?? 'not_found'
+    },
+  }
+}
+
+export type MandateActs = ReturnType<typeof prepareMandateActs>

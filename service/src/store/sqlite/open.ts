@@ -1,0 +1,141 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+import Database from 'better-sqlite3'
+
+import { applicationId, migrations } from './schema.ts'
+
+export type SqliteDatabase = Database.Database
+
+/** The store cannot be opened; the message says in one sentence what is wrong and what would help. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+}
+
+export interface OpenedFile {
+  readonly database: SqliteDatabase
+  /** Lets go of the file, and of the lock that keeps a second process off it. */
+  readonly close: () => void
+}
+
+/**
+ * The database of a file, locked for this process, checked to be ours, and migrated.
+ * Throws a `StoreOpenError` when the folder cannot be written, another process holds the file, or the
+ * file is damaged, foreign, or of a newer release.
+ */
+export function openSqliteFile(path: string): OpenedFile {
+  createFolder(dirname(path))
+  const lock = lockFile(path)
+  try {
+    const database = openDatabase(path)
+    return {
+      database,
+      close: () => {
+        database.close()
+        lock.close()
+      },
+    }
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+}
+
+function createFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new StoreOpenError(`The folder ${folder} cannot be made (${codeOf(error)}); ${writableRemedy}`)
+  }
+}
+
+const writableRemedy =
+  'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
+
+/**
+ * The lock is a transaction that stays open on a small database beside the file: the operating system
+ * ends it with the process, however that dies, so no stale lock is ever left.
+ */
+function lockFile(path: string): SqliteDatabase {
+  const lockPath = `${path}.lock`
+  let lock: SqliteDatabase | undefined
+  try {
+    lock = new Database(lockPath, { timeout: 0 })
+    lock.pragma('journal_mode = delete')
+    lock.exec('begin exclusive')
+    return lock
+  } catch (error) {
+    lock?.close()
+    if (codeOf(error).startsWith('SQLITE_BUSY')) {
+      throw new StoreOpenError(
+        `Another Purser process is using ${path}; stop it first, or give this one a file of its own with PURSER_DATABASE=sqlite:/path/other.db`,
+      )
+    }
+    throw new StoreOpenError(`${lockPath} cannot be written (${codeOf(error)}); ${writableRemedy}`)
+  }
+}
+
+function openDatabase(path: string): SqliteDatabase {
+  let database: SqliteDatabase | undefined
+  try {
+    database = new Database(path, { timeout: 5_000 })
+    checkOwnership(database, path)
+    database.pragma('journal_mode = wal')
+    database.pragma('synchronous = full')
+    database.pragma('foreign_keys = on')
+    database.pragma('cache_size = -65536')
+    database.pragma('temp_store = memory')
+    database.defaultSafeIntegers(true)
+    migrate(database, path)
+    return database
+  } catch (error) {
+    database?.close()
+    throw explain(error, path)
+  }
+}
+
+function checkOwnership(database: SqliteDatabase, path: string): void {
+  const found = Number(database.pragma('application_id', { simple: true }))
+  if (found === applicationId) return
+  const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
+  if (found !== 0 || Number(tables) > 0) {
+    throw new StoreOpenError(
+      `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+    )
+  }
+}
+
+function migrate(database: SqliteDatabase, path: string): void {
+  const version = Number(database.pragma('user_version', { simple: true }))
+  if (version > migrations.length) {
+    throw new StoreOpenError(
+      `${path} was written by a newer Purser (schema ${version}, this release knows ${migrations.length}); start that release or a later one`,
+    )
+  }
+  database
+    .transaction(() => {
+      for (const step of migrations.slice(version)) database.exec(step)
+      database.pragma(`application_id = ${applicationId}`)
+      database.pragma(`user_version = ${migrations.length}`)
+    })
+    .immediate()
+}
+
+function explain(error: unknown, path: string): unknown {
+  if (error instanceof StoreOpenError) return error
+  const code = codeOf(error)
+  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
+    return new StoreOpenError(
+      `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+    )
+  }
+  if (code.startsWith('SQLITE_')) {
+    return new StoreOpenError(`${path} cannot be opened for writing (${code}); ${writableRemedy}`)
+  }
+  return error
+}
+
+/** The short code that Node and SQLite put on their errors, such as EACCES or SQLITE_BUSY. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

@@ -1,0 +1,181 @@
+/** Marks a file as Purser's own: "PURS" as SQLite's application id. */
+export const applicationId = 0x50555253
+
+/**
+ * The steps of the schema, oldest first; `user_version` counts those that a file has seen. A released
+ * step is never edited: what changes is added as a step of its own.
+ *
+ * `account_id` leads every key and index of tenant data. The three directory tables are the exceptions:
+ * they hold only what never changes, and lead from a name to the account that it belongs to.
+ */
+export const migrations: readonly string[] = [
+  `
+  create table accounts (
+    id text not null primary key,
+    name text not null,
+    email text not null,
+    idp_user_id text not null unique,
+    created_at_ms integer not null
+  ) strict;
+
+  -- directory: the SHA-256 of a key's text -> the key
+  create table api_key_hashes (
+    secret_hash blob not null primary key,
+    account_id text not null,
+    key_id text not null
+  ) strict, without rowid;
+
+  -- directory: the id of an agent or a mandate -> its account
+  create table record_accounts (
+    id text not null primary key,
+    account_id text not null
+  ) strict, without rowid;
+
+  -- directory: a domain in an environment -> its seller
+  create table seller_domains (
+    environment text not null,
+    domain text not null,
+    account_id text not null,
+    seller_id text not null,
+    primary key (environment, domain)
+  ) strict, without rowid;
+
+  create table api_keys (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    role text not null check (role in ('operator', 'owner', 'agent', 'merchant')),
+    agent_id text,
+    label text,
+    hint text not null,
+    created_at_ms integer not null,
+    revoked_at_ms integer,
+    primary key (account_id, id),
+    check ((role = 'agent') = (agent_id is not null))
+  ) strict;
+
+  create table agents (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    name text not null,
+    description text,
+    capabilities text not null,
+    status text not null check (status in ('active', 'revoked')),
+    created_at_ms integer not null,
+    revoked_at_ms integer,
+    primary key (account_id, id)
+  ) strict;
+
+  create table mandates (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    agent_id text not null,
+    purpose text not null,
+    max_total_text text not null,
+    max_total_micro integer not null,
+    max_per_transaction_text text not null,
+    max_per_transaction_micro integer not null,
+    currency text not null check (currency = 'USDC'),
+    allowed_sellers text not null,
+    allowed_categories text not null,
+    expires_at_text text not null,
+    expires_at_ms integer not null,
+    status text not null check (status in ('active', 'paused', 'revoked')),
+    spent_micro integer not null default 0 check (spent_micro >= 0),
+    held_micro integer not null default 0 check (held_micro >= 0),
+    created_at_ms integer not null,
+    updated_at_ms integer not null,
+    primary key (account_id, id),
+    -- the database itself refuses an overspend
+    check (spent_micro + held_micro <= max_total_micro)
+  ) strict;
+  create index mandates_by_agent on mandates (account_id, agent_id, id);
+
+  create table sellers (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    name text not null,
+    domain text not null,
+    price_config text not null,
+    created_at_ms integer not null,
+    primary key (account_id, id)
+  ) strict;
+
+  create table holds (
+    account_id text not null,
+    nonce text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    agent_id text not null,
+    mandate_id text not null,
+    amount_text text not null,
+    amount_micro integer not null check (amount_micro > 0),
+    currency text not null,
+    resource_url text not null,
+    status text not null check (status in ('open', 'captured', 'expired', 'voided')),
+    issued_at_ms integer not null,
+    expires_at_ms integer not null,
+    transaction_id text,
+    captured_by text,
+    merchant_domain text,
+    idempotency_key text,
+    primary key (account_id, nonce),
+    check ((status = 'captured') = (transaction_id is not null))
+  ) strict;
+  -- what a mandate has open, soonest to expire first; captured and ended holds cost nothing here
+  create index holds_open on holds (account_id, mandate_id, expires_at_ms) where status = 'open';
+
+  create table transactions (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    -- a payment between two accounts stands in both: the payer's row counts, the payee's is its copy
+    side text not null check (side in ('payer', 'payee')),
+    status text not null check (status in ('pending', 'approved', 'denied', 'paid')),
+    agent_id text not null,
+    mandate_id text not null,
+    amount_text text not null,
+    amount_micro integer not null,
+    currency text not null,
+    resource_url text not null,
+    merchant_domain text not null,
+    seller_account_id text,
+    seller_id text,
+    category text,
+    reason_code text,
+    reason_detail text,
+    nonce text,
+    created_at_ms integer not null,
+    primary key (account_id, id)
+  ) strict;
+  create index transactions_by_mandate on transactions (account_id, mandate_id, id);
+  create index transactions_by_agent on transactions (account_id, agent_id, id);
+  create index transactions_by_status on transactions (account_id, status, id);
+  create index transactions_by_merchant on transactions (account_id, merchant_domain, id);
+  create unique index transactions_received on transactions (account_id, nonce) where side = 'payee';
+
+  -- which sellers a mandate has paid, for the risk signals
+  create table paid_sellers (
+    account_id text not null,
+    mandate_id text not null,
+    merchant_domain text not null,
+    primary key (account_id, mandate_id, merchant_domain)
+  ) strict, without rowid;
+
+  create table audit_events (
+    account_id text not null,
+    id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    type text not null,
+    actor text not null,
+    subject_id text not null,
+    data text not null,
+    created_at_ms integer not null,
+    primary key (account_id, id)
+  ) strict;
+  create index audit_events_by_type on audit_events (account_id, type, id);
+  create index audit_events_by_subject on audit_events (account_id, subject_id, id);
+  `,
+]

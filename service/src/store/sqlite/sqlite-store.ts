@@ -1,0 +1,165 @@
+import { Kysely, SqliteDialect } from 'kysely'
+
+import { prepareReads } from '../reads.ts'
+import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
+import { GroupCommit, type Settled } from '../group-commit.ts'
+import { StoreUnavailableError, type Store } from '../store.ts'
+import { prepareAccountActs } from './account-acts.ts'
+import { prepareAgentActs } from './agent-acts.ts'
+import { prepareAgentFacts } from './agent-facts.ts'
+import { prepareAuditActs } from './audit-acts.ts'
+import { prepareHoldActs } from './hold-acts.ts'
+import { prepareMandateActs } from './mandate-acts.ts'
+import { codeOf, openSqliteFile, type SqliteDatabase } from './open.ts'
+import { preparePaymentActs } from './payment-acts.ts'
+import { prepareSellerActs } from './seller-acts.ts'
+
+export interface SqliteStoreOptions {
+  /** The database file; its folder is made when it is missing. */
+  readonly path: string
+  /** False writes each act as a transaction of its own, as a measure for what group commit brings. */
+  readonly groupCommit?: boolean
+}
+
+/** Most acts in one transaction: about a millisecond of work. */
+const maxBatch = 128
+/** Most acts that wait for a transaction. */
+const maxWaiting = 8_192
+
+/** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
+export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions): Store {
+  const { database: db, close } = openSqliteFile(path)
+  const audit = prepareAuditActs(db)
+  const holds = prepareHoldActs(db)
+  const accounts = prepareAccountActs(db, audit)
+  const agents = prepareAgentActs(db, audit, holds)
+  const mandates = prepareMandateActs(db, audit, holds, agents)
+  const sellers = prepareSellerActs(db, audit)
+  const acts = { ...audit, ...holds, ...agents, ...mandates, ...sellers }
+  const payments = preparePaymentActs(db, acts)
+  const agentFacts = prepareAgentFacts(db, acts)
+  const lists = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
+
+  const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
+    select k.* from api_key_hashes h join api_keys k on k.account_id = h.account_id and k.id = h.key_id
+    where h.secret_hash = ? and k.revoked_at_ms is null`)
+  const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
+
+  const queue = new GroupCommit<() => unknown, unknown>({
+    writeBatch: (batch) => writeBatch(db, batch),
+    maxBatch,
+    maxWaiting,
+  })
+  let isClosed = false
+
+  /** The act's outcome, once the transaction that it is part of is durable. */
+  async function commit<Outcome>(act: () => Outcome): Promise<Outcome> {
+    if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
+    if (groupCommit) return queue.submit(act) as Promise<Outcome>
+    const [settled] = writeBatch(db, [act])
+    if (!settled || 'error' in settled) throw settled?.error ?? new Error('the act has no outcome')
+    return settled.value as Outcome
+  }
+
+  /** A read's answer, from what is committed. */
+  async function read<Answer>(query: () => Answer | Promise<Answer>): Promise<Answer> {
+    if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
+    try {
+      return await query()
+    } catch (error) {
+      throw explainFailure(error)
+    }
+  }
+
+  return {
+    checkReady: () => read(() => void anyAccount.get()),
+    close: async () => {
+      if (isClosed) return
+      await queue.drain()
+      isClosed = true
+      close()
+    },
+
+    createAccount: (...args) => commit(() => accounts.createAccount(...args)),
+    issueApiKey: (...args) => commit(() => accounts.issueApiKey(...args)),
+    revokeApiKey: (...args) => commit(() => accounts.revokeApiKey(...args)),
+    createAgent: (...args) => commit(() => agents.createAgent(...args)),
+    revokeAgent: (...args) => commit(() => agents.revokeAgent(...args)),
+    createMandate: (...args) => commit(() => mandates.createMandate(...args)),
+    moveMandate: (...args) => commit(() => mandates.moveMandate(...args)),
+    createSeller: (...args) => commit(() => sellers.createSeller(...args)),
+    issueProof: (...args) => commit(() => payments.issueProof(...args)),
+    capture: (...args) => commit(() => payments.capture(...args)),
+    evaluate: (...args) => commit(() => payments.evaluate(...args)),
+    releaseExpiredHolds: (...args) => commit(() => holds.releaseExpiredHolds(...args)),
+
+    isEmpty: () => read(() => anyAccount.get() === undefined),
+    authenticate: (secretHash) =>
+      read(() => {
+        const row = selectCaller.get(secretHash)
+        return row && toCaller(row)
+      }),
+    findCapture: (attempt) => read(() => payments.findCapture(attempt)),
+    readAgentFacts: (question) => read(() => agentFacts.readAgentFacts(question)),
+    findAgent: (agent) => read(() => agents.findAgent(agent)),
+    findMandate: (mandate) => read(() => mandates.findMandate(mandate)),
+    findTransaction: (...args) => read(() => lists.findTransaction(...args)),
+    findProof: (...args) => read(() => lists.findProof(...args)),
+    listApiKeys: (...args) => read(() => lists.listApiKeys(...args)),
+    listAgents: (...args) => read(() => lists.listAgents(...args)),
+    listMandates: (...args) => read(() => lists.listMandates(...args)),
+    listSellers: (...args) => read(() => lists.listSellers(...args)),
+    listTransactions: (...args) => read(() => lists.listTransactions(...args)),
+    listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
+    findLedgerFaults: () => read(() => lists.findLedgerFaults()),
+  }
+}
+
+/**
+ * Writes the acts as one transaction. When one of them throws, the whole is undone and each is written
+ * by itself, so that a bad row never fails its neighbours; acts decide on what they read, so writing
+ * them again is safe.
+ */
+function writeBatch(db: SqliteDatabase, batch: readonly (() => unknown)[]): Settled<unknown>[] {
+  try {
+    return inTransaction(db, () => batch.map((act) => ({ value: act() })))
+  } catch (error) {
+    const failure = explainFailure(error)
+    if (batch.length === 1 || failure instanceof StoreUnavailableError) {
+      return batch.map(() => ({ error: failure }))
+    }
+    return batch.flatMap((act) => writeBatch(db, [act]))
+  }
+}
+
+function inTransaction<Result>(db: SqliteDatabase, work: () => Result): Result {
+  db.exec('begin immediate')
+  try {
+    const result = work()
+    db.exec('commit')
+    return result
+  } catch (error) {
+    if (db.inTransaction) db.exec('rollback')
+    throw error
+  }
+}
+
+/** The codes with which SQLite says that the disk or the file fails it, not the statement. */
+const storeFailures = [
+  'FULL',
+  'IOERR',
+  'BUSY',
+  'LOCKED',
+  'CANTOPEN',
+  'READONLY',
+  'CORRUPT',
+  'NOTADB',
+  'NOMEM',
+  'PROTOCOL',
+]
+
+function explainFailure(error: unknown): unknown {
+  const code = codeOf(error)
+  if (!storeFailures.some((failure) => code.startsWith(`SQLITE_${failure}`))) return error
+  return new StoreUnavailableError(`SQLite answers ${code}`, { retryAfterSeconds: 5, cause: error })
+}
