@@ -23,7 +23,6 @@ export const ApiKey = Type.Object({
   agent_id: Nullable(Id),
   hint: Type.String({ description: 'The last four characters of the key.' }),
   created_at: Timestamp,
-  last_used_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
 })
 export type ApiKey = Static<typeof ApiKey>

@@ -85,6 +85,11 @@ function admitsCategory(mandate: Mandate, category: string | null): boolean {
   return allowed.length === 0 || allowed.includes('*') || (category !== null && allowed.includes(category))
 }
 
+/** What is left of the total budget: holds do not count, as in check 9 of evaluate. */
+export function remainingBudget(mandate: Pick<Mandate, 'maxTotalMicro' | 'spentMicro'>): MicroUsdc {
+  return subtractMicro(mandate.maxTotalMicro, mandate.spentMicro)
+}
+
 function deny(code: DenialCode, detail: string): PolicyDecision {
   return { decision: 'denied', code, detail }
 }

@@ -1,0 +1,104 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import { endpoints, openApiDocument } from '@purser/wire/openapi'
+import fastify, { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+
+import { refuse } from './http/answers.ts'
+import { createAuthentication } from './http/authentication.ts'
+import { answerClientError, answerFailure, answerFailures } from './http/failures.ts'
+import { createServe, routePath, send } from './http/serve.ts'
+import { keepAliveTimeoutMs, maxBodyBytes, maxParameterLength, requestTimeoutMs } from './limits.ts'
+import { serveAccounts } from './routes/accounts.ts'
+import { serveAgents } from './routes/agents.ts'
+import { serveApiKeys } from './routes/api-keys.ts'
+import { serveAuditLog } from './routes/audit-log.ts'
+import type { RouteContext } from './routes/context.ts'
+import { serveHealth } from './routes/health.ts'
+import { serveMandates } from './routes/mandates.ts'
+import { servePayments } from './routes/payments.ts'
+import { servePolicy } from './routes/policy.ts'
+import { serveSellers } from './routes/sellers.ts'
+import { serveTransactions } from './routes/transactions.ts'
+import { serveVerifyAgent } from './routes/verify-agent.ts'
+
+/** What the application is made of. */
+export interface AppOptions extends RouteContext {
+  /** Keys that the operator chose himself, and which need not carry a checksum. */
+  readonly chosenKeys: ReadonlySet<string>
+  readonly logger: NonNullable<FastifyServerOptions['logger']>
+}
+
+/** The HTTP application, ready to listen: interface 0.1.0 over a store. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const app = fastify({
+    bodyLimit: maxBodyBytes,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    logController: new LogController({ disableRequestLogging: true }),
+    logger: options.logger,
+    routerOptions: { maxParamLength: maxParameterLength },
+    frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
+    clientErrorHandler: answerClientError,
+  })
+  readBodiesAsBytes(app)
+  answerFailures(app)
+  answerOtherMethods(app)
+
+  const { store, chosenKeys } = options
+  const authenticate = createAuthentication({ findCaller: store.authenticate, chosenKeys })
+  const serve = createServe(app, authenticate)
+  serveAccounts(serve, options)
+  serveApiKeys(serve, options)
+  serveAgents(serve, options)
+  serveMandates(serve, options)
+  serveSellers(serve, options)
+  servePayments(serve, options)
+  servePolicy(serve, options)
+  serveVerifyAgent(serve, options)
+  serveTransactions(serve, options)
+  serveAuditLog(serve, options)
+  serveHealth(serve, options)
+  await serveReference(app)
+  return app
+}
+
+/**
+ * Hands every body to the routes as bytes, whatever its content type: what a content type means is the
+ * interface's affair (the 422 body), so the HTTP library only sees one it knows nothing about.
+ */
+function readBodiesAsBytes(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.contentType = request.headers['content-type']
+    request.raw.headers['content-type'] = 'application/octet-stream'
+    done()
+  })
+}
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** Answers 405 with `Allow` on every path of the interface, for the methods that it does not have. */
+function answerOtherMethods(app: FastifyInstance): void {
+  const paths = Map.groupBy(endpoints, ({ path }) => routePath(path))
+  for (const [url, served] of paths) {
+    const known = served.map(({ method }) => method as string)
+    app.route({
+      method: methods.filter((method) => !known.includes(method)),
+      url,
+      handler: (_request, reply) =>
+        send(reply, { ...refuse('Method Not Allowed'), headers: { allow: known.sort().join(', ') } }),
+    })
+  }
+}
+
+/** The OpenAPI document, and the interactive reference that is drawn from it. */
+async function serveReference(app: FastifyInstance): Promise<void> {
+  app.get('/openapi.json', (_request, reply) => send(reply, { status: 200, body: openApiDocument }))
+  await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+}

@@ -1,0 +1,246 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs, parseEnv } from 'node:util'
+
+import { keyPrefixes } from '@purser/wire/api-keys'
+import { environments, type Environment } from '@purser/wire/fields'
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+/** How the service is set up. */
+export interface Config {
+  readonly host: string
+  /** 0 lets the operating system pick one. */
+  readonly port: number
+  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  /** The first signs proofs, all verify them; none means: the one kept beside the store. */
+  readonly proofSecrets: readonly string[]
+  /** Keys that the operator chose, used instead of minted ones when the store is empty. */
+  readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
+  readonly logLevel: LogLevel
+}
+
+/** The settings, or every fault in them, each with what would be right. */
+export type ConfigReading =
+  { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
+
+interface Setting {
+  readonly name: string
+  readonly flag: string
+  readonly standard: string
+  readonly meaning: string
+  readonly isSecret?: boolean
+}
+
+const settings = {
+  host: { name: 'PURSER_HOST', flag: 'host', standard: '127.0.0.1', meaning: 'address to listen on' },
+  port: { name: 'PURSER_PORT', flag: 'port', standard: '8080', meaning: 'port to listen on; 0 picks one' },
+  database: {
+    name: 'PURSER_DATABASE',
+    flag: 'database',
+    standard: 'sqlite:./data/purser.db',
+    meaning: 'where the ledger lies',
+  },
+  proofSecret: {
+    name: 'PURSER_PROOF_SECRET',
+    flag: 'proof-secret',
+    standard: '',
+    meaning: '32 bytes or more, comma-separated: the first signs, all verify; made at first start when unset',
+    isSecret: true,
+  },
+  sandboxKey: {
+    name: 'PURSER_BOOTSTRAP_SANDBOX_KEY',
+    flag: 'bootstrap-sandbox-key',
+    standard: '',
+    meaning: 'the first operator key of the sandbox, instead of a minted one',
+    isSecret: true,
+  },
+  productionKey: {
+    name: 'PURSER_BOOTSTRAP_PRODUCTION_KEY',
+    flag: 'bootstrap-production-key',
+    standard: '',
+    meaning: 'the first operator key of production, instead of a minted one',
+    isSecret: true,
+  },
+  logLevel: {
+    name: 'PURSER_LOG_LEVEL',
+    flag: 'log-level',
+    standard: 'info',
+    meaning: `one of ${logLevels.join(', ')}`,
+  },
+  workers: {
+    name: 'PURSER_WORKERS',
+    flag: 'workers',
+    standard: '1',
+    meaning: 'number of processes; always 1 on SQLite',
+  },
+} as const satisfies Record<string, Setting>
+
+type SettingKey = keyof typeof settings
+
+/** The configuration from flags, the environment and an `.env` file in the folder; the earlier wins. */
+export function readConfig(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): ConfigReading {
+  const faults: string[] = []
+  const flags = readFlags(argv, faults)
+  if (flags['help']) return { help: helpText() }
+  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
+
+  function text(key: SettingKey): string {
+    const { name, flag, standard, ...rest } = settings[key]
+    const given = flags[flag]
+    if (typeof given === 'string') return given
+    const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
+    if (file !== undefined && variables[name] !== undefined) {
+      faults.push(`${name} and ${name}_FILE are both set; set one of them`)
+    }
+    if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
+    return variables[name] ?? standard
+  }
+
+  const config: Config = {
+    host: nonEmpty(text('host'), settings.host, faults),
+    port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
+    database: database(text('database'), folder, faults),
+    proofSecrets: proofSecrets(text('proofSecret'), faults),
+    bootstrapKeys: {
+      sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', settings.sandboxKey, faults),
+      production: bootstrapKey(text('productionKey'), 'production', settings.productionKey, faults),
+    },
+    logLevel: logLevel(text('logLevel'), faults),
+  }
+  const workers = wholeNumber(text('workers'), settings.workers, { least: 1, most: 1_024 }, faults)
+  if (workers > 1) faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
+  return faults.length > 0 ? { faults } : { config }
+}
+
+function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {
+  const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } }
+  for (const { flag } of Object.values(settings)) options[flag] = { type: 'string' }
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    faults.push(`${error instanceof Error ? error.message : String(error)} (--help lists the flags)`)
+    return {}
+  }
+}
+
+function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
+  try {
+    return parseEnv(readFileSync(path, 'utf8'))
+  } catch (error) {
+    if (!isMissing(error)) faults.push(`${path} cannot be read: ${String(error)}`)
+    return {}
+  }
+}
+
+function readSecretFile(name: string, path: string, faults: string[]): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (error) {
+    faults.push(
+      `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
+    )
+    return ''
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}
+
+function nonEmpty(text: string, { name, standard }: Setting, faults: string[]): string {
+  if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
+  return text
+}
+
+function wholeNumber(
+  text: string,
+  { name }: Setting,
+  { least, most }: { least: number; most: number },
+  faults: string[],
+): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  if (!(value >= least && value <= most)) {
+    faults.push(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
+  }
+  return value
+}
+
+function database(text: string, folder: string, faults: string[]): Config['database'] {
+  const path = /^sqlite:(.+)$/s.exec(text)?.[1]
+  if (path === undefined) {
+    faults.push(
+      /^postgres(ql)?:/.test(text)
+        ? 'PURSER_DATABASE names a PostgreSQL address, which this release cannot use yet; use sqlite:./data/purser.db'
+        : `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, not ${JSON.stringify(text)}`,
+    )
+  }
+  return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
+}
+
+/** The fewest bytes that a secret may have. */
+const secretBytes = 32
+
+function proofSecrets(text: string, faults: string[]): string[] {
+  if (text === '') return []
+  const secrets = text.split(',').map((secret) => secret.trim())
+  for (const [index, secret] of secrets.entries()) {
+    const bytes = Buffer.byteLength(secret)
+    if (bytes < secretBytes) {
+      faults.push(
+        `PURSER_PROOF_SECRET: secret ${index + 1} has ${bytes} bytes and needs ${secretBytes} or more; make one with: openssl rand -hex 32`,
+      )
+    }
+  }
+  return secrets
+}
+
+/** The fewest characters of a chosen key after its prefix. */
+const chosenKeyLength = 8
+
+function bootstrapKey(
+  text: string,
+  environment: Environment,
+  { name }: Setting,
+  faults: string[],
+): string | undefined {
+  if (text === '') return undefined
+  const prefix = keyPrefixes[environment]
+  const rest = text.startsWith(prefix) ? text.slice(prefix.length) : ''
+  if (rest.length < chosenKeyLength || !/^[\x21-\x7e]+$/.test(rest)) {
+    faults.push(
+      `${name} must begin with ${prefix}, followed by ${chosenKeyLength} or more printable characters`,
+    )
+  }
+  return text
+}
+
+function logLevel(text: string, faults: string[]): LogLevel {
+  const level = logLevels.find((known) => known === text)
+  if (!level)
+    faults.push(`PURSER_LOG_LEVEL must be one of ${logLevels.join(', ')}, not ${JSON.stringify(text)}`)
+  return level ?? 'info'
+}
+
+function helpText(): string {
+  const lines = Object.values(settings).map(({ name, flag, standard, meaning }) => {
+    const value = standard === '' ? '' : ` (${standard})`
+    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
+  })
+  return [
+    'Purser: spending mandates for software agents.',
+    '',
+    'A flag wins over its variable:',
+    ...lines,
+  ].join('\n')
+}
+
+/** The environments whose first key is the operator's own choice. */
+export function chosenKeys({ bootstrapKeys }: Config): Set<string> {
+  return new Set(environments.flatMap((environment) => bootstrapKeys[environment] ?? []))
+}

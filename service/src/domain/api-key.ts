@@ -1,0 +1,57 @@
+import { createHash, hash } from 'node:crypto'
+
+import { keyPrefixes } from '@purser/wire/api-keys'
+import type { Environment } from '@purser/wire/fields'
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** 30 characters of base62 carry 178 random bits. */
+const randomLength = 30
+const checksumLength = 6
+
+/** A source of random bytes. */
+export type RandomBytes = (size: number) => Uint8Array
+
+/** The text of a new key: its environment's prefix, random base62, and a checksum (Authentication, rule 2). */
+export function mintApiKey(environment: Environment, randomBytes: RandomBytes): string {
+  const body = keyPrefixes[environment] + randomBase62(randomLength, randomBytes)
+  return body + checksum(body)
+}
+
+/** Whether the text can be a key that was minted here: a mistyped one is refused without a look-up. */
+export function isWellFormedApiKey(text: string): boolean {
+  const prefix = Object.values(keyPrefixes).find((known) => text.startsWith(known))
+  if (!prefix || text.length !== prefix.length + randomLength + checksumLength) return false
+  return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
+}
+
+/** The SHA-256 of a key's text, which is all that is stored of it. */
+export function hashApiKey(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** What a list of keys shows of a key, so that its holder can tell which it is. */
+export function hintOf(text: string): string {
+  return text.slice(-4)
+}
+
+function checksum(body: string): string {
+  let rest = BigInt(`0x${hash('sha256', body).slice(0, 16)}`)
+  let text = ''
+  for (let index = 0; index < checksumLength; index++) {
+    text += base62[Number(rest % 62n)]
+    rest /= 62n
+  }
+  return text
+}
+
+function randomBase62(length: number, randomBytes: RandomBytes): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 is the largest multiple of 62 in a byte; what lies above it would favour the first characters.
+      if (byte < 248 && text.length < length) text += base62[byte % 62]
+    }
+  }
+  return text
+}

@@ -1,0 +1,35 @@
+import { errorAnswers, type ErrorCode, type ValidationItem } from '@purser/wire/errors'
+
+/** What a route answers: a status, a JSON body, and the headers beyond the usual ones. */
+export interface Answer {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function ok(body: unknown, headers?: Answer['headers']): Answer {
+  return headers ? { status: 200, body, headers } : { status: 200, body }
+}
+
+export function created(body: unknown): Answer {
+  return { status: 201, body }
+}
+
+/** The answer of an error code, with the status that the table of errors gives it. */
+export function refuse(code: ErrorCode): Answer {
+  const answer = { status: errorAnswers[code].status, body: { detail: code } }
+  const headers = headersOf[code]
+  return headers ? { ...answer, headers } : answer
+}
+
+/** The 422 answer: every fault of the request, in the order of its fields. */
+export function unprocessable(detail: readonly ValidationItem[]): Answer {
+  return { status: 422, body: { detail } }
+}
+
+/** The headers that an error answer must carry. */
+const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
+  'Not authenticated': { 'www-authenticate': 'Bearer' },
+  invalid_api_key: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  store_unavailable: { 'retry-after': '1' },
+}

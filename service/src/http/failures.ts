@@ -1,0 +1,57 @@
+import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+
+import { StoreUnavailableError } from '../store/store.ts'
+import { refuse } from './answers.ts'
+import { send } from './serve.ts'
+
+/** Answers what no route answers: unknown paths, broken requests, a failing store, a bug. */
+export function answerFailures(app: FastifyInstance): void {
+  app.setNotFoundHandler((_request, reply) => send(reply, refuse('Not Found')))
+  app.setErrorHandler<FastifyError>((error, request, reply) => answerFailure(error, request, reply))
+}
+
+/** The answer of an error that was thrown; nothing of a stack trace is ever shown. */
+export function answerFailure(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  if (error instanceof StoreUnavailableError) {
+    request.log.error({ err: error }, 'the store is unavailable')
+    const answer = refuse('store_unavailable')
+    return send(reply, { ...answer, headers: { 'retry-after': String(error.retryAfterSeconds) } })
+  }
+  const code = codeByError[error.code]
+  if (code) return send(reply, refuse(code))
+  if (error.statusCode !== undefined && error.statusCode < 500) return send(reply, refuse('bad_request'))
+  request.log.error({ err: error }, 'a bug: the request failed')
+  return send(reply, refuse('internal_error'))
+}
+
+/** The answers to the errors of the HTTP library. */
+const codeByError: Record<string, ErrorCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_BAD_URL: 'Not Found',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+}
+
+/** Answers a connection whose bytes are no HTTP request, and closes it. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const code = codeByClientError[error.code ?? ''] ?? 'bad_request'
+  const body = JSON.stringify({ detail: code })
+  socket.end(
+    `HTTP/1.1 ${errorAnswers[code].status} ${code}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
+
+const codeByClientError: Record<string, ErrorCode> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'header_too_large',
+}

@@ -1,0 +1,103 @@
+import type { Endpoint } from '@purser/wire/endpoint'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TObject, TSchema } from 'typebox'
+
+import type { Caller } from '../domain/records.ts'
+import { refuse, unprocessable, type Answer } from './answers.ts'
+import type { Authentication } from './authentication.ts'
+import { readJsonBody } from './validation/json-body.ts'
+import { compileValidator } from './validation/validator.ts'
+
+/** What a route is handed: who calls, and what was sent, validated. */
+export interface Call<Body extends TSchema, Query extends TObject, Params extends TObject> {
+  readonly caller: Caller
+  readonly body: Static<Body>
+  readonly query: Static<Query>
+  readonly params: Static<Params>
+  /** The path with its query, for the links of lists. */
+  readonly url: string
+  readonly header: (name: string) => string | undefined
+}
+
+/** Puts an endpoint of the interface on the network; the handler's value becomes the answer. */
+export type Serve = <Body extends TSchema, Query extends TObject, Params extends TObject>(
+  endpoint: Endpoint<Body, Query, Params>,
+  handle: (call: Call<Body, Query, Params>) => Promise<Answer>,
+) => void
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller | null
+    /** The content type as it was sent. */
+    contentType: string | undefined
+  }
+  interface FastifyContextConfig {
+    endpoint?: Endpoint<never, never, never>
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
+export function createServe(
+  app: FastifyInstance,
+  authenticate: (authorization: string | undefined) => Promise<Authentication>,
+): Serve {
+  app.decorateRequest('caller', null)
+  app.decorateRequest('contentType', undefined)
+
+  return (endpoint, handle) => {
+    const validateBody = endpoint.body && compileValidator(endpoint.body, 'body')
+    const validateQuery = endpoint.query && compileValidator(endpoint.query, 'query')
+    const { roles } = endpoint
+
+    async function letIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+      if (roles === 'public') return undefined
+      const authentication = await authenticate(request.headers.authorization)
+      if ('refusal' in authentication) return send(reply, refuse(authentication.refusal))
+      if (!roles.includes(authentication.caller.role)) return send(reply, refuse('insufficient_scope'))
+      request.caller = authentication.caller
+      return undefined
+    }
+
+    async function answer(request: FastifyRequest): Promise<Answer> {
+      let query: unknown
+      let body: unknown
+      if (validateQuery) {
+        const validation = validateQuery(request.query)
+        if (!validation.ok) return unprocessable(validation.items)
+        query = validation.value
+      }
+      if (validateBody) {
+        const reading = readJsonBody((request.body as Buffer | undefined) ?? noBytes, request.contentType)
+        if (reading.kind === 'unreadable') return refuse('There was an error parsing the body')
+        if (reading.kind === 'invalid') return unprocessable(reading.items)
+        const validation = validateBody(reading.value)
+        if (!validation.ok) return unprocessable(validation.items)
+        body = validation.value
+      }
+      const header = (name: string) => request.headers[name]?.toString()
+      const { caller, params, url } = request
+      return handle({ caller, params, query, body, url, header } as never)
+    }
+
+    app.route({
+      method: endpoint.method,
+      url: routePath(endpoint.path),
+      config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
+      onRequest: letIn,
+      handler: async (request, reply) => send(reply, await answer(request)),
+    })
+  }
+}
+
+/** The path of an endpoint as the router spells it. */
+export function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** Sends an answer as JSON. */
+export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
+  if (headers) void reply.headers(headers)
+  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+}

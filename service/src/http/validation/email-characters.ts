@@ -1,0 +1,17 @@
+/** Why a text would not be safe to show as part of an e-mail address, or undefined. */
+export function faultInMailText(text: string): string | undefined {
+  const unsafe = text.match(/^\p{M}|[\p{Z}\p{C}]/gu)
+  return unsafe ? `The email address contains unsafe characters: ${listed(unsafe)}.` : undefined
+}
+
+/** The characters as a sentence shows them, each once: those without a shape by their number. */
+export function listed(characters: readonly string[]): string {
+  return [...new Set(characters.map(shown))].sort().join(', ')
+}
+
+function shown(character: string): string {
+  if (character === '\\' || character === "'") return `"${character}"`
+  if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character)) return `'${character}'`
+  if (character === ' ') return 'SPACE'
+  return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
+}

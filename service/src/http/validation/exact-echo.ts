@@ -1,0 +1,41 @@
+import type { ValidationItem } from '@purser/wire/errors'
+
+/**
+ * The items with their inputs as the JSON text has them, also where that is a number that JavaScript
+ * cannot hold: `12345678901234567890` comes back digit by digit. Only `JSON.stringify` shows it so.
+ */
+export function echoExactly(
+  items: readonly ValidationItem[],
+  json: string | undefined,
+): readonly ValidationItem[] {
+  if (json === undefined || !maybeInexact.test(json)) return items
+  const body = parse(json, keepExact)
+  return items.map((item) => {
+    if (typeof item.input === 'string' || item.input === null) return item
+    // A missing field shows what it is missing from.
+    const path = item.type === 'missing' ? item.loc.slice(1, -1) : item.loc.slice(1)
+    return { ...item, input: valueAt(body, path) }
+  })
+}
+
+/** Sixteen digits are too many for a double, and so are exponents of three digits. */
+const maybeInexact = /[0-9]{16}|[eE]\+?[0-9]{3}/
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
+
+// The standard library does not describe these two yet.
+const parse = JSON.parse as (json: string, reviver: Reviver) => unknown
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
+
+const keepExact: Reviver = (_key, value, { source }) => {
+  if (typeof value !== 'number' || source === undefined) return value
+  const isInteger = /^-?[0-9]+$/.test(source)
+  if (Number.isFinite(value) && (!isInteger || Number.isSafeInteger(value))) return value
+  return rawJSON(source)
+}
+
+function valueAt(body: unknown, path: readonly (string | number)[]): unknown {
+  let value = body
+  for (const key of path) value = (value as Record<string | number, unknown>)[key]
+  return value
+}

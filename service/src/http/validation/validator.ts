@@ -1,0 +1,154 @@
+import type { Static, TSchema } from 'typebox'
+
+import type { ValidationItem } from '@purser/wire/errors'
+
+import { dateTimeReader } from './date-time.ts'
+import { emailReader } from './email.ts'
+import { hostNameReader } from './host-name.ts'
+import { integerReader, type IntegerRules } from './integer.ts'
+import { listReader } from './list.ts'
+import { literalReader } from './literal.ts'
+import { dictReader, modelReader } from './model.ts'
+import { faultOf, Refusal, refuse, type Reader } from './refusal.ts'
+import { textReader, type TextRules } from './text.ts'
+import { urlReader } from './url.ts'
+import { uuidReader } from './uuid.ts'
+
+/** What came of checking an input against a schema. */
+export type Validation<Value> =
+  { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly items: ValidationItem[] }
+
+/** Where an input comes from: bodies carry JSON values, queries carry text. */
+export type Where = 'body' | 'query'
+
+/**
+ * A function that gives the checked value of an input, or the items of the 422 answer (Errors).
+ * Values keep the form they came in; unknown fields are left out and defaults are filled in.
+ * A schema that says more than can be checked here throws at once.
+ */
+export function compileValidator<T extends TSchema>(
+  schema: T,
+  where: Where,
+): (input: unknown) => Validation<Static<T>> {
+  const read = readerOf(schema, where)
+  return (input) => {
+    // A body of `null` counts as none, as does one of no bytes.
+    if (input === undefined || input === null)
+      return { ok: false, items: [faultOf('missing', [where], null)] }
+    const value = read(input)
+    if (value instanceof Refusal) return { ok: false, items: value.under(where).items }
+    return { ok: true, value: value as Static<T> }
+  }
+}
+
+/** The part of JSON Schema that requests are written in. */
+interface Schema extends TextRules, IntegerRules {
+  readonly type?: string
+  readonly format?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly maxItems?: number
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: boolean
+  readonly required?: readonly string[]
+  readonly default?: unknown
+}
+
+function readerOf(schema: Schema, where: Where): Reader {
+  const expect = (...keywords: string[]) => refuseOtherKeywords(schema, keywords)
+  if (schema.anyOf) {
+    expect('anyOf')
+    return nullableReader(schema.anyOf, where)
+  }
+  if (schema.const !== undefined || schema.enum) {
+    expect('const', 'enum')
+    return literalReader(schema.enum ?? [schema.const])
+  }
+  switch (schema.type) {
+    case 'string':
+      return stringReader(schema, expect)
+    case 'integer':
+      expect('minimum', 'maximum')
+      return integerReader(schema, where)
+    case 'boolean':
+      expect()
+      return (input) => (typeof input === 'boolean' ? input : refuse('bool_type', input))
+    case 'array':
+      expect('items', 'maxItems')
+      return listReader(readerOf(schema.items ?? {}, where), schema.maxItems)
+    case 'object':
+      return objectReader(schema, where, expect)
+    case undefined:
+      expect()
+      return (input) => input
+    default:
+      throw new TypeError(`no reader for the type ${schema.type}`)
+  }
+}
+
+function stringReader(schema: Schema, expect: (...keywords: string[]) => void): Reader {
+  switch (schema.format) {
+    case undefined:
+      expect('minLength', 'maxLength', 'pattern', 'x-max-whole-digits', 'x-above-zero')
+      return textReader(schema)
+    case 'uri':
+      expect('format', 'maxLength')
+      return urlReader(schema.maxLength)
+    case 'date-time':
+      expect('format')
+      return dateTimeReader
+    case 'uuid':
+      expect('format')
+      return uuidReader
+    case 'email':
+      expect('format')
+      return emailReader
+    case 'hostname':
+      expect('format')
+      return hostNameReader
+    default:
+      throw new TypeError(`no reader for the format ${schema.format}`)
+  }
+}
+
+function objectReader(schema: Schema, where: Where, expect: (...keywords: string[]) => void): Reader {
+  if (!schema.properties) {
+    expect('patternProperties')
+    const values = Object.values(schema.patternProperties ?? {})
+    // Requests carry maps of anything only; anything else would need a reader for the values.
+    for (const value of values) refuseOtherKeywords(value, [])
+    return dictReader
+  }
+  expect('properties', 'required', 'additionalProperties')
+  const fields = Object.entries(schema.properties).map(([name, field]) => ({
+    name,
+    read: readerOf(field, where),
+    required: schema.required?.includes(name) ?? false,
+    default: field.default,
+  }))
+  return modelReader(fields, {
+    keepsUnknown: schema.additionalProperties === true,
+    fromQuery: where === 'query',
+  })
+}
+
+function nullableReader(options: readonly Schema[], where: Where): Reader {
+  const [option, ...others] = options.filter(({ type }) => type !== 'null')
+  if (!option || others.length > 0) throw new TypeError('a union can only be of one schema and null')
+  const read = readerOf(option, where)
+  return (input) => (input === null ? null : read(input))
+}
+
+/** These describe a field and ask nothing of its value. */
+const annotations = ['type', 'title', 'description', 'examples', 'default']
+
+/** A keyword that nobody checks would let through what the interface forbids. */
+function refuseOtherKeywords(schema: Schema, keywords: readonly string[]): void {
+  for (const keyword of Object.keys(schema)) {
+    if (annotations.includes(keyword) || keywords.includes(keyword)) continue
+    throw new TypeError(`the keyword ${keyword} is not checked in ${JSON.stringify(schema)}`)
+  }
+}

@@ -1,0 +1,68 @@
+import { createAgent, getAgent, listAgents, revokeAgent, type Agent as WireAgent } from '@purser/wire/agents'
+
+import { auditEvent } from '../domain/audit.ts'
+import type { Agent } from '../domain/records.ts'
+import { created, ok, refuse } from '../http/answers.ts'
+import { answerPage } from '../http/pagination.ts'
+import type { Serve } from '../http/serve.ts'
+import { ownAgentOnly, speaksFor, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+
+export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): void {
+  serve(createAgent, async ({ caller, body }) => {
+    const nowMs = now()
+    const agent: Agent = {
+      accountId: caller.accountId,
+      environment: caller.environment,
+      id: ids.next('agent'),
+      name: body.name,
+      description: body.description ?? null,
+      capabilities: body.capabilities ?? [],
+      status: 'active',
+      createdAtMs: nowMs,
+      revokedAtMs: null,
+    }
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'agent.created',
+      subjectId: agent.id,
+      data: { name: agent.name },
+      atMs: nowMs,
+    })
+    await store.createAgent(agent, event)
+    return created(toWire(agent))
+  })
+
+  serve(listAgents, ({ caller, query, url }) =>
+    answerPage(query, url, (page) => store.listAgents(caller, ownAgentOnly(caller), page), toWire),
+  )
+
+  serve(getAgent, async ({ caller, params }) => {
+    if (!speaksFor(caller, params.agent_id)) return refuse('not_found')
+    const agent = await store.findAgent({ ...caller, id: params.agent_id })
+    return agent ? ok(toWire(agent)) : refuse('not_found')
+  })
+
+  serve(revokeAgent, async ({ caller, params }) => {
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'agent.revoked',
+      subjectId: params.agent_id,
+      data: {},
+      atMs: now(),
+    })
+    const agent = await store.revokeAgent({ ...caller, id: params.agent_id }, event)
+    return agent === 'not_found' ? refuse('not_found') : ok(toWire(agent))
+  })
+}
+
+function toWire(agent: Agent): WireAgent {
+  return {
+    id: agent.id,
+    name: agent.name,
+    description: agent.description,
+    capabilities: [...agent.capabilities],
+    status: agent.status,
+    created_at: toTimestamp(agent.createdAtMs),
+    revoked_at: toNullableTimestamp(agent.revokedAtMs),
+  }
+}

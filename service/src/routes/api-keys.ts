@@ -1,0 +1,113 @@
+import {
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  type ApiKey as WireApiKey,
+  type IssuedApiKey,
+} from '@purser/wire/api-keys'
+import type { ValidationItem } from '@purser/wire/errors'
+
+import { auditEvent, type systemActor } from '../domain/audit.ts'
+import { hashApiKey, hintOf, mintApiKey } from '../domain/api-key.ts'
+import type { ApiKey, AuditEvent, Caller } from '../domain/records.ts'
+import { created, ok, refuse, unprocessable } from '../http/answers.ts'
+import { answerPage } from '../http/pagination.ts'
+import type { Serve } from '../http/serve.ts'
+import type { NewApiKey } from '../store/store.ts'
+import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+
+export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: RouteContext): void {
+  serve(createApiKey, async ({ caller, body }) => {
+    const fault = agentIdFault(body)
+    if (fault) return unprocessable([fault])
+    const accountId = body.account_id ?? caller.accountId
+    const isOperator = caller.role === 'operator'
+    if (!isOperator && (accountId !== caller.accountId || body.role === 'operator')) {
+      return refuse('insufficient_scope')
+    }
+    const text = mintApiKey(body.environment, randomBytes)
+    const key = newApiKey(text, {
+      accountId,
+      environment: body.environment,
+      id: ids.next('apiKey'),
+      role: body.role,
+      agentId: body.agent_id ?? null,
+      label: body.label ?? null,
+      createdAtMs: now(),
+    })
+    const outcome = await store.issueApiKey(key, keyCreated(caller, key, ids.next('auditEvent')))
+    return outcome === 'created' ? created(toIssuedWire(key, text)) : refuse(outcome)
+  })
+
+  serve(listApiKeys, ({ caller, query, url }) =>
+    answerPage(query, url, (page) => store.listApiKeys(caller, page), toWire),
+  )
+
+  serve(revokeApiKey, async ({ caller, params }) => {
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'api_key.revoked',
+      subjectId: params.key_id,
+      data: {},
+      atMs: now(),
+    })
+    const key = await store.revokeApiKey({ accountId: caller.accountId, id: params.key_id }, event)
+    return typeof key === 'string' ? refuse(key) : ok(toWire(key))
+  })
+}
+
+/** The record of a key whose text is known now and never again. */
+export function newApiKey(text: string, key: Omit<ApiKey, 'hint' | 'revokedAtMs'>): NewApiKey {
+  return { ...key, hint: hintOf(text), revokedAtMs: null, secretHash: hashApiKey(text) }
+}
+
+/** The event that issuing a key leaves in the log of the key's account. */
+export function keyCreated(actor: Caller | typeof systemActor, key: NewApiKey, eventId: string): AuditEvent {
+  return auditEvent(actor, key, {
+    id: eventId,
+    type: 'api_key.created',
+    subjectId: key.id,
+    data: { role: key.role, environment: key.environment, agent_id: key.agentId, label: key.label },
+    atMs: key.createdAtMs,
+  })
+}
+
+/** A key with its text, for the one time that it is shown. */
+export function toIssuedWire(key: NewApiKey, text: string): IssuedApiKey {
+  return { ...toWire(key), key: text }
+}
+
+/** A key of the role `agent` speaks for one agent, and no other key does. */
+function agentIdFault(body: {
+  role: string
+  agent_id?: string | null | undefined
+}): ValidationItem | undefined {
+  const agentId = body.agent_id ?? null
+  if (body.role === 'agent' && agentId === null) {
+    return { type: 'missing', loc: ['body', 'agent_id'], msg: 'Field required', input: body }
+  }
+  if (body.role !== 'agent' && agentId !== null) {
+    return {
+      type: 'value_error',
+      loc: ['body', 'agent_id'],
+      msg: `Value error, only a key of the role agent is bound to an agent, not one of the role ${body.role}`,
+      input: agentId,
+      ctx: { error: 'agent_id goes with the role agent' },
+    }
+  }
+  return undefined
+}
+
+function toWire(key: ApiKey): WireApiKey {
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    label: key.label,
+    role: key.role,
+    environment: key.environment,
+    agent_id: key.agentId,
+    hint: key.hint,
+    created_at: toTimestamp(key.createdAtMs),
+    revoked_at: toNullableTimestamp(key.revokedAtMs),
+  }
+}

@@ -1,0 +1,153 @@
+import {
+  getProof,
+  issueProof,
+  sandboxNetwork,
+  sandboxScheme,
+  verify,
+  type ProofRecord,
+  type VerificationFailure,
+} from '@purser/wire/payments'
+
+import { checkCollection } from '../domain/collection.ts'
+import { parseAmount } from '../domain/money.ts'
+import { checkPolicy } from '../domain/policy.ts'
+import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
+import type { Caller, Hold } from '../domain/records.ts'
+import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import type { Serve } from '../http/serve.ts'
+import { maxIdempotencyKeyLength } from '../limits.ts'
+import { speaksFor, toTimestamp, type RouteContext } from './context.ts'
+
+export function servePayments(serve: Serve, { store, now, ids, proofKeys }: RouteContext): void {
+  serve(issueProof, async ({ caller, body }) => {
+    if (caller.environment === 'production') return refuse('production_payments_not_supported')
+    if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
+    const nowMs = now()
+    const hold: Hold = {
+      accountId: caller.accountId,
+      environment: caller.environment,
+      nonce: ids.nonce(),
+      agentId: body.agent_id,
+      mandateId: body.mandate_id,
+      amountText: body.amount,
+      amountMicro: parseAmount(body.amount),
+      currency: body.currency ?? 'USDC',
+      resourceUrl: body.resource_url,
+      status: 'open',
+      issuedAtMs: nowMs,
+      expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+      transactionId: null,
+    }
+    const decision = await store.issueProof(hold, (facts) =>
+      checkPolicy(facts, { ...hold, countHolds: true }, nowMs),
+    )
+    if (decision.decision === 'denied') {
+      return {
+        status: 402,
+        body: {
+          decision: 'denied',
+          reason_code: decision.code,
+          reason_detail: decision.detail,
+          agent_id: hold.agentId,
+          mandate_id: hold.mandateId,
+        },
+      }
+    }
+    return created({ proof: signProof(toUnsignedProof(hold), proofKeys[hold.environment]) })
+  })
+
+  serve(verify, async ({ caller, body, header }) => {
+    const idempotencyKey = header('idempotency-key') ?? null
+    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
+    const { proof, merchant_domain: merchantDomain } = body
+    const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
+    const keys = proofKeys[caller.environment]
+    const attempt = { caller, nonce: proof.nonce, mandateId: proof.mandateId, merchantDomain, idempotencyKey }
+    const nowMs = now()
+
+    const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+    if (failure === 'proof_expired' && idempotencyKey !== null && !checkProofContent(proof, expected, keys)) {
+      // The window is closed for a payment, but not for the reply to one that was made in time.
+      const transactionId = await store.findCapture(attempt)
+      if (transactionId !== undefined) return verified(transactionId, { isReplay: true })
+    }
+    if (failure) return notVerified(failure)
+
+    const outcome = await store.capture({
+      ...attempt,
+      transactionId: ids.next('transaction'),
+      eventId: ids.next('auditEvent'),
+      nowMs,
+      checkCollection,
+    }) // 4 to 8
+    switch (outcome.outcome) {
+      case 'captured':
+        return verified(outcome.transactionId, { isReplay: false })
+      case 'replayed':
+        return verified(outcome.transactionId, { isReplay: true })
+      case 'failed':
+        return notVerified(outcome.reason)
+      case 'refused':
+        return refuse(outcome.code)
+      default:
+        return outcome satisfies never
+    }
+  })
+
+  serve(getProof, async ({ caller, params }) => {
+    const hold = await store.findProof({ ...caller, nonce: params.nonce })
+    if (!hold || !(await maySee(caller, hold))) return refuse('not_found')
+    return ok(toWire(hold, now()))
+  })
+
+  /** A merchant sees what it could still collect, and what was paid to its account's sellers. */
+  async function maySee(caller: Caller, hold: Hold): Promise<boolean> {
+    if (caller.role !== 'merchant' || hold.transactionId === null) return speaksFor(caller, hold.agentId)
+    const received = { receivedOnly: true }
+    return (await store.findTransaction({ ...caller, id: hold.transactionId }, received)) !== undefined
+  }
+}
+
+function toUnsignedProof(hold: Hold) {
+  return {
+    scheme: sandboxScheme,
+    network: sandboxNetwork,
+    agentId: hold.agentId,
+    mandateId: hold.mandateId,
+    amount: hold.amountText,
+    currency: hold.currency,
+    resource: hold.resourceUrl,
+    nonce: hold.nonce,
+    timestamp: toTimestamp(hold.issuedAtMs).replace('Z', '+00:00'),
+  }
+}
+
+function verified(transactionId: string, { isReplay }: { isReplay: boolean }): Answer {
+  const body = { verified: true, transaction_id: transactionId }
+  return isReplay ? ok(body, { 'idempotent-replayed': 'true' }) : ok(body)
+}
+
+function notVerified(reason: VerificationFailure): Answer {
+  return { status: 402, body: { verified: false, reason } }
+}
+
+function isIdempotencyKey(text: string): boolean {
+  return text.length <= maxIdempotencyKeyLength && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
+}
+
+function toWire(hold: Hold, nowMs: number): ProofRecord {
+  // An expired hold stays open until the sweep, but it cannot be captured any more.
+  const isExpired = hold.status === 'open' && !(hold.expiresAtMs > nowMs)
+  return {
+    nonce: hold.nonce,
+    status: isExpired ? 'expired' : hold.status,
+    agent_id: hold.agentId,
+    mandate_id: hold.mandateId,
+    amount: hold.amountText,
+    currency: hold.currency,
+    resource: hold.resourceUrl,
+    issued_at: toTimestamp(hold.issuedAtMs),
+    expires_at: toTimestamp(hold.expiresAtMs),
+    transaction_id: hold.transactionId,
+  }
+}

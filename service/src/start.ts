@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AddressInfo } from 'node:net'
+
+import { createApp } from './app.ts'
+import { chosenKeys, type Config } from './config.ts'
+import { deriveProofKeys } from './domain/proof.ts'
+import { prepareFirstStart, type MintedKeys } from './first-start.ts'
+import { startHoldSweep } from './hold-sweep.ts'
+import { createIds } from './ids.ts'
+import { stopTimeoutMs } from './limits.ts'
+import { loadProofSecrets } from './proof-secret.ts'
+import { codeOf } from './store/sqlite/open.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+
+/** A service that answers. */
+export interface RunningService {
+  /** Where it answers, such as `http://127.0.0.1:8080`. */
+  readonly url: string
+  /** The keys that were minted, when the store was empty. */
+  readonly minted: MintedKeys | undefined
+  /** Finishes what was accepted, within a bound, and lets go of the store. */
+  readonly stop: () => Promise<void>
+}
+
+/** The service cannot listen; the message says why and what would help. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+}
+
+/**
+ * The service, started: store, application, network. Throws a `StoreOpenError` or a `ListenError` when
+ * it cannot be.
+ */
+export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
+  const store = openSqliteStore({ path: config.database.path })
+  try {
+    const secrets = loadProofSecrets(config.proofSecrets, config.database.path)
+    const context = {
+      store,
+      now,
+      ids: createIds(now),
+      randomBytes,
+      proofKeys: {
+        sandbox: deriveProofKeys(secrets, 'sandbox'),
+        production: deriveProofKeys(secrets, 'production'),
+      },
+    }
+    const app = await createApp({
+      ...context,
+      chosenKeys: chosenKeys(config),
+      logger: { level: config.logLevel, stream: process.stderr },
+    })
+    const minted = await prepareFirstStart(context, config.bootstrapKeys)
+    await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
+      throw explainListenFailure(error, config)
+    })
+    const sweep = startHoldSweep({
+      store,
+      now,
+      onFailure: (error) => app.log.error({ err: error }, 'expired holds could not be released'),
+    })
+    return {
+      url: urlOf(app.server.address() as AddressInfo),
+      minted,
+      stop: async () => {
+        await Promise.race([app.close(), sleep(stopTimeoutMs, undefined, { ref: false })])
+        await sweep.stop()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  const host = family === 'IPv6' ? `[${address}]` : address
+  return `http://${host}:${port}`
+}
+
+function explainListenFailure(error: unknown, { host, port }: Config): unknown {
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return new ListenError(
+        `Port ${port} on ${host} is taken; choose another with PURSER_PORT, or 0 for any free one`,
+      )
+    case 'EACCES':
+      return new ListenError(
+        `Port ${port} needs rights that this user lacks; choose one above 1023 with PURSER_PORT`,
+      )
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new ListenError(`${host} is no address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`)
+    default:
+      return error
+  }
+}

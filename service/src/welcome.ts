@@ -1,0 +1,28 @@
+import type { Config } from './config.ts'
+import { proofSecretPath } from './proof-secret.ts'
+import type { RunningService } from './start.ts'
+
+/** What a start prints: where the service answers, where the data lies, and what to do next. */
+export function welcome({ url, minted }: RunningService, config: Config): string {
+  const { path } = config.database
+  const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`, `  Data        ${path}`]
+  if (config.proofSecrets.length === 0)
+    lines.push(`  Secret      ${proofSecretPath(path)} (back it up with the data)`)
+  if (minted && (minted.sandbox || minted.production)) {
+    lines.push('', '  Your operator keys. They are shown this once, so keep them now:', '')
+    if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)
+    if (minted.production) lines.push(`  export PURSER_PRODUCTION_KEY=${minted.production}`)
+  }
+  if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(url, minted.sandbox))
+  return [...lines, ''].join('\n')
+}
+
+function firstRequest(url: string, sandboxKey: string | undefined): string[] {
+  const key = sandboxKey ?? '$PURSER_BOOTSTRAP_SANDBOX_KEY'
+  return [
+    `  curl ${url}/agents \\`,
+    `    -H "Authorization: Bearer ${key}" \\`,
+    "    -H 'Content-Type: application/json' \\",
+    `    -d '{"name":"research-bot"}'`,
+  ]
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+
+import { sourceFiles, type SourceFile } from './source-files.ts'
+
+/** A room of the house, and what its files may import; types may come from further away than values. */
+interface Room {
+  readonly name: string
+  /** The beginning of the paths that belong to the room; the longest match wins. */
+  readonly path: string
+  readonly values: readonly string[]
+  readonly types?: readonly string[]
+}
+
+const everything = ['service/src', 'packages/wire/src', 'npm:', 'node:']
+
+const rooms: readonly Room[] = [
+  { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
+  {
+    name: 'domain',
+    path: 'service/src/domain',
+    values: ['service/src/domain', 'node:crypto', 'node:url', 'packages/wire/src/api-keys.ts'],
+    types: ['packages/wire/src'],
+  },
+  {
+    name: 'store',
+    path: 'service/src/store',
+    values: ['service/src/store', 'service/src/domain', 'npm:better-sqlite3', 'npm:kysely', 'node:'],
+    types: ['packages/wire/src'],
+  },
+  {
+    name: 'http',
+    path: 'service/src/http',
+    values: [
+      'service/src/http',
+      'service/src/limits.ts',
+      'service/src/domain/api-key.ts',
+      'service/src/store/store.ts',
+      'packages/wire/src',
+      'npm:fastify',
+      'npm:typebox',
+      'node:',
+    ],
+    types: ['service/src/domain'],
+  },
+  {
+    name: 'routes',
+    path: 'service/src/routes',
+    values: [
+      'service/src/routes',
+      'service/src/domain',
+      'service/src/http',
+      'service/src/limits.ts',
+      'packages/wire/src',
+    ],
+    types: ['service/src/store/store.ts', 'service/src/ids.ts'],
+  },
+  { name: 'composition', path: 'service/src/', values: everything },
+]
+
+/** The composition root is at the top: nothing below may reach up to it. */
+const roots = ['service/src/main.ts', 'service/src/start.ts', 'service/src/app.ts']
+
+const files = sourceFiles(['packages/wire/src', 'service/src']).filter(
+  ({ path }) => !path.endsWith('.test.ts'),
+)
+
+test('A file imports only from the rooms that its own may know', () => {
+  assert.ok(files.length > 50, 'the files of the house are found')
+  assert.deepEqual(files.flatMap(forbiddenImports), [])
+})
+
+test('A forbidden import is seen', () => {
+  const planted = {
+    path: 'service/src/domain/money.ts',
+    text: "import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'\nimport type { A } from '../store/store.ts'",
+  }
+  assert.equal(forbiddenImports(planted).length, 2)
+})
+
+test('Only config.ts reads the environment', () => {
+  const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
+  // main.ts hands the environment to config.ts, which alone looks into it.
+  assert.deepEqual(readers, ['service/src/main.ts'])
+})
+
+function forbiddenImports(file: SourceFile): string[] {
+  const room = rooms
+    .filter(({ path }) => file.path.startsWith(path))
+    .reduce((longest, one) => (one.path.length > longest.path.length ? one : longest))
+  return importsOf(file)
+    .filter(({ target, isType }) => {
+      const allowed = isType ? [...room.values, ...(room.types ?? [])] : room.values
+      const isAllowed = allowed.some((path) => target === path || target.startsWith(path))
+      return !isAllowed || (roots.includes(target) && room.name !== 'composition')
+    })
+    .map(({ target, isType }) => `${file.path} (${room.name}) imports ${isType ? 'types of ' : ''}${target}`)
+}
+
+interface Import {
+  readonly target: string
+  readonly isType: boolean
+}
+
+function importsOf(file: SourceFile): Import[] {
+  const statements = file.text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?from\s+)?'([^']+)'/gms)
+  return [...statements].map(([, type, specifier = '']) => ({
+    target: targetOf(file.path, specifier),
+    isType: type !== undefined,
+  }))
+}
+
+function targetOf(path: string, specifier: string): string {
+  if (specifier.startsWith('node:')) return specifier
+  if (specifier.startsWith('.')) return join(dirname(path), specifier)
+  if (specifier.startsWith('@purser/wire/')) {
+    return `packages/wire/src/${specifier.slice('@purser/wire/'.length)}.ts`
+  }
+  return `npm:${specifier}`
+}

@@ -1,0 +1,72 @@
+import { sourceFiles } from '../source-files.ts'
+import { rules } from './rules.ts'
+
+/** Where a rule is held: the test's file and title. */
+export interface Evidence {
+  readonly path: string
+  readonly title: string
+}
+
+export interface SpecMap {
+  /** The tests of each rule, by its id. */
+  readonly evidence: ReadonlyMap<string, readonly Evidence[]>
+  /** Rules that no test names. */
+  readonly untested: readonly string[]
+  /** Names in test titles that are no rule. */
+  readonly unknown: readonly string[]
+}
+
+/** The map from rules to tests, read from the titles of all tests. */
+export function readSpecMap(): SpecMap {
+  const known = Object.values(rules).flatMap((chapter) => chapter.map(([id]) => id))
+  const evidence = new Map<string, Evidence[]>(known.map((id) => [id, []]))
+  const unknown: string[] = []
+  for (const { path, text } of sourceFiles(['packages', 'service', 'tools', 'examples'])) {
+    if (!path.endsWith('.test.ts')) continue
+    for (const title of titlesIn(text)) {
+      for (const id of idsIn(title)) {
+        const found = evidence.get(id)
+        if (found) found.push({ path, title: title.replaceAll(/\s*\[[^\]]+\]/g, '') })
+        else unknown.push(`${path}: [${id}] in “${title}”`)
+      }
+    }
+  }
+  return { evidence, unknown, untested: known.filter((id) => evidence.get(id)?.length === 0) }
+}
+
+/** The map as a page: chapter and rule → file → test. */
+export function renderSpecMap({ evidence }: SpecMap): string {
+  const lines = [
+    '# Spec map',
+    '',
+    'Which test holds which rule of [interface 0.1.0](interface-0.1.0.md) and of the',
+    '[decisions](../decisions/README.md). Made from the titles of the tests by `npm run docs`; a rule without a',
+    'test fails `npm test`.',
+  ]
+  for (const [chapter, entries] of Object.entries(rules)) {
+    lines.push('', `## ${chapter}`)
+    for (const [id, sentence] of entries) {
+      lines.push('', `### ${id}`, '', sentence, '')
+      for (const { path, title } of evidence.get(id) ?? []) lines.push(`- \`${path}\`: ${escape(title)}`)
+    }
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** The first string of each call of test, it, describe or a suite's own test function. */
+function titlesIn(text: string): string[] {
+  const calls = text.matchAll(
+    /\b(?:test|it|describe)(?:\.\w+)?\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
+  )
+  return [...calls].map(([, single, double, template]) =>
+    (single ?? double ?? template ?? '').replaceAll(/\\(.)/g, '$1'),
+  )
+}
+
+function idsIn(title: string): string[] {
+  return [...title.matchAll(/\[([a-z][\w-]*(?:\.[\w-]+)+)\]/g)].map(([, id = '']) => id)
+}
+
+function escape(text: string): string {
+  return text.replaceAll(/([*_<>[\]])/g, '\\$1')
+}
