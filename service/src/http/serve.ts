@@ -5,6 +5,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 import type { Caller } from '../domain/records.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication } from './authentication.ts'
+import { echoExactly } from './validation/exact-echo.ts'
 import { readJsonBody } from './validation/json-body.ts'
 import { compileValidator } from './validation/validator.ts'
 
@@ -73,7 +74,7 @@ export function createServe(
         if (reading.kind === 'unreadable') return refuse('There was an error parsing the body')
         if (reading.kind === 'invalid') return unprocessable(reading.items)
         const validation = validateBody(reading.value)
-        if (!validation.ok) return unprocessable(validation.items)
+        if (!validation.ok) return unprocessable(echoExactly(validation.items, reading.json))
         body = validation.value
       }
       const header = (name: string) => request.headers[name]?.toString()

@@ -1,0 +1,37 @@
+const purser = process.env.PURSER_URL ?? 'http://127.0.0.1:8080'
+
+async function post(path, body) {
+  const answer = await fetch(purser + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${process.env.PURSER_SANDBOX_KEY}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(5000),
+  })
+  return answer.json()
+}
+
+// The owner gives an agent a mandate: 10.00 in all, 5.00 at once, at one seller.
+const agent = await post('/agents', { name: 'research-bot' })
+const mandate = await post('/mandates', {
+  agent_id: agent.id,
+  purpose: 'Buy research data',
+  max_spend_total: '10.00',
+  max_spend_per_transaction: '5.00',
+  allowed_sellers: ['api.example.com'],
+  expires_at: '2099-01-01T00:00:00Z',
+})
+
+// The agent asks for a proof of payment. From here on, 4.00 of its budget are held for it.
+const payment = { agent_id: agent.id, mandate_id: mandate.id, resource_url: 'https://api.example.com/data' }
+const { proof } = await post('/v1/payments/proof', { ...payment, amount: '4.00' })
+
+// The merchant, shown the proof in X-Payment-Proof, has it verified: charged, once.
+const charge = { proof, merchant_domain: 'api.example.com', expected_amount: '4.00' }
+console.log('verified    ', await post('/v1/payments/verify', charge))
+console.log('shown again ', await post('/v1/payments/verify', charge))
+
+// Too much at once is refused, and says why.
+console.log('over the cap', await post('/v1/payments/proof', { ...payment, amount: '6.00' }))

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+import { startTestService } from '../../service/testing/service.ts'
+
+const script = join(import.meta.dirname, 'first-purchase.js')
+
+test("The README's first purchase is the example, to the letter", () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+  assert.ok(readme.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
+})
+
+test('The first purchase is charged once, and what is over the cap is refused', async (context) => {
+  const service = await startTestService(context)
+  const { stdout } = await promisify(execFile)(process.execPath, [script], {
+    env: { ...process.env, PURSER_URL: service.url, PURSER_SANDBOX_KEY: service.sandboxKey },
+  })
+  assert.match(stdout, /^verified +\{ verified: true, transaction_id: 'txn_\w+' \}$/m)
+  assert.match(stdout, /^shown again +\{ verified: false, reason: 'nonce_reused' \}$/m)
+  assert.match(stdout, /reason_code: 'amount_exceeds_per_transaction_limit'/)
+  const { body } = await service.call('GET', '/mandates')
+  assert.deepEqual([body[0].spent_total, body[0].held_total], ['4.00', '0.00'])
+})
