@@ -1,11 +1,20 @@
 import type { HoldRow, Int } from '../rows.ts'
 import type { SqliteDatabase } from './open.ts'
 
+/** How many holds of one mandate a sweep ends at the most; the next use of the mandate ends the rest. */
+const maxHoldsOfMandate = 1_000
+
+/** A negative limit is none to SQLite. */
+const unlimited = -1
+
 /** What ends holds without a payment: time, and an owner who says stop. */
 export function prepareHoldActs(db: SqliteDatabase) {
-  const endExpired = db.prepare<[string, string, number], { amount_micro: Int }>(`
+  const endExpired = db.prepare<[string, string, number, number], { amount_micro: Int }>(`
     update holds set status = 'expired'
-    where account_id = ? and mandate_id = ? and status = 'open' and expires_at_ms <= ?
+    where rowid in (
+      select rowid from holds indexed by holds_open
+      where account_id = ? and mandate_id = ? and status = 'open' and expires_at_ms <= ?
+      order by expires_at_ms limit ?)
     returning amount_micro`)
   const voidOpen = db.prepare<[string, string], { amount_micro: Int }>(`
     update holds set status = 'voided'
@@ -35,8 +44,8 @@ export function prepareHoldActs(db: SqliteDatabase) {
     return ended.length
   }
 
-  function releaseExpired(accountId: string, mandateId: string, nowMs: number): number {
-    return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs))
+  function releaseExpired(accountId: string, mandateId: string, nowMs: number, most = unlimited): number {
+    return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs, most))
   }
 
   function voidHolds(accountId: string, mandateId: string): number {
@@ -53,18 +62,18 @@ export function prepareHoldActs(db: SqliteDatabase) {
         .reduce((ended, mandateId) => ended + voidHolds(accountId, mandateId), 0)
     },
 
-    /** Looks at the next so many mandates that have open holds, going round and round over the calls. */
+    /**
+     * Looks at the next so many mandates that have open holds, going round and round over the calls, and
+     * ends a bounded number of holds of each, so that no sweep keeps payments waiting.
+     */
     releaseExpiredHolds(nowMs: number, maxMandates: number): number {
       let ended = 0
       for (let looked = 0; looked < maxMandates; looked++) {
         const next = nextMandateWithHolds.get(sweptUpTo.accountId, sweptUpTo.mandateId)
-        if (!next) {
-          sweptUpTo = { accountId: '', mandateId: '' }
-          break
-        }
-        sweptUpTo = { accountId: next.account_id, mandateId: next.mandate_id }
+        sweptUpTo = { accountId: next?.account_id ?? '', mandateId: next?.mandate_id ?? '' }
+        if (!next) break
         if (Number(next.expires_at_ms) <= nowMs) {
-          ended += releaseExpired(next.account_id, next.mandate_id, nowMs)
+          ended += releaseExpired(next.account_id, next.mandate_id, nowMs, maxHoldsOfMandate)
         }
       }
       return ended
