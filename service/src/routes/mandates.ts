@@ -17,13 +17,13 @@ import type { Caller, Mandate } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
-import { parseDateTime } from '../http/validation/date-time.ts'
+import { readDateTime } from '../http/validation/date-time.ts'
 import { ownAgentOnly, speaksFor, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(createMandate, async ({ caller, body }) => {
     const nowMs = now()
-    const expiresAtMs = epochMsOf(body.expires_at)
+    const expiresAtMs = readDateTime(body.expires_at)
     const mandate: Mandate = {
       accountId: caller.accountId,
       environment: caller.environment,
@@ -90,12 +90,6 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
     const mandate = await store.moveMandate({ ...caller, id: mandateId }, to, event)
     return typeof mandate === 'string' ? refuse(mandate) : ok(toWire(mandate))
   }
-}
-
-function epochMsOf(timestamp: string): number {
-  const reading = parseDateTime(timestamp)
-  if (!('epochMs' in reading)) throw new RangeError(`not a validated timestamp: ${timestamp}`)
-  return reading.epochMs
 }
 
 /** The form in which a time is given back as it came; what else is accepted comes back in this form. */

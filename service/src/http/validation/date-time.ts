@@ -34,41 +34,72 @@ export function readDateTime(validated: unknown): number {
   throw new RangeError(`not a timestamp: ${JSON.stringify(validated)}`)
 }
 
-const timestampText =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,3})\d*)?)?(?:([Zz])|([+\-−])(\d\d):?(\d\d))?$/
-
+/** `2099-01-01T12:30` and then what need not be there: seconds, their fraction, and the zone. */
 function parseTimestamp(text: string): DateTimeReading | undefined {
-  const match = timestampText.exec(text)
-  if (!match) return undefined
-  const [, year, month, day, hour, minute, second = '0', fraction = '', utc, sign, zoneHour, zoneMinute] =
-    match
-  if (dateFault(Number(year), Number(month), Number(day)) !== undefined) return undefined
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
-  const isAware = utc !== undefined || sign !== undefined
-  const offsetMinutes = Number(zoneHour ?? 0) * 60 + Number(zoneMinute ?? 0)
-  if (Number(zoneMinute ?? 0) > 59 || offsetMinutes >= minutesInDay) return undefined
-  if (!isAware) return { type: 'timezone_aware' }
-  if (year === '0000') return { type: 'datetime_parsing', error: yearZero }
-  const localMs =
-    epochMsOfDate(Number(year), Number(month), Number(day)) +
-    ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 +
-    Number(fraction.padEnd(3, '0'))
-  return { epochMs: localMs - (sign === '+' ? offsetMinutes : -offsetMinutes) * 60_000 }
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  if (text[4] !== '-' || text[7] !== '-' || !'Tt _'.includes(text.charAt(10)) || text[13] !== ':')
+    return undefined
+  // Where a digit is missing the number is NaN, which no comparison lets through.
+  if (!(year >= 0 && hour <= 23 && minute <= 59) || dateFault(year, month, day) !== undefined)
+    return undefined
+
+  const hasSeconds = text[16] === ':'
+  const second = hasSeconds ? twoDigits(text, 17) : 0
+  if (!(second <= 59)) return undefined
+  let end = hasSeconds ? 19 : 16
+  let ms = 0
+  if (hasSeconds && (text[end] === '.' || text[end] === ',')) {
+    const start = ++end
+    while (isDigit(text.charCodeAt(end))) end++
+    if (end === start) return undefined
+    ms = Number(text.slice(start, Math.min(end, start + 3)).padEnd(3, '0'))
+  }
+  const offsetMinutes = zoneOffset(text, end)
+  if (offsetMinutes === 'invalid') return undefined
+  if (offsetMinutes === 'none') return { type: 'timezone_aware' }
+  if (year === 0) return { type: 'datetime_parsing', error: yearZero }
+  // The calendar repeats itself after 400 years, and `Date.UTC` takes years below 100 for the twentieth century.
+  const shifted = Date.UTC(year + 400, month - 1, day, hour, minute - offsetMinutes, second, ms)
+  return { epochMs: shifted - msIn400Years }
 }
 
-const minutesInDay = 24 * 60
+const msIn400Years = 146_097 * 86_400_000
 const yearZero = 'year 0 is out of range'
 
-function epochMsOfDate(year: number, month: number, day: number): number {
-  // `Date.UTC` takes the years 0 to 99 for the twentieth century.
-  return new Date(0).setUTCFullYear(year, month - 1, day)
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at)
+  const ones = text.charCodeAt(at + 1)
+  return isDigit(tens) && isDigit(ones) ? (tens - zero) * 10 + (ones - zero) : NaN
+}
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= zero + 9
+}
+
+const zero = '0'.charCodeAt(0)
+
+/** The minutes that the zone at the end of a text is ahead of UTC. */
+function zoneOffset(text: string, at: number): number | 'none' | 'invalid' {
+  if (at === text.length) return 'none'
+  const sign = text[at]
+  if (sign === 'Z' || sign === 'z') return at + 1 === text.length ? 0 : 'invalid'
+  if (sign !== '+' && sign !== '-' && sign !== '\u2212') return 'invalid'
+  const hours = twoDigits(text, at + 1)
+  const minutesAt = text[at + 3] === ':' ? at + 4 : at + 3
+  const minutes = twoDigits(text, minutesAt)
+  if (!(hours <= 23 && minutes <= 59) || text.length !== minutesAt + 2) return 'invalid'
+  return sign === '+' ? hours * 60 + minutes : -(hours * 60 + minutes)
 }
 
 function dateFault(year: number, month: number, day: number): string | undefined {
-  if (month < 1 || month > 12) return 'month value is outside expected range of 1-12'
+  if (!(month >= 1 && month <= 12)) return 'month value is outside expected range of 1-12'
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31
-  return day < 1 || day > days ? 'day value is outside expected range' : undefined
+  return day >= 1 && day <= days ? undefined : 'day value is outside expected range'
 }
 
 /** Seconds up to here, milliseconds beyond. */

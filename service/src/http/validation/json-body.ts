@@ -44,7 +44,8 @@ const maxDepth = 200
 
 /** Longer integers are refused: turning them into a number takes quadratic time in many languages. */
 const maxIntegerDigits = 4300
-const tooManyDigits = new RegExp(`[0-9]{${maxIntegerDigits + 1}}`)
+// It looks at each run of digits once only: without the first part it would start again at every digit.
+const tooManyDigits = new RegExp(`(?<![0-9])[0-9]{${maxIntegerDigits + 1}}`)
 
 const byteOrderMark = '\uFEFF'
 const unreadable: BodyReading = { kind: 'unreadable' }

@@ -1,3 +1,5 @@
+import { codePoints } from './text.ts'
+
 /** What is wrong with a JSON text and where, in code points from its start. */
 export interface JsonFault {
   readonly error: string
@@ -17,7 +19,7 @@ export function findJsonFault(text: string, limits: Limits): JsonFault | 'unread
   const scanner = new Scanner(text, limits)
   const fault = scanner.document()
   if (fault === undefined || fault === 'unreadable') return fault
-  return { error: fault, position: Array.from(text.slice(0, scanner.at)).length }
+  return { error: fault, position: codePoints(text.slice(0, scanner.at)) }
 }
 
 const number = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y

@@ -19,7 +19,7 @@ export class Refusal {
 
   /** These faults and then those of another refusal. */
   and(next: Refusal): this {
-    this.items.push(...next.items)
+    for (const item of next.items) this.items.push(item)
     return this
   }
 }

@@ -58,7 +58,7 @@ interface Schema extends TextRules, IntegerRules {
 }
 
 function readerOf(schema: Schema, where: Where): Reader {
-  const expect = (...keywords: string[]) => refuseOtherKeywords(schema, keywords)
+  const expect = (...keywords: string[]) => refuseOtherKeywords(schema, ['type', ...keywords])
   if (schema.anyOf) {
     expect('anyOf')
     return nullableReader(schema.anyOf, where)
@@ -123,6 +123,7 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
     return dictReader
   }
   expect('properties', 'required', 'additionalProperties')
+  if (schema.additionalProperties === false) throw new TypeError('unknown fields are never refused')
   const fields = Object.entries(schema.properties).map(([name, field]) => ({
     name,
     read: readerOf(field, where),
@@ -137,13 +138,15 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
 
 function nullableReader(options: readonly Schema[], where: Where): Reader {
   const [option, ...others] = options.filter(({ type }) => type !== 'null')
-  if (!option || others.length > 0) throw new TypeError('a union can only be of one schema and null')
+  if (!option || others.length > 0 || options.length !== 2) {
+    throw new TypeError('a union can only be of one schema and null')
+  }
   const read = readerOf(option, where)
   return (input) => (input === null ? null : read(input))
 }
 
 /** These describe a field and ask nothing of its value. */
-const annotations = ['type', 'title', 'description', 'examples', 'default']
+const annotations = ['title', 'description', 'examples', 'default']
 
 /** A keyword that nobody checks would let through what the interface forbids. */
 function refuseOtherKeywords(schema: Schema, keywords: readonly string[]): void {

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Type, type TSchema } from 'typebox'
+
+import { compileValidator } from './validator.ts'
+
+const Shop = Type.Object({
+  name: Type.String({ minLength: 2, maxLength: 3 }),
+  tags: Type.Optional(Type.Array(Type.String(), { maxItems: 1, default: [] })),
+  open: Type.Optional(Type.Boolean({ default: true })),
+})
+const validateShop = compileValidator(Shop, 'body')
+
+test('unknown fields are left out and defaults filled in, fresh each time', () => {
+  const first = validateShop({ name: 'abc', other: 1 })
+  assert.deepEqual(first, { ok: true, value: { name: 'abc', tags: [], open: true } })
+  const second = validateShop({ name: 'abc' })
+  assert.ok(first.ok && second.ok)
+  assert.notEqual(first.value.tags, second.value.tags)
+})
+
+test('an object that keeps unknown fields is handed on itself', () => {
+  const validate = compileValidator(Type.Object({ a: Type.String() }, { additionalProperties: true }), 'body')
+  const input = { b: 1, a: 'x' }
+  const checked = validate(input)
+  assert.ok(checked.ok)
+  assert.equal(checked.value, input)
+})
+
+test('no body and a body of null are missing', () => {
+  const items = [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }]
+  for (const input of [undefined, null]) assert.deepEqual(validateShop(input), { ok: false, items })
+})
+
+test('names that every object inherits are not given', () => {
+  const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
+  const validate = compileValidator(
+    Type.Object(Object.fromEntries(names.map((name) => [name, Type.Unknown()]))),
+    'body',
+  )
+  const checked = validate({})
+  assert.ok(!checked.ok)
+  assert.deepEqual(
+    checked.items.map(({ type, loc }) => [type, loc[1]]),
+    names.map((name) => ['missing', name]),
+  )
+  const polluting = validateShop(JSON.parse('{"name":"abc","__proto__":{"open":false}}'))
+  assert.deepEqual(polluting, { ok: true, value: { name: 'abc', tags: [], open: true } })
+})
+
+test('faults come in the order of the schema, each with its place and its input', () => {
+  const input = { open: 1, tags: ['a', 'b'], name: 'a' }
+  assert.deepEqual(validateShop(input), {
+    ok: false,
+    items: [
+      {
+        type: 'string_too_short',
+        loc: ['body', 'name'],
+        msg: 'String should have at least 2 characters',
+        input: 'a',
+        ctx: { min_length: 2 },
+      },
+      {
+        type: 'too_long',
+        loc: ['body', 'tags'],
+        msg: 'List should have at most 1 item after validation, not 2',
+        input: ['a', 'b'],
+        ctx: { field_type: 'List', max_length: 1, actual_length: 2 },
+      },
+      { type: 'bool_type', loc: ['body', 'open'], msg: 'Input should be a valid boolean', input: 1 },
+    ],
+  })
+})
+
+test('the length of a text counts code points', () => {
+  assert.equal(validateShop({ name: '😀😀😀' }).ok, true)
+  assert.equal(validateShop({ name: '😀' }).ok, false)
+  assert.equal(validateShop({ name: '😀😀😀😀' }).ok, false)
+})
+
+test('half a character is refused, also as a word of a vocabulary, and echoed as a text that can be sent', () => {
+  const validate = compileValidator(Type.Object({ word: Type.Literal('USDC') }), 'body')
+  const checked = validate({ word: 'USDC\uD800' })
+  assert.ok(!checked.ok)
+  assert.equal(checked.items[0]?.type, 'string_unicode')
+  assert.equal(checked.items[0]?.input, 'USDC\uFFFD')
+})
+
+test('the last of several equal query parameters counts, and unknown ones do not', () => {
+  const validate = compileValidator(
+    Type.Object({
+      limit: Type.Optional(Type.Integer({ minimum: 1, default: 50 })),
+      type: Type.Optional(Type.String()),
+    }),
+    'query',
+  )
+  assert.deepEqual(validate({}), { ok: true, value: { limit: 50 } })
+  assert.deepEqual(validate({ limit: ['0', '7'], type: 'a', other: 'b' }), {
+    ok: true,
+    value: { limit: 7, type: 'a' },
+  })
+  const checked = validate({ limit: ['7', '0'] })
+  assert.ok(!checked.ok)
+  assert.deepEqual(checked.items[0]?.loc, ['query', 'limit'])
+  assert.equal(checked.items[0]?.input, '0')
+})
+
+test('a schema that says more than is checked does not compile', () => {
+  const schemas: TSchema[] = [
+    Type.Object({ a: Type.String({ format: 'ipv4' }) }),
+    Type.String({ format: 'email', maxLength: 10 }),
+    Type.String({ 'x-above-zero': true }),
+    Type.Array(Type.String(), { uniqueItems: true }),
+    Type.Record(Type.String(), Type.String()),
+    Type.Union([Type.String(), Type.Integer()]),
+    Type.Union([Type.String()]),
+    Type.Number(),
+    Type.Object({}, { additionalProperties: false }),
+    Type.Object({ a: Type.Optional(Type.String({ default: 'b' })) }, { additionalProperties: true }),
+  ]
+  for (const schema of schemas) assert.throws(() => compileValidator(schema, 'body'), TypeError)
+})
