@@ -1,8 +1,8 @@
-import { auditEvent } from '../../domain/audit.ts'
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
-import type { Caller, Hold, Mandate, Seller } from '../../domain/records.ts'
-import { toHold, type HoldRow, type TransactionRow } from '../rows.ts'
+import type { Hold } from '../../domain/records.ts'
+import { decideCapture, isRetry, recordOfEvaluation } from '../payment-records.ts'
+import { type HoldRow, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, Decide, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
@@ -43,72 +43,14 @@ export function preparePaymentActs(
       @amount_micro, @currency, @resource_url, @merchant_domain, @seller_account_id, @seller_id, @category,
       @reason_code, @reason_detail, @nonce, @created_at_ms)`)
   const recordPaidSeller = db.prepare(`
-    insert into paid_sellers (account_id, mandate_id, merchant_domain) values (?, ?, ?)
+    insert into paid_sellers (account_id, mandate_id, merchant_domain) values (@account_id, @mandate_id, @merchant_domain)
     on conflict do nothing`)
 
-  function findHold(
-    attempt: CaptureAttempt,
-  ): (Hold & Pick<HoldRow, 'captured_by' | 'merchant_domain' | 'idempotency_key'>) | undefined {
-    const { caller, nonce, mandateId } = attempt
-    const row =
+  /** The hold of a proof: most often the caller's own, else that of the account that owns the mandate. */
+  function findHold({ caller, nonce, mandateId }: CaptureAttempt): HoldRow | undefined {
+    return (
       selectHold.get(caller.accountId, nonce, caller.environment) ??
       selectHold.get(selectAccountOf.get(mandateId) ?? '', nonce, caller.environment)
-    return row && { ...row, ...toHold(row) }
-  }
-
-  /** The same key sending the same proof with the same idempotency key, for the same merchant. */
-  function isRetry(hold: NonNullable<ReturnType<typeof findHold>>, attempt: CaptureAttempt): boolean {
-    return (
-      attempt.idempotencyKey !== null &&
-      hold.captured_by === attempt.caller.keyId &&
-      hold.idempotency_key === attempt.idempotencyKey &&
-      hold.merchant_domain === normalizeHostName(attempt.merchantDomain)
-    )
-  }
-
-  function recordPayment(capture: Capture, hold: Hold, seller: Seller | undefined): void {
-    const merchantDomain = normalizeHostName(capture.merchantDomain)
-    const row: TransactionRow = {
-      account_id: hold.accountId,
-      id: capture.transactionId,
-      environment: hold.environment,
-      side: 'payer',
-      status: 'paid',
-      agent_id: hold.agentId,
-      mandate_id: hold.mandateId,
-      amount_text: hold.amountText,
-      amount_micro: hold.amountMicro,
-      currency: hold.currency,
-      resource_url: hold.resourceUrl,
-      merchant_domain: merchantDomain,
-      seller_account_id: seller?.accountId ?? null,
-      seller_id: seller?.id ?? null,
-      category: null,
-      reason_code: null,
-      reason_detail: null,
-      nonce: hold.nonce,
-      created_at_ms: capture.nowMs,
-    }
-    insertTransaction.run(row)
-    if (seller && seller.accountId !== hold.accountId) {
-      insertTransaction.run({ ...row, account_id: seller.accountId, side: 'payee' })
-    }
-    recordPaidSeller.run(hold.accountId, hold.mandateId, merchantDomain)
-    acts.recordEvent(
-      auditEvent(capture.caller, hold, {
-        id: capture.eventId,
-        type: 'payment.verified',
-        subjectId: capture.transactionId,
-        data: {
-          agent_id: hold.agentId,
-          mandate_id: hold.mandateId,
-          amount: hold.amountText,
-          currency: hold.currency,
-          merchant_domain: merchantDomain,
-          nonce: hold.nonce,
-        },
-        atMs: capture.nowMs,
-      }),
     )
   }
 
@@ -117,29 +59,8 @@ export function preparePaymentActs(
       const agent = acts.findAgent({ ...proposal, id: proposal.agentId })
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
       const decision = decide({ agent, mandate })
-      const merchantDomain = normalizeHostName(proposal.merchantDomain)
-      const seller = visibleSeller(acts.findSellerByDomain(proposal.environment, merchantDomain), [proposal])
-      insertTransaction.run({
-        account_id: proposal.accountId,
-        id: proposal.id,
-        environment: proposal.environment,
-        side: 'payer',
-        status: decision.decision,
-        agent_id: proposal.agentId,
-        mandate_id: proposal.mandateId,
-        amount_text: proposal.amountText,
-        amount_micro: proposal.amountMicro,
-        currency: proposal.currency,
-        resource_url: proposal.resourceUrl,
-        merchant_domain: merchantDomain,
-        seller_account_id: seller?.accountId ?? null,
-        seller_id: seller?.id ?? null,
-        category: proposal.category,
-        reason_code: decision.decision === 'approved' ? 'within_policy' : decision.code,
-        reason_detail: decision.decision === 'approved' ? null : decision.detail,
-        nonce: null,
-        created_at_ms: proposal.createdAtMs,
-      })
+      const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
+      insertTransaction.run(recordOfEvaluation(proposal, decision, seller))
       return decision
     },
 
@@ -167,54 +88,42 @@ export function preparePaymentActs(
     },
 
     capture(capture: Capture): CaptureOutcome {
-      const { caller, nonce, nowMs } = capture
-      const hold = findHold(capture)
-      const mandate = hold && acts.findMandate({ ...hold, id: hold.mandateId })
-      // A signed proof without its hold is one of a store that was set back: nothing is free for it.
-      if (!hold || !mandate) return { outcome: 'failed', reason: 'proof_expired' }
-      if (hold.transactionId !== null && isRetry(hold, capture)) {
-        return { outcome: 'replayed', transactionId: hold.transactionId }
-      }
+      const { caller } = capture
       const merchantDomain = normalizeHostName(capture.merchantDomain)
-      const seller = acts.findSellerByDomain(caller.environment, merchantDomain)
-      const refusal = capture.checkCollection({
-        caller,
-        mandate,
-        seller,
-        merchantDomain,
-        resourceUrl: hold.resourceUrl,
+      const found = findHold(capture)
+      const decision = decideCapture(capture, {
+        hold: found,
+        mandate:
+          found &&
+          acts.findMandate({
+            accountId: found.account_id,
+            environment: found.environment,
+            id: found.mandate_id,
+          }),
+        seller: acts.findSellerByDomain(caller.environment, merchantDomain),
       })
-      if (refusal) return { outcome: 'refused', code: refusal }
-      if (hold.status === 'captured') return { outcome: 'failed', reason: 'nonce_reused' } // 4
-      if (hold.status !== 'open' || !(hold.expiresAtMs > nowMs)) {
-        return { outcome: 'failed', reason: 'proof_expired' }
-      }
+      if ('outcome' in decision) return decision.outcome
+      const { hold, payment } = decision
       const { transactionId, idempotencyKey } = capture
       const captured = captureHold.run(
         transactionId,
         caller.keyId,
         merchantDomain,
         idempotencyKey,
-        hold.accountId,
-        nonce,
+        hold.account_id,
+        hold.nonce,
       ) // 5
       if (captured.changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
-      spendAmount.run(hold.amountMicro, hold.amountMicro, hold.accountId, hold.mandateId) // 6
-      recordPayment(capture, hold, visibleSeller(seller, [hold, caller])) // 7, 8
+      spendAmount.run(hold.amount_micro, hold.amount_micro, hold.account_id, hold.mandate_id) // 6
+      for (const row of payment.transactions) insertTransaction.run(row) // 7
+      recordPaidSeller.run(payment.paidSeller)
+      acts.recordEvent(payment.event) // 8
       return { outcome: 'captured', transactionId }
     },
 
     findCapture(attempt: CaptureAttempt): string | undefined {
       const hold = findHold(attempt)
-      return hold && isRetry(hold, attempt) ? (hold.transactionId ?? undefined) : undefined
+      return hold && isRetry(hold, attempt) ? (hold.transaction_id ?? undefined) : undefined
     },
   }
-}
-
-/** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
-function visibleSeller(
-  seller: Seller | undefined,
-  parties: readonly Pick<Caller | Mandate, 'accountId'>[],
-): Seller | undefined {
-  return parties.some(({ accountId }) => accountId === seller?.accountId) ? seller : undefined
 }

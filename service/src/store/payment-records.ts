@@ -1,0 +1,154 @@
+import { auditEvent } from '../domain/audit.ts'
+import { normalizeHostName } from '../domain/host-name.ts'
+import type { PolicyDecision } from '../domain/policy.ts'
+import type { AuditEvent, Mandate, Seller } from '../domain/records.ts'
+import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
+import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
+
+/** What a capture finds, read inside its transaction. */
+export interface CaptureFacts {
+  readonly hold: HoldRow | undefined
+  readonly mandate: Mandate | undefined
+  /** The seller registered under the merchant domain, whoever owns it. */
+  readonly seller: Seller | undefined
+}
+
+/** What becomes of a capture: its outcome when nothing is to be written, else what to write. */
+export type CaptureDecision =
+  { readonly outcome: CaptureOutcome } | { readonly hold: HoldRow; readonly payment: PaymentRecords }
+
+/** Everything that a payment writes beside the sums. */
+export interface PaymentRecords {
+  /** The payer's row, and the payee's copy of it when that is another account. */
+  readonly transactions: readonly TransactionRow[]
+  readonly paidSeller: {
+    readonly account_id: string
+    readonly mandate_id: string
+    readonly merchant_domain: string
+  }
+  readonly event: AuditEvent
+}
+
+/** The decision about a capture, the same in every store (steps 4 to 8 of a verification). */
+export function decideCapture(capture: Capture, { hold, mandate, seller }: CaptureFacts): CaptureDecision {
+  // A signed proof without its hold is one of a store that was set back: nothing is free for it.
+  if (!hold || !mandate) return failed('proof_expired')
+  if (hold.transaction_id !== null && isRetry(hold, capture)) {
+    return { outcome: { outcome: 'replayed', transactionId: hold.transaction_id } }
+  }
+  const refusal = capture.checkCollection({
+    caller: capture.caller,
+    mandate,
+    seller,
+    merchantDomain: capture.merchantDomain,
+    resourceUrl: hold.resource_url,
+  })
+  if (refusal) return { outcome: { outcome: 'refused', code: refusal } }
+  if (hold.status === 'captured') return failed('nonce_reused') // 4
+  if (hold.status !== 'open' || !(Number(hold.expires_at_ms) > capture.nowMs)) return failed('proof_expired')
+  return { hold, payment: recordsOfPayment(capture, hold, seller) }
+}
+
+/** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
+export function isRetry(
+  hold: Pick<HoldRow, 'captured_by' | 'idempotency_key' | 'merchant_domain'>,
+  attempt: CaptureAttempt,
+): boolean {
+  return (
+    attempt.idempotencyKey !== null &&
+    hold.captured_by === attempt.caller.keyId &&
+    hold.idempotency_key === attempt.idempotencyKey &&
+    hold.merchant_domain === normalizeHostName(attempt.merchantDomain)
+  )
+}
+
+/** The row of an evaluation with its outcome. */
+export function recordOfEvaluation(
+  proposal: ProposedTransaction,
+  decision: PolicyDecision,
+  registered: Seller | undefined,
+): TransactionRow {
+  const isApproved = decision.decision === 'approved'
+  const seller = visibleSeller(registered, [proposal])
+  return {
+    account_id: proposal.accountId,
+    id: proposal.id,
+    environment: proposal.environment,
+    side: 'payer',
+    status: decision.decision,
+    agent_id: proposal.agentId,
+    mandate_id: proposal.mandateId,
+    amount_text: proposal.amountText,
+    amount_micro: proposal.amountMicro,
+    currency: proposal.currency,
+    resource_url: proposal.resourceUrl,
+    merchant_domain: normalizeHostName(proposal.merchantDomain),
+    seller_account_id: seller?.accountId ?? null,
+    seller_id: seller?.id ?? null,
+    category: proposal.category,
+    reason_code: isApproved ? 'within_policy' : decision.code,
+    reason_detail: isApproved ? null : decision.detail,
+    nonce: null,
+    created_at_ms: proposal.createdAtMs,
+  }
+}
+
+function failed(reason: 'nonce_reused' | 'proof_expired'): CaptureDecision {
+  return { outcome: { outcome: 'failed', reason } }
+}
+
+function recordsOfPayment(capture: Capture, row: HoldRow, registered: Seller | undefined): PaymentRecords {
+  const hold = toHold(row)
+  const merchantDomain = normalizeHostName(capture.merchantDomain)
+  const seller = visibleSeller(registered, [hold, capture.caller])
+  const payer: TransactionRow = {
+    account_id: hold.accountId,
+    id: capture.transactionId,
+    environment: hold.environment,
+    side: 'payer',
+    status: 'paid',
+    agent_id: hold.agentId,
+    mandate_id: hold.mandateId,
+    amount_text: hold.amountText,
+    amount_micro: hold.amountMicro,
+    currency: hold.currency,
+    resource_url: hold.resourceUrl,
+    merchant_domain: merchantDomain,
+    seller_account_id: seller?.accountId ?? null,
+    seller_id: seller?.id ?? null,
+    category: null,
+    reason_code: null,
+    reason_detail: null,
+    nonce: hold.nonce,
+    created_at_ms: capture.nowMs,
+  }
+  const isBetweenAccounts = seller !== undefined && seller.accountId !== hold.accountId
+  return {
+    transactions: isBetweenAccounts
+      ? [payer, { ...payer, account_id: seller.accountId, side: 'payee' }]
+      : [payer],
+    paidSeller: { account_id: hold.accountId, mandate_id: hold.mandateId, merchant_domain: merchantDomain },
+    event: auditEvent(capture.caller, hold, {
+      id: capture.eventId,
+      type: 'payment.verified',
+      subjectId: capture.transactionId,
+      data: {
+        agent_id: hold.agentId,
+        mandate_id: hold.mandateId,
+        amount: hold.amountText,
+        currency: hold.currency,
+        merchant_domain: merchantDomain,
+        nonce: hold.nonce,
+      },
+      atMs: capture.nowMs,
+    }),
+  }
+}
+
+/** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
+function visibleSeller(
+  seller: Seller | undefined,
+  parties: readonly { readonly accountId: string }[],
+): Seller | undefined {
+  return parties.some(({ accountId }) => accountId === seller?.accountId) ? seller : undefined
+}
