@@ -5,18 +5,30 @@ import { domainToASCII } from 'node:url'
  * Text that is no host name comes back in lower case, and so equals nothing but itself.
  */
 export function normalizeHostName(text: string): string {
-  const lower = text.toLowerCase()
-  const bare = lower.endsWith('.') ? lower.slice(0, -1) : lower
-  if (plainHostName.test(bare)) return bare
-  return domainToASCII(bare) || bare
+  const lower = withoutTrailingDot(text.toLowerCase())
+  if (plainHostName.test(lower) || urlSyntax.test(lower)) return lower
+  return withoutTrailingDot(domainToASCII(lower)) || lower
 }
 
 /** Most names need no IDNA: letters that are plain ASCII and carry no `xn--`. */
 const plainHostName = /^(?!.*xn--)[a-z0-9.-]+$/
 
-/** Whether the host of an address is the domain itself or lies below it. */
+/** What is no part of a host name, though IDNA would cut it off, skip it or undo it. */
+const urlSyntax = /[\s/\\?#@%]/
+
+function withoutTrailingDot(name: string): string {
+  return name.replace(/(?<=[^.])\.$/, '')
+}
+
+/**
+ * Whether the host of an address is the domain itself or lies below it. Nothing lies below a single
+ * label or a number: whoever registered `com` is not the parent of every shop.
+ */
 export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   if (!URL.canParse(resourceUrl)) return false
   const host = normalizeHostName(new URL(resourceUrl).hostname)
-  return host === domain || host.endsWith(`.${domain}`)
+  return host === domain || (canBeParent.test(domain) && host.endsWith(`.${domain}`))
 }
+
+/** Two labels or more, the last of which begins with a letter: so no top-level domain, no IP address. */
+const canBeParent = /\.[a-z][^.]*$/

@@ -81,7 +81,7 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
       const isOwnerKey = key.role === 'owner' || key.role === 'operator'
       if (isOwnerKey && otherOwnerKey.get(accountId, id) === undefined) return 'last_owner_key'
       setRevoked.run(event.createdAtMs, accountId, id)
-      recordEvent(event)
+      recordEvent({ ...event, environment: key.environment })
       return { ...key, revokedAtMs: event.createdAtMs }
     },
   }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
@@ -78,6 +78,8 @@ function lockFile(path: string): SqliteDatabase {
 function openDatabase(path: string): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
+    // A file that is made here is for this user's eyes; SQLite gives its companions the same rights.
+    closeSync(openSync(path, 'a', 0o600))
     database = new Database(path, { timeout: 5_000 })
     checkOwnership(database, path)
     database.pragma('journal_mode = wal')
@@ -129,10 +131,8 @@ function explain(error: unknown, path: string): unknown {
       `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
     )
   }
-  if (code.startsWith('SQLITE_')) {
-    return new StoreOpenError(`${path} cannot be opened for writing (${code}); ${writableRemedy}`)
-  }
-  return error
+  if (code === 'unknown') return error
+  return new StoreOpenError(`${path} cannot be opened for writing (${code}); ${writableRemedy}`)
 }
 
 /** The short code that Node and SQLite put on their errors, such as EACCES or SQLITE_BUSY. */

@@ -21,7 +21,7 @@ export interface SqliteStoreOptions {
   readonly groupCommit?: boolean
 }
 
-/** Most acts in one transaction: about a millisecond of work. */
+/** Most acts in one transaction, so that it takes a few milliseconds at the most. */
 const maxBatch = 128
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
