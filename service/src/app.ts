@@ -1,3 +1,5 @@
+import { METHODS } from 'node:http'
+
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { endpoints, openApiDocument } from '@purser/wire/openapi'
@@ -35,6 +37,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
+    // While it closes, a request that still arrives on an open connection is answered, and that ends it.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     logController: new LogController({ disableRequestLogging: true }),
     logger: options.logger,
@@ -80,25 +84,33 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   })
 }
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+/** CONNECT is for proxies and reaches no application. */
+const methods = METHODS.filter((method) => method !== 'CONNECT')
 
 /** Answers 405 with `Allow` on every path of the interface, for the methods that it does not have. */
 function answerOtherMethods(app: FastifyInstance): void {
-  const paths = Map.groupBy(endpoints, ({ path }) => routePath(path))
-  for (const [url, served] of paths) {
-    const known = served.map(({ method }) => method as string)
+  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  const served = [...endpoints, { method: 'GET', path: openApiPath }]
+  for (const [url, known] of Map.groupBy(served, ({ path }) => routePath(path))) {
+    const allowed = known.map(({ method }) => method).sort()
     app.route({
-      method: methods.filter((method) => !known.includes(method)),
+      method: methods.filter((method) => !allowed.includes(method)),
       url,
       handler: (_request, reply) =>
-        send(reply, { ...refuse('Method Not Allowed'), headers: { allow: known.sort().join(', ') } }),
+        send(reply, { ...refuse('Method Not Allowed'), headers: { allow: allowed.join(', ') } }),
     })
   }
 }
 
+const openApiPath = '/openapi.json'
+
+/** All that the reference may load: its own files, and the pictures that are drawn within them. */
+const referencePolicy =
+  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+
 /** The OpenAPI document, and the interactive reference that is drawn from it. */
 async function serveReference(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', (_request, reply) => send(reply, { status: 200, body: openApiDocument }))
+  app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument }))
   await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: referencePolicy })
 }

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 
 import type { Proof } from '@purser/wire/payments'
 
@@ -44,9 +43,9 @@ export interface TestService {
 /** When the clock of a test service starts: 2026-11-20T12:00:00Z. */
 export const testStartMs = Date.UTC(2026, 10, 20, 12)
 
-/** Starts a service for one test, and stops it when the test ends. */
+/** Starts a service for one test, or for a file of them, and stops it when they end. */
 export async function startTestService(
-  context: Pick<TestContext, 'after'>,
+  context: { readonly after: (stop: () => Promise<void>) => void },
   settings: Record<string, string> = {},
 ): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))

@@ -61,9 +61,10 @@ export function answersOf(declared: Endpoint): Record<number, { description: str
   return answers
 }
 
-/** The endpoint's errors, with those that only a body can cause. */
+/** The endpoint's errors, with those that a body causes; one that nobody asked for can be too large as well. */
 function errorsOf(declared: Endpoint): ErrorCode[] {
-  return declared.body
-    ? [...declared.errors, 'There was an error parsing the body', 'payload_too_large']
-    : [...declared.errors]
+  const errors = [...declared.errors]
+  if (declared.body) errors.push('There was an error parsing the body')
+  if (declared.method !== 'GET') errors.push('payload_too_large')
+  return errors
 }

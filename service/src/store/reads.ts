@@ -179,4 +179,17 @@ const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string
   select t.account_id, t.id, 'paid without its audit event'
   from transactions t left join audit_events e
     on e.account_id = t.account_id and e.subject_id = t.id and e.type = 'payment.verified'
-  where t.status = 'paid' and t.side = 'payer' and e.id is null`
+  where t.status = 'paid' and t.side = 'payer' and e.id is null
+  union all
+  select t.account_id, t.id, 'paid to another account without its copy there'
+  from transactions t left join transactions c
+    on c.account_id = t.seller_account_id and c.id = t.id and c.side = 'payee'
+      and c.nonce = t.nonce and c.amount_micro = t.amount_micro
+  where t.status = 'paid' and t.side = 'payer' and t.seller_account_id <> t.account_id and c.id is null
+  union all
+  select c.account_id, c.id, 'received without the payment that it is a copy of'
+  from transactions c
+    left join record_accounts r on r.id = c.mandate_id
+    left join transactions t on t.account_id = r.account_id and t.id = c.id and t.side = 'payer'
+      and t.status = 'paid' and t.seller_account_id = c.account_id
+  where c.side = 'payee' and t.id is null`

@@ -50,7 +50,7 @@ export function prepareAgentActs(
       if (agent.status === 'revoked') return agent
       const row = setRevoked.get(event.createdAtMs, key.accountId, key.id)
       if (!row) return 'not_found'
-      const voided = voidHoldsOfAgent(key.accountId, key.id)
+      const voided = voidHoldsOfAgent(key.accountId, key.id, event.createdAtMs)
       recordEvent({ ...event, data: { ...event.data, voided_holds: voided } })
       return toAgent(row)
     },

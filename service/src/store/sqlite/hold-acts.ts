@@ -48,7 +48,9 @@ export function prepareHoldActs(db: SqliteDatabase) {
     return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs, most))
   }
 
-  function voidHolds(accountId: string, mandateId: string): number {
+  /** Ends what can still be captured; what has expired by now stays expired, though nobody swept it yet. */
+  function voidHolds(accountId: string, mandateId: string, nowMs: number): number {
+    releaseExpired(accountId, mandateId, nowMs)
     return release(accountId, mandateId, voidOpen.all(accountId, mandateId))
   }
 
@@ -56,10 +58,10 @@ export function prepareHoldActs(db: SqliteDatabase) {
     releaseExpired,
     voidHolds,
 
-    voidHoldsOfAgent(accountId: string, agentId: string): number {
+    voidHoldsOfAgent(accountId: string, agentId: string, nowMs: number): number {
       return mandatesOfAgent
         .all(accountId, agentId)
-        .reduce((ended, mandateId) => ended + voidHolds(accountId, mandateId), 0)
+        .reduce((ended, mandateId) => ended + voidHolds(accountId, mandateId, nowMs), 0)
     },
 
     /**

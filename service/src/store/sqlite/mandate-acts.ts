@@ -74,7 +74,7 @@ export function prepareMandateActs(
       if (mandate.status === to) return mandate
       if (mandate.status === 'revoked') return 'mandate_revoked'
       setStatus.run(to, event.createdAtMs, key.accountId, key.id)
-      const voided = to === 'active' ? 0 : voidHolds(key.accountId, key.id)
+      const voided = to === 'active' ? 0 : voidHolds(key.accountId, key.id, event.createdAtMs)
       recordEvent({ ...event, data: { ...event.data, voided_holds: voided } })
       return findMandate(key) ?? 'not_found'
     },

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
@@ -80,6 +80,7 @@ function openDatabase(path: string): SqliteDatabase {
   try {
     // A file that is made here is for this user's eyes; SQLite gives its companions the same rights.
     closeSync(openSync(path, 'a', 0o600))
+    checkOwnershipOfLog(path)
     database = new Database(path, { timeout: 5_000 })
     checkOwnership(database, path)
     database.pragma('journal_mode = wal')
@@ -93,6 +94,17 @@ function openDatabase(path: string): SqliteDatabase {
   } catch (error) {
     database?.close()
     throw explain(error, path)
+  }
+}
+
+/** A connection that may write would write another program's log back as it closes, so one that reads looks first. */
+function checkOwnershipOfLog(path: string): void {
+  if (!existsSync(`${path}-wal`)) return
+  const reader = new Database(path, { readonly: true, timeout: 5_000 })
+  try {
+    checkOwnership(reader, path)
+  } finally {
+    reader.close()
   }
 }
 

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { endpoints, interfaceVersion } from '@purser/wire/openapi'
+
+import { startAppOverStore } from '../testing/app-over-store.ts'
+import { sendPlain } from '../testing/plain-http.ts'
+import { startTestService, type TestService } from '../testing/service.ts'
+
+interface Operation {
+  readonly operationId: string
+  readonly security?: unknown[]
+  readonly parameters: { name: string; in: string; required: boolean }[]
+  readonly requestBody?: { required: boolean; content: Record<string, { schema: unknown }> }
+  readonly responses: Record<string, { description: string; content: Record<string, { schema: unknown }> }>
+}
+interface Document {
+  readonly openapi: string
+  readonly info: { version: string; title: string }
+  readonly security: unknown[]
+  readonly paths: Record<string, Record<string, Operation>>
+}
+
+/** What is served beside the interface: the description itself and its reference. */
+const besideTheInterface = /^GET \/openapi\.json$|^(GET|HEAD) \/docs(\/.*)?$/
+
+test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [decision.28]', async (t) => {
+  const service = await startTestService(t)
+  const { status, headers, body } = await service.call('GET', '/openapi.json', { key: null })
+  assert.equal(status, 200)
+  assert.match(headers.get('content-type') ?? '', /^application\/json/)
+  assert.match(body.openapi, /^3\.1\.\d+$/)
+  assert.deepEqual([body.info.version, interfaceVersion], ['0.1.0', '0.1.0'])
+})
+
+test('Every route that is served is in the description, and every one in it is served [decision.28] [version.1]', async (t) => {
+  const { app, url } = await startAppOverStore(t)
+  const { body } = await sendPlain(url, { method: 'GET', path: '/openapi.json' })
+  const described = operationsOf(body).map(({ method, path }) => `${method} ${path}`)
+  const served: string[] = []
+  for (const { method, path } of routesOf(app.printRoutes({ commonPrefix: false }))) {
+    const answer = await sendPlain(url, { method, path: path.replaceAll(/:\w+|\*/g, 'x') })
+    if (answer.status !== 405) served.push(`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
+  }
+  const ofTheInterface = served.filter((route) => !besideTheInterface.test(route))
+  assert.deepEqual(ofTheInterface.sort(), described.sort())
+  assert.ok(described.length >= 26)
+})
+
+test('Every endpoint that is declared is in the description [version.1]', async () => {
+  const declared = new Set<string>()
+  const folder = new URL('../../packages/wire/src/', import.meta.url)
+  for (const name of readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.includes('.test.'))) {
+    const exports = (await import(new URL(name, folder).href)) as Record<string, unknown>
+    for (const value of Object.values(exports)) if (isEndpoint(value)) declared.add(value.id)
+  }
+  assert.deepEqual([...declared].sort(), endpoints.map(({ id }) => id).sort())
+})
+
+test('Payments, policy and verification carry the prefix /v1, the others carry no version [version.2] [endpoint.prefix]', async (t) => {
+  const service = await startTestService(t)
+  const groups = { with: new Set<string>(), without: new Set<string>() }
+  for (const { path, tag } of endpoints) groups[path.startsWith('/v1/') ? 'with' : 'without'].add(tag)
+  assert.deepEqual([...groups.with].sort(), ['Audit', 'Payments', 'Policy', 'Transactions', 'Verification'])
+  assert.deepEqual([...groups.without].sort(), ['Accounts', 'Agents', 'Health', 'Mandates', 'Sellers'])
+  for (const { method, path } of endpoints) {
+    const other = path.startsWith('/v1/') ? path.slice('/v1'.length) : `/v1${path}`
+    const { status, body } = await service.call(method, other.replaceAll(/\{\w+\}/g, 'x'))
+    assert.deepEqual([status, body], [404, { detail: 'Not Found' }], `${method} ${other}`)
+  }
+})
+
+test('The endpoints of the interface are there, each under its own method and path [endpoint.prefix]', () => {
+  const inTheInterface = [
+    'POST /mandates',
+    'GET /mandates',
+    'GET /mandates/{mandate_id}',
+    'POST /v1/payments/proof',
+    'POST /v1/payments/verify',
+    'POST /v1/policy/evaluate',
+    'POST /v1/verify-agent',
+    'POST /accounts',
+    'POST /sellers',
+    'GET /sellers',
+    'DELETE /accounts/api-keys/{key_id}',
+    'PATCH /agents/{agent_id}/revoke',
+    'GET /agents/{agent_id}',
+  ]
+  const declared = endpoints.map(({ method, path }) => `${method} ${path}`)
+  assert.deepEqual(
+    inTheInterface.filter((route) => !declared.includes(route)),
+    [],
+  )
+})
+
+test('The description says of each operation what goes in, who may call it and what comes out [endpoint.json] [auth.1] [errors.422]', async (t) => {
+  const service = await startTestService(t)
+  const document = await describe(service)
+  assert.deepEqual(document.security, [{ bearer: [] }])
+  const operations = operationsOf(document)
+  assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
+  for (const { method, path, operation } of operations) {
+    const declared = endpoints.find(({ id }) => id === operation.operationId)
+    const title = `${method} ${path}`
+    assert.ok(declared, title)
+    assert.equal(declared.roles === 'public', operation.security?.length === 0, title)
+    const inPath = operation.parameters.filter((parameter) => parameter.in === 'path')
+    assert.deepEqual(
+      inPath.map(({ name, required }) => [name, required]),
+      [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
+      title,
+    )
+    assert.deepEqual(
+      Object.keys(operation.requestBody?.content ?? {}),
+      declared.body ? ['application/json'] : [],
+    )
+    const statuses = Object.keys(operation.responses).map(Number)
+    assert.ok(
+      statuses.some((status) => status >= 200 && status < 300),
+      title,
+    )
+    assert.equal(statuses.includes(401), declared.roles !== 'public', title)
+    assert.equal(statuses.includes(422), Boolean(declared.body ?? declared.query), title)
+    for (const { description, content } of Object.values(operation.responses)) {
+      assert.ok(description.length > 0, title)
+      assert.deepEqual(Object.keys(content), ['application/json'], title)
+    }
+  }
+})
+
+test('docs answers HTML that loads nothing from outside, without a key [decision.28]', async (t) => {
+  const service = await startTestService(t)
+  const { status, headers, text } = await service.call('GET', '/docs', { key: null })
+  assert.equal(status, 200)
+  assert.match(headers.get('content-type') ?? '', /^text\/html/)
+  const files = [...text.matchAll(/\b(?:src|href)="([^"]*)"/g)].map(([, address = '']) => address)
+  assert.ok(files.length >= 4)
+  for (const file of files) {
+    const { origin, pathname } = new URL(file, `${service.url}/docs`)
+    assert.equal(origin, service.url, file)
+    const answer = await service.call('GET', pathname, { key: null })
+    assert.equal(answer.status, 200, file)
+    if (!file.endsWith('.css')) continue
+    const loaded = [...answer.text.matchAll(/url\(\s*['"]?([^'")]+)|@import\s+['"]?([^'";]+)/g)]
+    for (const [, url, imported] of loaded) assert.match(url ?? imported ?? '', /^(data:|#)/)
+  }
+  // Whatever the scripts try, the browser loads nothing from elsewhere: all that this names is the page's own.
+  const policy = headers.get('content-security-policy') ?? ''
+  const directives = new Map(
+    policy.split(';').map((directive) => {
+      const [name = '', ...sources] = directive.trim().split(/\s+/)
+      return [name, sources]
+    }),
+  )
+  assert.deepEqual(directives.get('default-src'), ["'self'"])
+  for (const sources of directives.values()) {
+    for (const source of sources) assert.ok(["'self'", "'none'", 'data:'].includes(source), policy)
+  }
+  assert.ok(!directives.has('upgrade-insecure-requests'), 'the reference works over plain HTTP')
+})
+
+test('The description that docs draws is the one of openapi.json [decision.28]', async (t) => {
+  const service = await startTestService(t)
+  const drawn = await service.call('GET', '/docs/json', { key: null })
+  assert.equal(drawn.status, 200)
+  assert.deepEqual(drawn.body, await describe(service))
+})
+
+async function describe(service: TestService): Promise<Document> {
+  return (await service.call('GET', '/openapi.json', { key: null })).body as Document
+}
+
+function operationsOf(document: Document): { method: string; path: string; operation: Operation }[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
+  )
+}
+
+/** The routes of the router's own drawing: a tree whose lines add to the path of the line above them. */
+function routesOf(drawing: string): { method: string; path: string }[] {
+  const above: string[] = []
+  return drawing.split('\n').flatMap((line) => {
+    const [, indent = '', part = '', methods] = /^([\s│]*)[├└]── (\S+)(?: \((.*)\))?$/.exec(line) ?? []
+    if (part === '') return []
+    const depth = indent.length / 4
+    above[depth] = part
+    const path = above.slice(0, depth + 1).join('')
+    return (methods?.split(', ') ?? []).map((method) => ({ method, path }))
+  })
+}
+
+function isEndpoint(value: unknown): value is { id: string } {
+  return typeof value === 'object' && value !== null && 'roles' in value && 'responses' in value
+}

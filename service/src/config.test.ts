@@ -1,0 +1,343 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { chosenKeys, logLevels, readConfig, type Config } from './config.ts'
+
+const secret = '0123456789abcdef0123456789abcdef'
+const otherSecret = 'fedcba9876543210fedcba9876543210'
+const sandboxKey = 'svc_sand_chosen-key'
+const productionKey = 'svc_prod_chosen-key'
+
+test('Without any setting the standard ones hold [decision.29]', (context) => {
+  const folder = folderFor(context)
+  assert.deepEqual(config([], {}, folder), {
+    host: '127.0.0.1',
+    port: 8080,
+    database: { kind: 'sqlite', path: join(folder, 'data/purser.db') },
+    proofSecrets: [],
+    bootstrapKeys: { sandbox: undefined, production: undefined },
+    logLevel: 'info',
+  })
+})
+
+interface Setting {
+  readonly variable: string
+  readonly flag: string
+  /** Two values, to tell the winner by, and what each comes to. */
+  readonly given: readonly [text: string, expected: unknown]
+  readonly other: readonly [text: string, expected: unknown]
+  readonly read: (config: Config) => unknown
+  readonly isSecret?: boolean
+}
+
+const settings: readonly Setting[] = [
+  {
+    variable: 'PURSER_HOST',
+    flag: '--host',
+    given: ['0.0.0.0', '0.0.0.0'],
+    other: ['::1', '::1'],
+    read: ({ host }) => host,
+  },
+  {
+    variable: 'PURSER_PORT',
+    flag: '--port',
+    given: ['9000', 9000],
+    other: ['0', 0],
+    read: ({ port }) => port,
+  },
+  {
+    variable: 'PURSER_DATABASE',
+    flag: '--database',
+    given: ['sqlite:/srv/purser/ledger.db', '/srv/purser/ledger.db'],
+    other: ['sqlite:/var/lib/other file.db', '/var/lib/other file.db'],
+    read: ({ database }) => database.path,
+  },
+  {
+    variable: 'PURSER_PROOF_SECRET',
+    flag: '--proof-secret',
+    given: [secret, [secret]],
+    other: [`${otherSecret},${secret}`, [otherSecret, secret]],
+    read: ({ proofSecrets }) => proofSecrets,
+    isSecret: true,
+  },
+  {
+    variable: 'PURSER_BOOTSTRAP_SANDBOX_KEY',
+    flag: '--bootstrap-sandbox-key',
+    given: [sandboxKey, sandboxKey],
+    other: ['svc_sand_another-key', 'svc_sand_another-key'],
+    read: ({ bootstrapKeys }) => bootstrapKeys.sandbox,
+    isSecret: true,
+  },
+  {
+    variable: 'PURSER_BOOTSTRAP_PRODUCTION_KEY',
+    flag: '--bootstrap-production-key',
+    given: [productionKey, productionKey],
+    other: ['svc_prod_another-key', 'svc_prod_another-key'],
+    read: ({ bootstrapKeys }) => bootstrapKeys.production,
+    isSecret: true,
+  },
+  {
+    variable: 'PURSER_LOG_LEVEL',
+    flag: '--log-level',
+    given: ['debug', 'debug'],
+    other: ['silent', 'silent'],
+    read: ({ logLevel }) => logLevel,
+  },
+]
+for (const { variable, flag, given, other, read, isSecret } of settings) {
+  test(`${variable} comes from the environment, and ${flag} wins over it [decision.29]`, (context) => {
+    const folder = folderFor(context)
+    const environment = { [variable]: other[0] }
+    assert.deepEqual(read(config([], environment, folder)), other[1])
+    assert.deepEqual(read(config([flag, given[0]], environment, folder)), given[1])
+    assert.deepEqual(read(config([`${flag}=${given[0]}`], environment, folder)), given[1])
+  })
+
+  test(`${variable} comes from an .env file too, and the environment wins over it [decision.29]`, (context) => {
+    const folder = folderFor(context)
+    writeFileSync(join(folder, '.env'), `# a comment\n\n${variable}="${given[0]}"\nUNRELATED=1\n`)
+    assert.deepEqual(read(config([], {}, folder)), given[1])
+    assert.deepEqual(read(config([], { [variable]: other[0] }, folder)), other[1])
+    assert.deepEqual(read(config([flag, other[0]], {}, folder)), other[1])
+  })
+
+  if (!isSecret) continue
+  test(`${variable}_FILE names a file that holds the secret, from the folder of the service on [decision.29]`, (context) => {
+    const folder = folderFor(context)
+    mkdirSync(join(folder, 'secrets'))
+    const path = join(folder, 'secrets', 'one')
+    writeFileSync(path, `${given[0]}\n`)
+    assert.deepEqual(read(config([], { [`${variable}_FILE`]: path }, folder)), given[1])
+    assert.deepEqual(read(config([], { [`${variable}_FILE`]: 'secrets/one' }, folder)), given[1])
+    assert.deepEqual(read(config([flag, other[0]], { [`${variable}_FILE`]: path }, folder)), other[1])
+    writeFileSync(join(folder, '.env'), `${variable}_FILE=secrets/one\n`)
+    assert.deepEqual(read(config([], {}, folder)), given[1])
+  })
+}
+
+test('Several proof secrets are separated by commas, with or without spaces [decision.14] [decision.29]', (context) => {
+  const folder = folderFor(context)
+  const text = ` ${secret} ,${otherSecret}`
+  assert.deepEqual(config([], { PURSER_PROOF_SECRET: text }, folder).proofSecrets, [secret, otherSecret])
+})
+
+test('A secret is measured in bytes, so letters beyond ASCII count for more [decision.14]', (context) => {
+  const folder = folderFor(context)
+  const short = 'é'.repeat(16)
+  assert.deepEqual(config([], { PURSER_PROOF_SECRET: short }, folder).proofSecrets, [short])
+})
+
+for (const level of logLevels) {
+  test(`The log level ${level} is one [decision.29]`, (context) => {
+    assert.equal(config(['--log-level', level], {}, folderFor(context)).logLevel, level)
+  })
+}
+
+test('PURSER_WORKERS may be 1, and nothing else on SQLite [decision.29]', (context) => {
+  const folder = folderFor(context)
+  config(['--workers', '1'], {}, folder)
+  assert.deepEqual(faults([], { PURSER_WORKERS: '2' }, folder), [
+    'PURSER_WORKERS must be 1 with SQLite: one process writes the file',
+  ])
+})
+
+test('What the operator chose as keys is known, so that it is not taken for a mistyped one [decision.5]', (context) => {
+  const folder = folderFor(context)
+  const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
+  assert.deepEqual(chosenKeys(config([], both, folder)), new Set([sandboxKey, productionKey]))
+  const one = { PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
+  assert.deepEqual(chosenKeys(config([], one, folder)), new Set([productionKey]))
+  assert.deepEqual(chosenKeys(config([], {}, folder)), new Set())
+})
+
+const badPort = (text: string) =>
+  `PURSER_PORT must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`
+const badKey = (name: string, prefix: string) =>
+  `${name} must begin with ${prefix}, followed by 8 or more printable characters`
+const sandboxName = 'PURSER_BOOTSTRAP_SANDBOX_KEY'
+const productionName = 'PURSER_BOOTSTRAP_PRODUCTION_KEY'
+
+const wrong: readonly (readonly [environment: Record<string, string>, fault: string | RegExp])[] = [
+  [{ PURSER_HOST: '' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
+  [{ PURSER_HOST: ' ' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
+  ...['', '-1', '65536', '1e3', '80.5', ' 80', '0x50', 'http', '999999999999'].map(
+    (text) => [{ PURSER_PORT: text }, badPort(text)] as const,
+  ),
+  [
+    { PURSER_DATABASE: 'postgresql://127.0.0.1/purser' },
+    'PURSER_DATABASE names a PostgreSQL address, which this release cannot use yet; use sqlite:./data/purser.db',
+  ],
+  ...['', 'purser.db', 'sqlite:', 'mysql://127.0.0.1'].map(
+    (text) =>
+      [
+        { PURSER_DATABASE: text },
+        `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, not ${JSON.stringify(text)}`,
+      ] as const,
+  ),
+  [
+    { PURSER_PROOF_SECRET: 'short' },
+    'PURSER_PROOF_SECRET: secret 1 has 5 bytes and needs 32 or more; make one with: openssl rand -hex 32',
+  ],
+  [
+    { PURSER_PROOF_SECRET: `${secret},` },
+    'PURSER_PROOF_SECRET: secret 2 has 0 bytes and needs 32 or more; make one with: openssl rand -hex 32',
+  ],
+  [
+    { PURSER_PROOF_SECRET: `${secret},${secret.slice(1)}` },
+    'PURSER_PROOF_SECRET: secret 2 has 31 bytes and needs 32 or more; make one with: openssl rand -hex 32',
+  ],
+  [{ [sandboxName]: productionKey }, badKey(sandboxName, 'svc_sand_')],
+  [{ [sandboxName]: 'svc_sand_' }, badKey(sandboxName, 'svc_sand_')],
+  [{ [sandboxName]: 'svc_sand_1234567' }, badKey(sandboxName, 'svc_sand_')],
+  [{ [sandboxName]: 'svc_sand_with a space' }, badKey(sandboxName, 'svc_sand_')],
+  [{ [sandboxName]: 'svc_sand_ümlaute-und-mehr' }, badKey(sandboxName, 'svc_sand_')],
+  [{ [productionName]: sandboxKey }, badKey(productionName, 'svc_prod_')],
+  [
+    { PURSER_LOG_LEVEL: 'loud' },
+    'PURSER_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
+  ],
+  [
+    { PURSER_LOG_LEVEL: 'INFO' },
+    'PURSER_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "INFO"',
+  ],
+  [{ PURSER_WORKERS: '0' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "0"'],
+  [{ PURSER_WORKERS: 'many' }, 'PURSER_WORKERS must be a whole number from 1 to 1024, not "many"'],
+  [
+    { PURSER_PROOF_SECRET: secret, PURSER_PROOF_SECRET_FILE: 'secret' },
+    'PURSER_PROOF_SECRET and PURSER_PROOF_SECRET_FILE are both set; set one of them',
+  ],
+  [
+    { PURSER_PROOF_SECRET_FILE: 'no-such-file' },
+    /^PURSER_PROOF_SECRET_FILE names .*no-such-file, which does not exist; put the secret there, readable by this user$/,
+  ],
+  [
+    { [`${sandboxName}_FILE`]: '.' },
+    /^PURSER_BOOTSTRAP_SANDBOX_KEY_FILE names .*, which cannot be read; put the secret there, readable by this user$/,
+  ],
+  [{ PURSER_PROOF_SECRET_FILE: 'empty' }, /^PURSER_PROOF_SECRET_FILE names .*empty, which is empty; /],
+]
+for (const [environment, fault] of wrong) {
+  test(`${JSON.stringify(environment)} is named as wrong, with what would be right [decision.29]`, (context) => {
+    const folder = folderFor(context)
+    writeFileSync(join(folder, 'secret'), secret)
+    writeFileSync(join(folder, 'empty'), '\n')
+    const [found, ...more] = faults([], environment, folder)
+    assert.deepEqual(more, [])
+    if (typeof fault === 'string') assert.equal(found, fault)
+    else assert.match(found ?? '', fault)
+  })
+}
+
+test('All faults are named at once [decision.29]', (context) => {
+  const environment = {
+    PURSER_HOST: '',
+    PURSER_PORT: 'http',
+    PURSER_DATABASE: 'mysql://127.0.0.1',
+    PURSER_PROOF_SECRET: 'short,shorter',
+    [sandboxName]: 'secret',
+    [productionName]: 'secret',
+    PURSER_LOG_LEVEL: 'loud',
+    PURSER_WORKERS: '0',
+  }
+  const named = faults([], environment, folderFor(context)).map((fault) => /^PURSER_\w+/.exec(fault)?.[0])
+  assert.deepEqual(named, [
+    'PURSER_HOST',
+    'PURSER_PORT',
+    'PURSER_DATABASE',
+    'PURSER_PROOF_SECRET',
+    'PURSER_PROOF_SECRET',
+    sandboxName,
+    productionName,
+    'PURSER_LOG_LEVEL',
+    'PURSER_WORKERS',
+  ])
+})
+
+test('No fault repeats a secret [decision.2] [decision.29]', (context) => {
+  const environment = {
+    PURSER_PROOF_SECRET: 'hush-hush',
+    [sandboxName]: 'hush-hush',
+    [productionName]: 'svc_sand_hush-hush',
+  }
+  const named = faults([], environment, folderFor(context))
+  assert.equal(named.length, 3)
+  for (const fault of named) assert.doesNotMatch(fault, /hush/)
+})
+
+const badFlags: readonly (readonly string[])[] = [
+  ['--prot', '9000'],
+  ['--port'],
+  ['-p', '9000'],
+  ['9000'],
+  ['--proof-secret-file', 'secret'],
+]
+for (const argv of badFlags) {
+  test(`The flags ${JSON.stringify(argv)} are refused, with the way to the list of them [decision.29]`, (context) => {
+    const [fault, ...more] = faults(argv, {}, folderFor(context))
+    assert.match(fault ?? '', /\(--help lists the flags\)$/)
+    assert.deepEqual(more, [])
+  })
+}
+
+test('A wrong flag does not hide what is wrong besides [decision.29]', (context) => {
+  const named = faults(['--prot', '9000'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
+  assert.equal(named.length, 2)
+})
+
+test('An .env file that cannot be read is a fault, and one that is not there is none [decision.29]', (context) => {
+  const folder = folderFor(context)
+  config([], {}, folder)
+  mkdirSync(join(folder, '.env'))
+  const [fault = ''] = faults([], {}, folder)
+  assert(fault.startsWith(`${join(folder, '.env')} cannot be read`), fault)
+})
+
+test('--help lists every setting with its flag, its variable and its standard value, whatever else is wrong [decision.29]', (context) => {
+  const reading = readConfig(['--help', '--port', 'http'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
+  assert('help' in reading)
+  const lines = reading.help.split('\n')
+  for (const { variable, flag } of [...settings, { variable: 'PURSER_WORKERS', flag: '--workers' }]) {
+    assert.equal(
+      lines.filter((line) => line.includes(` ${flag} `) && line.includes(` ${variable} `)).length,
+      1,
+    )
+  }
+  assert.match(reading.help, /PURSER_PORT .*\(8080\)/)
+  assert.match(reading.help, /PURSER_HOST .*\(127\.0\.0\.1\)/)
+  assert.match(reading.help, /PURSER_DATABASE .*\(sqlite:\.\/data\/purser\.db\)/)
+})
+
+test('A relative path of the database starts from the folder of the service [decision.29]', (context) => {
+  const folder = folderFor(context)
+  const { path } = config(['--database', 'sqlite:./ledger/../my.db'], {}, folder).database
+  assert.equal(path, join(folder, 'my.db'))
+})
+
+function config(
+  argv: readonly string[],
+  environment: Record<string, string | undefined>,
+  folder: string,
+): Config {
+  const reading = readConfig(argv, environment, folder)
+  assert('config' in reading, JSON.stringify(reading))
+  return reading.config
+}
+
+function faults(
+  argv: readonly string[],
+  environment: Record<string, string | undefined>,
+  folder: string,
+): readonly string[] {
+  const reading = readConfig(argv, environment, folder)
+  assert('faults' in reading, JSON.stringify(reading))
+  return reading.faults
+}
+
+function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { checkCollection, type CollectionFacts, type CollectionRefusal } from './collection.ts'
+import { parseAmount } from './money.ts'
+import type { Caller, Mandate, Seller } from './records.ts'
+
+const payer: Caller = {
+  accountId: 'acct_payer',
+  environment: 'sandbox',
+  keyId: 'key_payer',
+  role: 'owner',
+  agentId: null,
+}
+const shop: Caller = { ...payer, accountId: 'acct_shop', keyId: 'key_shop', role: 'merchant' }
+
+const mandate: Mandate = {
+  accountId: 'acct_payer',
+  environment: 'sandbox',
+  id: 'mandate_1',
+  agentId: 'agent_1',
+  purpose: 'Buy research data',
+  maxTotalText: '100.00',
+  maxTotalMicro: parseAmount('100.00'),
+  maxPerTransactionText: '10.00',
+  maxPerTransactionMicro: parseAmount('10.00'),
+  currency: 'USDC',
+  allowedSellers: ['example.com'],
+  allowedCategories: [],
+  expiresAtText: '2099-01-01T00:00:00Z',
+  expiresAtMs: Date.UTC(2099, 0, 1),
+  status: 'active',
+  spentMicro: parseAmount('0'),
+  heldMicro: parseAmount('1.00'),
+  createdAtMs: 0,
+  updatedAtMs: 0,
+}
+
+const shopSeller: Seller = {
+  accountId: 'acct_shop',
+  environment: 'sandbox',
+  id: 'seller_1',
+  name: 'Data shop',
+  domain: 'example.com',
+  priceConfig: {},
+  createdAtMs: 0,
+}
+
+const facts: CollectionFacts = {
+  caller: shop,
+  mandate,
+  seller: shopSeller,
+  merchantDomain: 'example.com',
+  resourceUrl: 'https://example.com/data',
+}
+
+interface Row {
+  readonly name: string
+  readonly facts: Partial<CollectionFacts>
+  readonly refusal: CollectionRefusal | undefined
+}
+
+const everySeller = { ...mandate, allowedSellers: ['*'] }
+const otherSeller = { ...shopSeller, accountId: 'acct_third' }
+
+const rows: readonly Row[] = [
+  { name: 'The seller of the domain that serves the resource collects', facts: {}, refusal: undefined },
+  {
+    name: 'A seller collects for a resource below its domain',
+    facts: { resourceUrl: 'https://api.example.com/data' },
+    refusal: undefined,
+  },
+  {
+    name: "The mandate's own account collects for an unregistered seller",
+    facts: { caller: payer, seller: undefined },
+    refusal: undefined,
+  },
+  {
+    name: "The mandate's own account collects for somebody else's seller",
+    facts: { caller: payer, seller: otherSeller },
+    refusal: undefined,
+  },
+  {
+    name: "The mandate's own account collects wherever the resource lies",
+    facts: { caller: payer, seller: undefined, resourceUrl: 'https://elsewhere.example/data' },
+    refusal: undefined,
+  },
+  {
+    name: "The mandate's own account is bound to the allowed sellers too",
+    facts: { caller: payer, seller: undefined, mandate: { ...mandate, allowedSellers: [] } },
+    refusal: 'merchant_not_allowed',
+  },
+  {
+    name: 'Another account without a registered seller may not collect',
+    facts: { seller: undefined },
+    refusal: 'seller_not_yours',
+  },
+  {
+    name: 'Another account may not collect for a third one',
+    facts: { seller: otherSeller },
+    refusal: 'seller_not_yours',
+  },
+  {
+    name: 'That the seller is the payer does not help a stranger',
+    facts: { seller: { ...shopSeller, accountId: 'acct_payer' } },
+    refusal: 'seller_not_yours',
+  },
+  {
+    name: 'A seller that the mandate does not admit may not collect',
+    facts: { mandate: { ...mandate, allowedSellers: ['other.example'] } },
+    refusal: 'merchant_not_allowed',
+  },
+  {
+    name: 'An empty list admits nobody',
+    facts: { mandate: { ...mandate, allowedSellers: [] } },
+    refusal: 'merchant_not_allowed',
+  },
+  {
+    name: 'A mandate for every seller still pays only the one that serves the resource',
+    facts: { mandate: everySeller, resourceUrl: 'https://elsewhere.example/data' },
+    refusal: 'merchant_not_payee',
+  },
+  {
+    name: 'A mandate for every seller pays the one that serves the resource',
+    facts: { mandate: everySeller },
+    refusal: undefined,
+  },
+  {
+    name: 'A domain that only ends alike is another one',
+    facts: { resourceUrl: 'https://notexample.com/data' },
+    refusal: 'merchant_not_payee',
+  },
+  {
+    name: 'A child does not collect for its parent domain',
+    facts: {
+      mandate: everySeller,
+      merchantDomain: 'api.example.com',
+      seller: { ...shopSeller, domain: 'api.example.com' },
+    },
+    refusal: 'merchant_not_payee',
+  },
+  {
+    name: 'A resource without a host is nobody’s',
+    facts: { resourceUrl: 'not an address' },
+    refusal: 'merchant_not_payee',
+  },
+  {
+    name: 'The domain may be spelled in capitals and with a dot',
+    facts: { merchantDomain: 'EXAMPLE.com.' },
+    refusal: undefined,
+  },
+  {
+    name: 'seller_not_yours comes before merchant_not_allowed and merchant_not_payee',
+    facts: {
+      seller: undefined,
+      mandate: { ...mandate, allowedSellers: [] },
+      resourceUrl: 'https://elsewhere.example/data',
+    },
+    refusal: 'seller_not_yours',
+  },
+  {
+    name: 'merchant_not_allowed comes before merchant_not_payee',
+    facts: { mandate: { ...mandate, allowedSellers: [] }, resourceUrl: 'https://elsewhere.example/data' },
+    refusal: 'merchant_not_allowed',
+  },
+]
+for (const row of rows) {
+  test(`${row.name}: ${row.refusal ?? 'may collect'} [decision.12]`, () => {
+    assert.equal(checkCollection({ ...facts, ...row.facts }), row.refusal)
+  })
+}

@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { DenialCode } from '@purser/wire/policy'
+
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { parseAmount, type MicroUsdc } from './money.ts'
+import { admitsSeller, checkPolicy, remainingBudget, type PolicyFacts, type PolicyPayment } from './policy.ts'
+import type { Agent, Mandate } from './records.ts'
+
+const nowMs = Date.UTC(2026, 10, 20, 12)
+
+const agent: Agent = {
+  accountId: 'acct_1',
+  environment: 'sandbox',
+  id: 'agent_1',
+  name: 'research-bot',
+  description: null,
+  capabilities: [],
+  status: 'active',
+  createdAtMs: nowMs,
+  revokedAtMs: null,
+}
+
+const mandate: Mandate = {
+  accountId: 'acct_1',
+  environment: 'sandbox',
+  id: 'mandate_1',
+  agentId: 'agent_1',
+  purpose: 'Buy research data',
+  ...limits('100.00', '10.00'),
+  currency: 'USDC',
+  allowedSellers: ['api.example.com'],
+  allowedCategories: ['data'],
+  expiresAtText: '2026-11-20T12:00:00.001Z',
+  expiresAtMs: nowMs + 1,
+  status: 'active',
+  spentMicro: parseAmount('90.00'),
+  heldMicro: parseAmount('0.00'),
+  createdAtMs: nowMs,
+  updatedAtMs: nowMs,
+}
+
+const payment: PolicyPayment = {
+  ...amount('10.00'),
+  seller: { merchantDomain: 'api.example.com', category: 'data' },
+  countHolds: false,
+}
+
+interface Situation {
+  readonly agent: Agent | undefined
+  readonly mandate: Mandate | undefined
+  readonly payment: PolicyPayment
+}
+
+const situation: Situation = { agent, mandate, payment }
+
+function decide({ agent, mandate, payment }: Situation) {
+  const facts: PolicyFacts = { agent, mandate }
+  return checkPolicy(facts, payment, nowMs)
+}
+
+/** A way to fail one check and no other, the code that the interface gives it, and what its detail names. */
+interface Failure {
+  readonly check: number
+  readonly name: string
+  readonly spoil: (from: Situation) => Situation
+  readonly code: DenialCode
+  readonly detail: string
+}
+
+const failures: readonly Failure[] = [
+  {
+    check: 1,
+    name: 'the agent does not exist',
+    spoil: (from) => ({ ...from, agent: undefined }),
+    code: 'agent_revoked',
+    detail: 'No such agent exists in this account and environment.',
+  },
+  {
+    check: 2,
+    name: 'the agent is revoked',
+    spoil: (from) => ({ ...from, agent: from.agent && { ...from.agent, status: 'revoked' } }),
+    code: 'agent_revoked',
+    detail: 'The agent research-bot is revoked, for good; use another agent.',
+  },
+  {
+    check: 3,
+    name: 'the mandate does not exist',
+    spoil: (from) => ({ ...from, mandate: undefined }),
+    code: 'mandate_expired',
+    detail: 'The agent research-bot has no such mandate.',
+  },
+  {
+    check: 3,
+    name: 'the mandate belongs to another agent',
+    spoil: changeMandate({ agentId: 'agent_2' }),
+    code: 'mandate_expired',
+    detail: 'The agent research-bot has no such mandate.',
+  },
+  {
+    check: 4,
+    name: 'the mandate is paused',
+    spoil: changeMandate({ status: 'paused' }),
+    code: 'mandate_expired',
+    detail: 'The mandate is paused; its owner can resume it.',
+  },
+  {
+    check: 4,
+    name: 'the mandate is revoked',
+    spoil: changeMandate({ status: 'revoked' }),
+    code: 'mandate_expired',
+    detail: 'The mandate is revoked; ask its owner for a new one.',
+  },
+  {
+    check: 5,
+    name: 'the mandate has expired',
+    spoil: changeMandate({ expiresAtMs: nowMs, expiresAtText: '2026-11-20T12:00:00Z' }),
+    code: 'mandate_expired',
+    detail: 'The mandate expired at 2026-11-20T12:00:00Z; ask its owner for a new one.',
+  },
+  {
+    check: 6,
+    name: 'the seller is not on the list',
+    spoil: changeSeller({ merchantDomain: 'shop.example.org' }),
+    code: 'merchant_not_allowed',
+    detail: 'shop.example.org is not an allowed seller; the mandate allows api.example.com.',
+  },
+  {
+    check: 7,
+    name: 'the category is not on the list',
+    spoil: changeSeller({ category: 'games' }),
+    code: 'merchant_not_allowed',
+    detail: 'The category games is not allowed; the mandate allows data.',
+  },
+  {
+    check: 7,
+    name: 'no category is given where there is a list',
+    spoil: changeSeller({ category: null }),
+    code: 'merchant_not_allowed',
+    detail: 'A payment without a category is not allowed; the mandate allows data.',
+  },
+  {
+    check: 8,
+    name: 'the amount exceeds the cap by a millionth',
+    spoil: changeMandate(limits('100.00', '9.999999')),
+    code: 'amount_exceeds_per_transaction_limit',
+    detail: '10.00 > 9.999999, the most for one payment.',
+  },
+  {
+    check: 9,
+    name: 'spent and amount exceed the total by a millionth',
+    spoil: changeMandate({ spentMicro: parseAmount('90.000001') }),
+    code: 'total_budget_exceeded',
+    detail: '90.000001 spent + 10.00 > 100.00, the total budget; 9.999999 is left.',
+  },
+]
+
+test('A payment that is exactly within every limit is approved [policy.order] [what.2]', () => {
+  assert.deepEqual(decide(situation), { decision: 'approved' })
+})
+
+for (const { check, name, spoil, code, detail } of failures) {
+  test(`Check ${check}, ${name}: ${code}, with what was observed and the limit [errors.codes] [limits.per-transaction] [limits.total]`, () => {
+    assert.deepEqual(decide(spoil(situation)), { decision: 'denied', code, detail })
+  })
+}
+
+test('Each of the nine checks can fail alone [policy.1] [policy.2] [policy.3] [policy.4] [policy.5] [policy.6] [policy.7] [policy.8] [policy.9]', () => {
+  assert.deepEqual([...new Set(failures.map(({ check }) => check))], [1, 2, 3, 4, 5, 6, 7, 8, 9])
+})
+
+test('Of any two failures the earlier check gives the reason, in whichever order they came about [policy.order]', () => {
+  let pairs = 0
+  for (const earlier of failures) {
+    for (const later of failures.filter(({ check }) => check > earlier.check)) {
+      pairs += 1
+      const { code, detail } = earlier
+      const expected = { decision: 'denied', code, detail }
+      const both = `${earlier.name} and ${later.name}`
+      assert.deepEqual(decide(earlier.spoil(later.spoil(situation))), expected, both)
+      // What spoils the agent's or the mandate's fields must not bring back one that is gone.
+      assert.deepEqual(decide(later.spoil(earlier.spoil(situation))), expected, both)
+    }
+  }
+  assert(pairs >= 36)
+})
+
+test('When everything fails at once, mending check after check brings up the next reason [policy.order]', () => {
+  for (const { code, detail, check } of failures) {
+    const from = failures.filter((other) => other.check > check || other.detail === detail)
+    const spoiled = from.reduceRight((result, { spoil }) => spoil(result), situation)
+    assert.deepEqual(decide(spoiled), { decision: 'denied', code, detail })
+  }
+})
+
+test('A proof names no seller, so checks 6 and 7 are skipped, and every other one holds [decision.7]', () => {
+  const { seller: _, ...withoutSeller } = payment
+  const closed = changeMandate({ allowedSellers: [], allowedCategories: ['games'] })(situation)
+  assert.deepEqual(decide({ ...closed, payment: withoutSeller }), { decision: 'approved' })
+  for (const { check, spoil, code, detail } of failures) {
+    const spoiled = spoil(situation)
+    const expected =
+      check === 6 || check === 7 ? { decision: 'approved' } : { decision: 'denied', code, detail }
+    assert.deepEqual(decide({ ...spoiled, payment: withoutSeller }), expected)
+  }
+})
+
+test('For a proof check 9 counts spent plus open holds plus the amount [decision.7]', () => {
+  const held = changeMandate({ spentMicro: parseAmount('60.00'), heldMicro: parseAmount('30.00') })(situation)
+  const proof = { ...payment, countHolds: true }
+  assert.deepEqual(decide({ ...held, payment: proof }), { decision: 'approved' })
+  assert.deepEqual(decide({ ...changeMandate(limits('99.99', '10.00'))(held), payment: proof }), {
+    decision: 'denied',
+    code: 'total_budget_exceeded',
+    detail: '60.00 spent + 30.00 held by open proofs + 10.00 > 99.99, the total budget; 9.99 is left.',
+  })
+})
+
+test('For evaluate and verify-agent check 9 counts spent only, and holds are none of its business [decision.8] [policy.9]', () => {
+  const held = changeMandate({ heldMicro: parseAmount('10.00') })(situation)
+  assert.deepEqual(decide(held), { decision: 'approved' })
+  assert.equal(remainingBudget(held.mandate ?? mandate), parseAmount('10.00'))
+})
+
+const sellers: readonly (readonly [allowed: readonly string[], domain: string, admitted: boolean])[] = [
+  [[], 'api.example.com', false],
+  [['*'], 'api.example.com', true],
+  [['*'], 'no host name!', true],
+  [['other.example', '*'], 'api.example.com', true],
+  [['api.example.com'], 'API.Example.com.', true],
+  [['API.EXAMPLE.COM.'], 'api.example.com', true],
+  [['bücher.example'], 'xn--bcher-kva.example', true],
+  [['example.com'], 'api.example.com', false],
+  [['api.example.com'], 'example.com', false],
+  [['*.example.com'], 'api.example.com', false],
+  [['api.example.com'], 'api.example.com.evil.org', false],
+  [['api.example.com'], '', false],
+]
+for (const [allowedSellers, domain, admitted] of sellers) {
+  test(`allowed_sellers ${JSON.stringify(allowedSellers)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(domain)} [policy.6] [mandate.allowed_sellers] [decision.17] [decision.18]`, () => {
+    assert.equal(admitsSeller({ allowedSellers }, domain), admitted)
+    const spoiled = changeMandate({ allowedSellers })(changeSeller({ merchantDomain: domain })(situation))
+    assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
+  })
+}
+
+const categories: readonly (readonly [
+  allowed: readonly string[],
+  category: string | null,
+  admitted: boolean,
+])[] = [
+  [[], 'data', true],
+  [[], null, true],
+  [['*'], 'data', true],
+  [['*'], null, true],
+  [['games', '*'], 'data', true],
+  [['data'], 'data', true],
+  [['data'], 'Data', false],
+  [['data'], 'data ', false],
+  [['data'], '', false],
+  [['data'], null, false],
+  [['data', 'games'], 'games', true],
+]
+for (const [allowedCategories, category, admitted] of categories) {
+  test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories] [decision.17]`, () => {
+    const spoiled = changeMandate({ allowedCategories })(changeSeller({ category })(situation))
+    assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
+  })
+}
+
+test('A refusal spells out five entries of a list and counts the rest [policy.6]', () => {
+  const names = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example', 'f.example', 'g.example']
+  const refused = 'api.example.com is not an allowed seller; the mandate allows'
+  assert.equal(detailFor([]), `${refused} none.`)
+  assert.equal(detailFor(names.slice(0, 5)), `${refused} ${names.slice(0, 5).join(', ')}.`)
+  assert.equal(detailFor(names), `${refused} ${names.slice(0, 5).join(', ')} and 2 more.`)
+})
+
+function detailFor(allowedSellers: string[]): string | undefined {
+  const decision = decide(changeMandate({ allowedSellers })(situation))
+  return decision.decision === 'denied' ? decision.detail : undefined
+}
+
+test('A cap above the total is allowed, and the total still holds [decision.17] [policy.8] [policy.9]', () => {
+  const wide = changeMandate({ ...limits('5.00', '50.00'), spentMicro: 0n as MicroUsdc })
+  assert.equal(
+    decide(wide({ ...situation, payment: { ...payment, ...amount('5.00') } })).decision,
+    'approved',
+  )
+  const over = decide(wide({ ...situation, payment: { ...payment, ...amount('5.000001') } }))
+  assert(over.decision === 'denied' && over.code === 'total_budget_exceeded')
+})
+
+test('An expiry that is no time fails closed [policy.5] [state.rule.4]', () => {
+  const decision = decide(changeMandate({ expiresAtMs: Number.NaN })(situation))
+  assert(decision.decision === 'denied' && decision.code === 'mandate_expired')
+})
+
+test('No approved payment ever exceeds the cap or the total, whatever the numbers [limits.per-transaction] [limits.total]', () => {
+  const random = seededRandom(9)
+  const micro = () => BigInt(random.below(1_000)) as MicroUsdc
+  const seen = { approved: 0, denied: 0 }
+  for (let round = 0; round < 5_000; round++) {
+    const fields = {
+      maxTotalMicro: micro(),
+      maxPerTransactionMicro: micro(),
+      spentMicro: micro(),
+      heldMicro: micro(),
+    }
+    const { maxTotalMicro, maxPerTransactionMicro, spentMicro, heldMicro } = fields
+    const amountMicro = micro()
+    const countHolds = random.below(2) === 1
+    const fits =
+      amountMicro <= maxPerTransactionMicro &&
+      spentMicro + (countHolds ? heldMicro : 0n) + amountMicro <= maxTotalMicro
+    const asked = { ...payment, amountMicro, countHolds }
+    const { decision } = decide(changeMandate(fields)({ ...situation, payment: asked }))
+    assert.equal(decision, fits ? 'approved' : 'denied')
+    seen[decision] += 1
+  }
+  assert(seen.approved > 100 && seen.denied > 100, JSON.stringify(seen))
+})
+
+function changeMandate(fields: Partial<Mandate>): (from: Situation) => Situation {
+  return (from) => ({ ...from, mandate: from.mandate && { ...from.mandate, ...fields } })
+}
+
+function changeSeller(fields: Partial<NonNullable<PolicyPayment['seller']>>): (from: Situation) => Situation {
+  return (from) => ({
+    ...from,
+    payment: {
+      ...from.payment,
+      seller: { merchantDomain: '', category: null, ...from.payment.seller, ...fields },
+    },
+  })
+}
+
+function limits(total: string, perTransaction: string) {
+  return {
+    maxTotalText: total,
+    maxTotalMicro: parseAmount(total),
+    maxPerTransactionText: perTransaction,
+    maxPerTransactionMicro: parseAmount(perTransaction),
+  }
+}
+
+function amount(amountText: string) {
+  return { amountText, amountMicro: parseAmount(amountText) }
+}

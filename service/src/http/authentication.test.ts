@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
+import { issueKey, startTestService, type TestService } from '../../testing/service.ts'
+
+const withKey = endpoints.filter(({ roles }) => roles !== 'public')
+
+test('Every endpoint uses bearer authentication: without credentials it is 401 Not authenticated [auth.1] [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  assert.ok(withKey.length > 20)
+  for (const { method, path } of withKey) {
+    const answer = await sendPlain(service.url, { method, path: fill(path) })
+    assertNotAuthenticated(answer, `${method} ${path}`)
+  }
+})
+
+test('Every endpoint refuses a key that is unknown, mistyped or revoked: 401 invalid_api_key [auth.1] [auth.4] [decision.2] [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  const revoked = await issueKey(service, { role: 'owner' })
+  const { body: keys } = await service.call('GET', '/accounts/api-keys', { key: revoked })
+  await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)
+  const other = await startTestService(t)
+  const refused = {
+    revoked,
+    'of another store': other.sandboxKey,
+    'with a wrong character': service.sandboxKey.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')),
+    'of the other prefix': service.sandboxKey.replace('svc_sand_', 'svc_prod_'),
+    'too short': service.sandboxKey.slice(0, -1),
+    'too long': `${service.sandboxKey}a`,
+    'without a prefix': service.sandboxKey.slice('svc_sand_'.length),
+    'only a prefix': 'svc_sand_',
+    'in capitals': service.sandboxKey.toUpperCase(),
+    'an id': keys[0].id as string,
+    'a wildcard': '*',
+  }
+  for (const [title, key] of Object.entries(refused)) {
+    for (const { method, path } of title === 'revoked' ? withKey : withKey.slice(0, 3)) {
+      const answer = await sendPlain(service.url, {
+        method,
+        path: fill(path),
+        headers: { authorization: `Bearer ${key}` },
+      })
+      assertInvalidKey(answer, `${title}: ${method} ${path}`)
+    }
+  }
+})
+
+const noCredentials = [
+  'Basic YTpi',
+  'Digest x',
+  'Bearer',
+  'Bearer ',
+  'Bearer    ',
+  '',
+  'svc_sand_x',
+  'Bearerx y',
+]
+
+test('Another scheme, or a scheme without a token, is no credentials [auth.1] [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  for (const authorization of [...noCredentials, service.sandboxKey, `Token ${service.sandboxKey}`]) {
+    const answer = await get(service, { authorization })
+    assertNotAuthenticated(answer, authorization)
+  }
+})
+
+test('The name of the scheme is case-insensitive, the key is not [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer   ']) {
+    const answer = await get(service, { authorization: `${scheme} ${service.sandboxKey}` })
+    assert.equal(answer.status, 200, scheme)
+  }
+})
+
+test('A key in the query, in a cookie or in another header is no key [auth.1]', async (t) => {
+  const service = await startTestService(t)
+  const key = service.sandboxKey
+  const answers = [
+    await sendPlain(service.url, { method: 'GET', path: `/agents?api_key=${key}&access_token=${key}` }),
+    await get(service, { cookie: `authorization=Bearer ${key}` }),
+    await get(service, { 'x-api-key': key, 'proxy-authorization': `Bearer ${key}` }),
+  ]
+  for (const answer of answers) assertNotAuthenticated(answer, answer.text)
+})
+
+const unreadable: [title: string, headers: Record<string, string>, body: Buffer | string][] = [
+  ['no JSON', { 'content-type': 'application/json' }, '{'],
+  ['not UTF-8', { 'content-type': 'application/json' }, Buffer.from([0x22, 0xff, 0x22])],
+  ['not declared as JSON', { 'content-type': 'text/plain' }, '{}'],
+  ['over 64 KiB', { 'content-type': 'application/json' }, 'x'.repeat(70_000)],
+  ['not of the schema', { 'content-type': 'application/json' }, '[]'],
+]
+
+test('Authentication comes before the body is read: a broken body with a bad key is 401 [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  for (const { method, path, body: schema } of endpoints) {
+    if (!schema) continue
+    for (const [title, headers, body] of unreadable) {
+      const request = { method, path: fill(path), body }
+      assertNotAuthenticated(await sendPlain(service.url, { ...request, headers }), title)
+      const authorization = 'Bearer svc_sand_wrong'
+      assertInvalidKey(
+        await sendPlain(service.url, { ...request, headers: { ...headers, authorization } }),
+        title,
+      )
+    }
+  }
+})
+
+test('Authentication comes before the query is read [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  const answer = await sendPlain(service.url, { method: 'GET', path: '/agents?limit=no&cursor=no' })
+  assertNotAuthenticated(answer, 'a broken query')
+})
+
+test('Answers to a good key ask for no credentials [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  for (const path of ['/agents', '/agents/unknown', '/agents?limit=0', '/unknown']) {
+    const { status, headers } = await service.call('GET', path)
+    assert.notEqual(status, 401)
+    assert.equal(headers.get('www-authenticate'), null)
+  }
+})
+
+test('A key stops working with its revocation, and not a request later [auth.4]', async (t) => {
+  const service = await startTestService(t)
+  const key = await issueKey(service, { role: 'owner' })
+  const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
+  for (let round = 0; round < 3; round++)
+    assert.equal((await service.call('GET', '/agents', { key })).status, 200)
+  await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => service.call('POST', '/agents', { key, body: { name: 'late' } })),
+  )
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401]))
+  assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was made')
+})
+
+function get(service: TestService, headers: Record<string, string>): Promise<PlainAnswer> {
+  return sendPlain(service.url, { method: 'GET', path: '/agents', headers })
+}
+
+function fill(path: string): string {
+  return path.replaceAll(/\{\w+\}/g, 'unknown')
+}
+
+function assertNotAuthenticated({ status, headers, text }: PlainAnswer, title: string): void {
+  assert.deepEqual(
+    [status, text, headers['www-authenticate']],
+    [401, '{"detail":"Not authenticated"}', 'Bearer'],
+    title,
+  )
+}
+
+function assertInvalidKey({ status, headers, text }: PlainAnswer, title: string): void {
+  assert.deepEqual(
+    [status, text, headers['www-authenticate']],
+    [401, '{"detail":"invalid_api_key"}', 'Bearer error="invalid_token"'],
+    title,
+  )
+}

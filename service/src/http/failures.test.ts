@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { Agent, METHODS } from 'node:http'
+import { test } from 'node:test'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { startAppOverStore } from '../../testing/app-over-store.ts'
+import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
+import { startTestService } from '../../testing/service.ts'
+
+const maxBody = 64 * 1024
+
+test('An unknown path is 404 Not Found, with and without a key [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  const paths = [
+    '/',
+    '/unknown',
+    '/Agents',
+    '//agents',
+    '/agents/a/b',
+    '/v1',
+    '/v1/agents',
+    '/payments/verify',
+    '/agents/../agents',
+    '/.env',
+    '/*',
+  ]
+  for (const path of paths) {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      for (const headers of [{}, { authorization: `Bearer ${service.sandboxKey}` }]) {
+        const answer = await sendPlain(service.url, { method, path, headers })
+        assertRefusal(answer, 404, 'Not Found', `${method} ${path}`)
+      }
+    }
+  }
+})
+
+test('A method that a path does not have is 405 with Allow, on every path [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+  t.after(() => agent.destroy())
+  const served = [...endpoints, { method: 'GET', path: '/openapi.json' }]
+  for (const [path, known] of Map.groupBy(served, ({ path }) => path)) {
+    const allowed = known.map(({ method }) => method).sort()
+    // CONNECT is for proxies: a server closes the connection.
+    const others = METHODS.filter((method) => method !== 'CONNECT' && !allowed.includes(method))
+    const answers = await Promise.all(
+      others.map((method) =>
+        sendPlain(service.url, { method, path: path.replaceAll(/\{\w+\}/g, 'x'), agent }),
+      ),
+    )
+    for (const [index, answer] of answers.entries()) {
+      const title = `${others[index]} ${path}`
+      assert.equal(answer.status, 405, title)
+      assert.equal(answer.headers.allow, allowed.join(', '), title)
+      // An answer to HEAD has no body.
+      assert.equal(answer.text, others[index] === 'HEAD' ? '' : '{"detail":"Method Not Allowed"}', title)
+    }
+  }
+})
+
+test('A body of 64 KiB is read, a byte more is 413 [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const post = (size: number) =>
+      sendPlain(service.url, {
+        method: 'POST',
+        path: '/agents',
+        headers: {
+          ...headers,
+          authorization: `Bearer ${service.sandboxKey}`,
+          'content-type': 'application/json',
+        },
+        body: bodyOf(size),
+      })
+    assert.equal((await post(maxBody)).status, 201)
+    assertRefusal(await post(maxBody + 1), 413, 'payload_too_large')
+  }
+  const list = await service.call('GET', '/agents')
+  assert.equal(list.body.length, 2, 'nothing was made of the larger ones')
+})
+
+test('A body far over 64 KiB gets its 413 too, and the service goes on [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  for (let round = 0; round < 10; round++) {
+    const answer = await sendPlain(service.url, {
+      method: 'POST',
+      path: '/agents',
+      headers: { authorization: `Bearer ${service.sandboxKey}`, 'content-type': 'application/json' },
+      body: Buffer.alloc(4 * 1024 * 1024, 'x'),
+    })
+    assertRefusal(answer, 413, 'payload_too_large')
+  }
+  assert.equal((await service.call('GET', '/agents')).status, 200)
+})
+
+const malformed: [title: string, bytes: string, status: number, detail: string][] = [
+  ['no HTTP', 'hello\r\n\r\n', 400, 'bad_request'],
+  ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00', 400, 'bad_request'],
+  ['an unknown method', 'FETCH /agents HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+  ['a space in the path', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 400, 'bad_request'],
+  ['a header without a colon', 'GET /agents HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n', 400, 'bad_request'],
+  ['a NUL in a header', 'GET /agents HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 400, 'bad_request'],
+  [
+    'a length that is none',
+    'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  [
+    'two lengths',
+    'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+    400,
+    'bad_request',
+  ],
+  [
+    'a length and chunks',
+    'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    400,
+    'bad_request',
+  ],
+  [
+    'headers over 16 KiB',
+    `GET /agents HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+    431,
+    'header_too_large',
+  ],
+  [
+    'a path over 16 KiB',
+    `GET /agents/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`,
+    431,
+    'header_too_large',
+  ],
+]
+
+test('Bytes that are no HTTP request are answered as any error is, and the connection ends [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  for (const [title, bytes, status, detail] of malformed) {
+    const said = await sendBytes(service.url, Buffer.from(bytes, 'latin1'))
+    const [head = '', body] = said.split('\r\n\r\n')
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} `), title)
+    assert.match(head, /content-type: application\/json/i, title)
+    assert.match(head, /connection: close/i, title)
+    assert.equal(body, JSON.stringify({ detail }), title)
+    assert.equal(Number(/content-length: (\d+)/i.exec(head)?.[1]), body?.length, title)
+  }
+  assert.equal((await service.call('GET', '/agents')).status, 200, 'the service goes on')
+})
+
+const encodings = ['%', '%Z', '%ZZ', '%C3%28', '%ED%A0%80', '%FF', '%E0%80%AF', 'a%2', '%u0041']
+
+test('A percent-encoding that stands for no text is 404 in a path, and no failure in a query [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  const headers = { authorization: `Bearer ${service.sandboxKey}` }
+  for (const encoding of encodings) {
+    for (const path of [`/agents/${encoding}`, `/${encoding}`]) {
+      const answer = await sendPlain(service.url, { method: 'GET', path, headers })
+      assertRefusal(answer, 404, 'Not Found', path)
+    }
+    const path = `/agents?limit=${encoding}&${encoding}=${encoding}`
+    const answer = await sendPlain(service.url, { method: 'GET', path, headers })
+    assert.equal(answer.status, 422, path)
+    const unknown = await sendPlain(service.url, { method: 'GET', path: `/agents?x=${encoding}`, headers })
+    assert.equal(unknown.status, 200, 'unknown parameters are ignored')
+  }
+})
+
+test('An id of any text and length is an id that does not exist [decision.27] [fields.ids]', async (t) => {
+  const service = await startTestService(t)
+  const headers = { authorization: `Bearer ${service.sandboxKey}` }
+  for (const id of [
+    '',
+    '%00',
+    '%20',
+    '%2F',
+    '..%2F..',
+    '%F0%9F%92%B8',
+    '__proto__',
+    'x'.repeat(4_096),
+    'x'.repeat(9_000),
+  ]) {
+    const answer = await sendPlain(service.url, { method: 'GET', path: `/agents/${id}`, headers })
+    assertRefusal(answer, 404, 'not_found', id.slice(0, 20))
+  }
+})
+
+test('When the store fails, every endpoint with a key is 503 store_unavailable with Retry-After [decision.27]', async (t) => {
+  const { url, store, sandboxKey } = await startAppOverStore(t)
+  await store.close()
+  for (const { method, path, roles } of endpoints) {
+    if (roles === 'public') continue
+    const answer = await sendPlain(url, {
+      method,
+      path: path.replaceAll(/\{\w+\}/g, 'x'),
+      headers: { authorization: `Bearer ${sandboxKey}` },
+    })
+    assertRefusal(answer, 503, 'store_unavailable', `${method} ${path}`)
+    assert.match(answer.headers['retry-after'] ?? '', /^[1-9][0-9]*$/)
+  }
+  const keyless = await sendPlain(url, { method: 'GET', path: '/agents' })
+  assert.equal(keyless.status, 401, 'what needs no store is answered')
+})
+
+test('A store that fails after authentication is 503 too, and claims nothing [decision.27]', async (t) => {
+  const broken = await startAppOverStore(t)
+  const { url, store, sandboxKey } = await startAppOverStore(t, {
+    authenticate: (hash) => store.authenticate(hash),
+    // The write goes to a store that is gone.
+    createAgent: (...args) => broken.store.createAgent(...args),
+    listAgents: (...args) => broken.store.listAgents(...args),
+  })
+  await broken.store.close()
+  const headers = { authorization: `Bearer ${sandboxKey}`, 'content-type': 'application/json' }
+  const write = await sendPlain(url, { method: 'POST', path: '/agents', headers, body: '{"name":"a"}' })
+  assertRefusal(write, 503, 'store_unavailable')
+  assert.match(write.headers['retry-after'] ?? '', /^[1-9][0-9]*$/)
+  assertRefusal(await sendPlain(url, { method: 'GET', path: '/agents', headers }), 503, 'store_unavailable')
+})
+
+test('A bug is 500 internal_error: the log has the stack trace, the answer has nothing of it [decision.27]', async (t) => {
+  const { url, log, sandboxKey } = await startAppOverStore(t, {
+    listAgents: () => Promise.reject(new TypeError('a secret detail')),
+    findAgent: () => {
+      throw new RangeError('a secret detail')
+    },
+  })
+  const headers = { authorization: `Bearer ${sandboxKey}` }
+  for (const path of ['/agents', '/agents/x']) {
+    const answer = await sendPlain(url, { method: 'GET', path, headers })
+    assertRefusal(answer, 500, 'internal_error', path)
+    assert.ok(!JSON.stringify(answer).includes('secret'))
+  }
+  const logged = log.join('')
+  assert.match(logged, /a secret detail/)
+  assert.match(logged, /failures\.test\.ts/, 'the stack trace is logged')
+  assert.ok(!logged.includes(sandboxKey), 'the key is not')
+})
+
+/** An agent as JSON of so many bytes. */
+function bodyOf(size: number): string {
+  const frame = JSON.stringify({ name: '' })
+  return JSON.stringify({ name: 'x'.repeat(size - frame.length) })
+}
+
+function assertRefusal(
+  { status, headers, text }: PlainAnswer,
+  expected: number,
+  detail: string,
+  title = '',
+): void {
+  assert.deepEqual([status, text], [expected, JSON.stringify({ detail })], title)
+  assert.equal(headers['content-type'], 'application/json; charset=utf-8', title)
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
+import { StoreOpenError } from './store/sqlite/open.ts'
+
+const configured = 'a-configured-secret-of-more-than-32-bytes'
+
+test('Without a setting the secret is made at first start and kept beside the store, mode 0600 [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  const [secret, ...others] = loadProofSecrets([], databasePath)
+  assert.deepEqual(others, [])
+  assert.match(secret, /^[0-9a-f]{64}$/, '32 random bytes')
+  const path = `${databasePath}.proof-secret`
+  assert.equal(proofSecretPath(databasePath), path)
+  assert.equal(readFileSync(path, 'utf8'), `${secret}\n`)
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+})
+
+test('Its mode is 0600 although the mask of the process would allow more [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  for (const mask of [0o000, 0o022, 0o077]) {
+    const before = process.umask(mask)
+    try {
+      loadProofSecrets([], databasePath)
+    } finally {
+      process.umask(before)
+    }
+    const path = proofSecretPath(databasePath)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    rmSync(path)
+  }
+})
+
+test('It is made once: every later start uses the same one [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  const first = loadProofSecrets([], databasePath)
+  const path = proofSecretPath(databasePath)
+  const { mtimeNs, ino } = statSync(path, { bigint: true })
+  for (let start = 0; start < 3; start++) assert.deepEqual(loadProofSecrets([], databasePath), first)
+  const after = statSync(path, { bigint: true })
+  assert.deepEqual([after.mtimeNs, after.ino], [mtimeNs, ino], 'the file is not written again')
+})
+
+test('A crash leaves all of it or none: a draft of an earlier start is no secret [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  const path = proofSecretPath(databasePath)
+  writeFileSync(`${path}.new`, 'half a sec')
+  const [secret] = loadProofSecrets([], databasePath)
+  assert.equal(readFileSync(path, 'utf8'), `${secret}\n`)
+  assert.deepEqual(readdirSync(dirname(path)), [basename(path)])
+})
+
+test('Two stores have two secrets [decision.14]', (context) => {
+  const [first] = loadProofSecrets([], databaseFor(context))
+  const [second] = loadProofSecrets([], databaseFor(context))
+  assert.notEqual(first, second)
+})
+
+test('Configured secrets win, all of them and in their order, and no file is made [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  const other = `${configured}-2`
+  assert.deepEqual(loadProofSecrets([configured, other], databasePath), [configured, other])
+  assert.equal(existsSync(proofSecretPath(databasePath)), false)
+})
+
+test('Configured secrets win over the kept one, which stays as it is [decision.14]', (context) => {
+  const databasePath = databaseFor(context)
+  const kept = loadProofSecrets([], databasePath)
+  assert.deepEqual(loadProofSecrets([configured], databasePath), [configured])
+  assert.deepEqual(loadProofSecrets([], databasePath), kept)
+})
+
+const damages: readonly (readonly [name: string, text: string])[] = [
+  ['empty', ''],
+  ['blank', ' \n\n'],
+  ['cut short', '0123456789abcdef'],
+  ['a character short', 'a'.repeat(63)],
+]
+for (const [name, text] of damages) {
+  test(`A kept secret that is ${name} stops the start and is left as it is, for a new one would refuse every proof [decision.14]`, (context) => {
+    const databasePath = databaseFor(context)
+    const path = proofSecretPath(databasePath)
+    writeFileSync(path, text)
+    assert.throws(
+      () => loadProofSecrets([], databasePath),
+      (error) => {
+        assert(error instanceof StoreOpenError)
+        assert.equal(
+          error.message,
+          `${path} holds no proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
+        )
+        return true
+      },
+    )
+    assert.equal(readFileSync(path, 'utf8'), text)
+  })
+}
+
+test('A secret that cannot be read or written stops the start with one sentence [decision.14] [decision.29]', (context) => {
+  const unreadable = databaseFor(context)
+  mkdirSync(proofSecretPath(unreadable))
+  const unwritable = join(databaseFor(context), 'no-such-folder', 'purser.db')
+  const rows = [
+    [
+      unreadable,
+      `${unreadable}.proof-secret cannot be read (EISDIR); let this user read it, or set PURSER_PROOF_SECRET`,
+    ],
+    [
+      unwritable,
+      `${unwritable}.proof-secret cannot be written (ENOENT); let this user write there, or set PURSER_PROOF_SECRET`,
+    ],
+  ] as const
+  for (const [databasePath, message] of rows) {
+    assert.throws(() => loadProofSecrets([], databasePath), { name: 'StoreOpenError', message })
+  }
+})
+
+function databaseFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'purser.db')
+}

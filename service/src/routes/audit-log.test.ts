@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { auditEventTypes, type AuditEvent, type AuditEventType } from '@purser/wire/audit-log'
+
+import { changingNothing, readLedger } from '../../testing/ledger.ts'
+import {
+  change,
+  createMerchant,
+  evaluate,
+  pay,
+  registerSeller,
+  verifyAgent,
+} from '../../testing/purchases.ts'
+import {
+  askForProof,
+  createTenant,
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type Purchase,
+  type TestAnswer,
+  type TestService,
+} from '../../testing/service.ts'
+
+const service = await startTestService({ after })
+const operatorId = await firstKeyId()
+
+test('First start leaves the account and its keys in the log, with the actor system [decision.25] [decision.5]', async (context) => {
+  const service = await startTestService(context)
+  const summary = async (key: string) =>
+    (await readLedger(service, key)).events.map(({ type, actor }) => `${type} by ${actor}`).sort()
+  assert.deepEqual(await summary(service.sandboxKey), [
+    'account.created by system',
+    'api_key.created by system',
+  ])
+  assert.deepEqual(await summary(service.productionKey), ['api_key.created by system'])
+})
+
+interface Change {
+  readonly type: AuditEventType
+  /** Makes the change; gives its answer and the id of what changed. */
+  readonly act: (purchase: Purchase) => Promise<{ id: string; answer: TestAnswer }>
+  readonly data: (purchase: Purchase) => Record<string, unknown>
+}
+
+const patch = async (path: string, id: string) => ({
+  id,
+  answer: await change(service, path),
+})
+const created = (answer: TestAnswer) => ({ id: answer.body.id as string, answer })
+
+const changes: readonly Change[] = [
+  {
+    type: 'agent.created',
+    act: async () => created(await service.call('POST', '/agents', { body: { name: 'Ada' } })),
+    data: () => ({ name: 'Ada' }),
+  },
+  {
+    type: 'mandate.created',
+    act: async (purchase) => created(await postMandate(service, purchase)),
+    data: ({ agentId }) => ({
+      agent_id: agentId,
+      max_spend_total: '5.00',
+      max_spend_per_transaction: '1.0',
+      expires_at: '2099-01-01T00:00:00Z',
+    }),
+  },
+  {
+    type: 'seller.created',
+    act: async () =>
+      created(
+        await service.call('POST', '/sellers', {
+          body: { name: 'Shop', domain: 'Shop.Example', price_config: {} },
+        }),
+      ),
+    data: () => ({ domain: 'shop.example' }),
+  },
+  {
+    type: 'api_key.created',
+    act: async () =>
+      created(
+        await service.call('POST', '/accounts/api-keys', {
+          body: { role: 'merchant', environment: 'sandbox', label: 'till' },
+        }),
+      ),
+    data: () => ({ role: 'merchant', environment: 'sandbox', agent_id: null, label: 'till' }),
+  },
+  {
+    type: 'account.created',
+    act: async () =>
+      created(
+        await service.call('POST', '/accounts', {
+          body: { name: 'Third', email: 'third@example.com', idp_user_id: 'idp_third' },
+        }),
+      ),
+    data: () => ({ name: 'Third' }),
+  },
+  {
+    type: 'mandate.paused',
+    act: ({ mandateId }) => patch(`/mandates/${mandateId}/pause`, mandateId),
+    data: () => ({ voided_holds: 1 }),
+  },
+  {
+    type: 'mandate.resumed',
+    act: async ({ mandateId }) => {
+      await change(service, `/mandates/${mandateId}/pause`)
+      return patch(`/mandates/${mandateId}/resume`, mandateId)
+    },
+    data: () => ({ voided_holds: 0 }),
+  },
+  {
+    type: 'mandate.revoked',
+    act: ({ mandateId }) => patch(`/mandates/${mandateId}/revoke`, mandateId),
+    data: () => ({ voided_holds: 1 }),
+  },
+  {
+    type: 'agent.revoked',
+    act: ({ agentId }) => patch(`/agents/${agentId}/revoke`, agentId),
+    data: () => ({ voided_holds: 1 }),
+  },
+  {
+    type: 'api_key.revoked',
+    act: async () => {
+      const { body } = await service.call('POST', '/accounts/api-keys', {
+        body: { role: 'merchant', environment: 'sandbox' },
+      })
+      return created(await service.call('DELETE', `/accounts/api-keys/${body.id}`))
+    },
+    data: () => ({}),
+  },
+]
+for (const { type, act, data } of changes) {
+  test(`${type} leaves one event with actor, subject, data and time [decision.25] [what.1]`, async () => {
+    const purchase = await preparePurchase(service)
+    await issueProof(service, purchase)
+    const before = await readLedger(service)
+    service.clock.nowMs += 1_500
+    const { id, answer } = await act(purchase)
+    service.clock.nowMs -= 1_500
+    assert(answer.status < 300, answer.text)
+    const { events } = await readLedger(service)
+    const fresh = events.slice(0, events.length - before.events.length)
+    assert.deepEqual(events.slice(fresh.length), before.events)
+    const [event, ...others] = fresh.filter((event) => event.type === type)
+    assert.deepEqual(others, [])
+    assert.deepEqual(event, {
+      id: event?.id,
+      type,
+      actor: operatorId,
+      subject_id: id,
+      data: data(purchase),
+      created_at: '2026-11-20T12:00:01.500Z',
+    })
+  })
+}
+
+test('A successful verification writes one audit log event [events.1] [decision.25] [state.paid]', async () => {
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase, '2.50')
+  const before = await readLedger(service)
+  const answer = await verifyProof(service, proof, { merchant_domain: 'API.example.com' })
+  const { events } = await readLedger(service)
+  assert.deepEqual(events.slice(1), before.events)
+  assert.deepEqual(events[0], {
+    id: events[0]?.id,
+    type: 'payment.verified',
+    actor: operatorId,
+    subject_id: answer.body.transaction_id,
+    data: {
+      agent_id: purchase.agentId,
+      mandate_id: purchase.mandateId,
+      amount: '2.50',
+      currency: 'USDC',
+      merchant_domain: 'api.example.com',
+      nonce: proof.nonce,
+    },
+    created_at: '2026-11-20T12:00:00.000Z',
+  })
+})
+
+test('Every kind of event of the interface is one that these tests make [decision.25]', () => {
+  const made = new Set([...changes.map(({ type }) => type), 'payment.verified'])
+  assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
+})
+
+test('The actor is the key that acted, whosever it is [decision.25] [decision.12]', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service)
+  const merchant = await createMerchant(service)
+  const owner = await issuedKey(service, { role: 'owner' })
+  const till = await issuedKey(service, { role: 'merchant' })
+  const theirs = await issuedKey(service, { role: 'merchant' }, merchant.ownerKey)
+  const [one, two] = [await issueProof(service, purchase), await issueProof(service, purchase)]
+  const ownId = (await verifyProof(service, one, {}, { key: till.key })).body.transaction_id as string
+  const theirId = (await verifyProof(service, two, {}, { key: theirs.key })).body.transaction_id as string
+  await change(service, `/agents/${purchase.agentId}/revoke`, owner.key)
+  const { events } = await readLedger(service)
+  const actorOf = (subjectId: string) => events.find((event) => event.subject_id === subjectId)?.actor
+  assert.equal(actorOf(ownId), till.id)
+  assert.equal(actorOf(theirId), theirs.id)
+  assert.equal(actorOf(purchase.agentId), owner.id)
+  assert.equal(events.filter(({ type }) => type === 'payment.verified').length, 2)
+})
+
+test('An event is written only when something changes [decision.25] [events.1]', async (context) => {
+  const service = await startTestService(context)
+  const gone = await preparePurchase(service)
+  const paused = await preparePurchase(service)
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase)
+  const idempotent = { headers: { 'idempotency-key': 'k' } }
+  await verifyProof(service, proof, {}, idempotent)
+  await registerSeller(service, 'shop.example')
+  await createTenant(service, 'idp_twice')
+  const till = await issuedKey(service, { role: 'merchant' })
+  await service.call('DELETE', `/accounts/api-keys/${till.id}`)
+  await change(service, `/mandates/${paused.mandateId}/pause`)
+  await change(service, `/mandates/${gone.mandateId}/revoke`)
+  await change(service, `/agents/${gone.agentId}/revoke`)
+  const { events } = await readLedger(service)
+
+  const repeated: readonly (readonly [status: number, act: () => Promise<TestAnswer>])[] = [
+    [200, () => service.call('PATCH', `/agents/${gone.agentId}/revoke`)],
+    [200, () => service.call('PATCH', `/mandates/${gone.mandateId}/revoke`)],
+    [200, () => service.call('PATCH', `/mandates/${paused.mandateId}/pause`)],
+    [200, () => service.call('PATCH', `/mandates/${purchase.mandateId}/resume`)],
+    [200, () => service.call('DELETE', `/accounts/api-keys/${till.id}`)],
+    [200, () => verifyProof(service, proof, {}, idempotent)],
+    [402, () => verifyProof(service, proof)],
+    [402, () => verifyProof(service, proof, { expected_amount: '2.00' })],
+    [409, () => service.call('PATCH', `/mandates/${gone.mandateId}/resume`)],
+    [404, () => service.call('PATCH', '/mandates/mandate_unknown/revoke')],
+    [404, () => service.call('PATCH', '/agents/agent_unknown/revoke')],
+    [404, () => service.call('DELETE', '/accounts/api-keys/key_unknown')],
+    [409, () => postMandate(service, gone)],
+    [404, () => postMandate(service, { ...gone, agentId: 'agent_unknown' })],
+    [422, () => service.call('POST', '/agents', { body: {} })],
+    [
+      409,
+      () =>
+        service.call('POST', '/sellers', {
+          body: { name: 'Again', domain: 'shop.example', price_config: {} },
+        }),
+    ],
+    [
+      409,
+      () =>
+        service.call('POST', '/accounts', {
+          body: { name: 'Again', email: 'a@example.com', idp_user_id: 'idp_twice' },
+        }),
+    ],
+    [200, () => evaluate(service, purchase)],
+    [402, () => evaluate(service, gone)],
+    [200, () => verifyAgent(service, purchase)],
+    [201, () => askForProof(service, purchase)],
+    [402, () => askForProof(service, gone)],
+  ]
+  for (const [status, act] of repeated) {
+    const answer = await act()
+    assert.equal(answer.status, status, answer.text)
+    assert.deepEqual((await readLedger(service)).events, events)
+  }
+})
+
+test('The log is filtered by type and by subject [decision.25]', async (context) => {
+  const service = await startTestService(context)
+  const first = await preparePurchase(service)
+  const second = await preparePurchase(service)
+  await change(service, `/mandates/${first.mandateId}/pause`)
+  await change(service, `/mandates/${second.mandateId}/pause`)
+  await change(service, `/mandates/${first.mandateId}/revoke`)
+  const paid = await pay(service, await preparePurchase(service))
+  const { events } = await readLedger(service)
+  const rows: readonly (readonly [query: string, expected: (event: AuditEvent) => boolean, count: number])[] =
+    [
+      ['type=mandate.paused', ({ type }) => type === 'mandate.paused', 2],
+      ['type=payment.verified', ({ type }) => type === 'payment.verified', 1],
+      ['type=seller.created', ({ type }) => type === 'seller.created', 0],
+      [`subject_id=${first.mandateId}`, (event) => event.subject_id === first.mandateId, 3],
+      [`subject_id=${paid}`, (event) => event.subject_id === paid, 1],
+      ['subject_id=nobody', () => false, 0],
+      [
+        `subject_id=${second.mandateId}&type=mandate.paused`,
+        (event) => event.subject_id === second.mandateId && event.type === 'mandate.paused',
+        1,
+      ],
+      [`subject_id=${second.mandateId}&type=mandate.revoked`, () => false, 0],
+    ]
+  for (const [query, expected, count] of rows) {
+    const { body } = await service.call('GET', `/v1/audit-log?${query}`)
+    assert.deepEqual(body, events.filter(expected), query)
+    assert.equal(body.length, count, query)
+  }
+  const wrong = await service.call('GET', '/v1/audit-log?type=mandate.forgotten')
+  assert.equal(wrong.status, 422)
+  assert.deepEqual(wrong.body.detail[0].loc, ['query', 'type'])
+})
+
+test('The log is an array, newest first, in pages that Link joins [decision.25] [decision.20]', async () => {
+  await preparePurchase(service)
+  const { events } = await readLedger(service)
+  const collected: AuditEvent[] = []
+  let next: string | undefined = '/v1/audit-log?limit=2'
+  while (next !== undefined) {
+    const answer: TestAnswer = await service.call('GET', next)
+    assert(answer.body.length === 2 || !answer.headers.has('link'))
+    collected.push(...(answer.body as AuditEvent[]))
+    next = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1]
+  }
+  assert.deepEqual(collected, events)
+  const ids = events.map(({ id }) => id)
+  assert.deepEqual(ids, ids.toSorted().toReversed())
+})
+
+test('Operator and owner read the log; agent and merchant may not [decision.25] [decision.3]', async () => {
+  const purchase = await preparePurchase(service)
+  const rows = [
+    [await issueKey(service, { role: 'owner' }), 200],
+    [await issueKey(service, { role: 'agent', agent_id: purchase.agentId }), 403],
+    [await issueKey(service, { role: 'merchant' }), 403],
+    [null, 401],
+  ] as const
+  for (const [key, status] of rows) {
+    const answer = await service.call('GET', '/v1/audit-log', { key })
+    assert.equal(answer.status, status)
+    if (status === 403) assert.equal(answer.text, '{"detail":"insufficient_scope"}')
+  }
+})
+
+test('An event stands in the log of the account and environment that it changed, and in no other [decision.25] [decision.1]', async (context) => {
+  const service = await startTestService(context)
+  const tenant = await createTenant(service)
+  const productionKey = await issuedKey(service, { role: 'merchant', environment: 'production' })
+  await changingNothing(
+    service,
+    async () => {
+      await preparePurchase(service, {}, service.productionKey)
+      await preparePurchase(service, {}, tenant.sandboxKey)
+      await service.call('DELETE', `/accounts/api-keys/${productionKey.id}`)
+    },
+    service.sandboxKey,
+  )
+  const types = async (key: string) => (await readLedger(service, key)).events.map(({ type }) => type)
+  assert.deepEqual(await types(tenant.sandboxKey), ['mandate.created', 'agent.created', 'api_key.created'])
+  assert.deepEqual(await types(tenant.productionKey), ['api_key.created'])
+  assert.deepEqual((await types(service.productionKey)).slice(0, -1), [
+    'api_key.revoked',
+    'mandate.created',
+    'agent.created',
+    'api_key.created',
+  ])
+})
+
+test('The log shows no key and no signature [decision.25] [decision.2]', async () => {
+  await pay(service, await preparePurchase(service))
+  const key = await issueKey(service, { role: 'merchant', label: 'shown once' })
+  const { text } = await service.call('GET', '/v1/audit-log?limit=200')
+  assert.equal(text.includes(key), false)
+  assert.doesNotMatch(text, /svc_(sand|prod)_|signature/)
+})
+
+function postMandate(service: TestService, { agentId }: Purchase): Promise<TestAnswer> {
+  return service.call('POST', '/mandates', {
+    body: {
+      agent_id: agentId,
+      purpose: 'Another one',
+      max_spend_total: '5.00',
+      max_spend_per_transaction: '1.0',
+      expires_at: '2099-01-01T00:00:00Z',
+    },
+  })
+}
+
+async function issuedKey(
+  service: TestService,
+  fields: Record<string, unknown>,
+  key?: string,
+): Promise<{ id: string; key: string }> {
+  const issuer = key === undefined ? {} : { key }
+  const answer = await service.call('POST', '/accounts/api-keys', {
+    ...issuer,
+    body: { environment: 'sandbox', ...fields },
+  })
+  assert.equal(answer.status, 201, answer.text)
+  return answer.body as { id: string; key: string }
+}
+
+/** The id of the sandbox key that came with the first start. */
+async function firstKeyId(): Promise<string> {
+  const { body } = await service.call('GET', '/accounts/api-keys')
+  const keys = body as { id: string; label: string | null }[]
+  return keys.find(({ label }) => label === 'first sandbox key')?.id ?? ''
+}

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { startAppOverStore } from '../../testing/app-over-store.ts'
+import { sendPlain } from '../../testing/plain-http.ts'
+import { startTestService } from '../../testing/service.ts'
+
+test('healthz and readyz answer without a key, and with any [decision.28]', async (t) => {
+  const service = await startTestService(t)
+  for (const path of ['/healthz', '/readyz']) {
+    for (const key of [null, 'nonsense', service.sandboxKey]) {
+      const { status, body } = await service.call('GET', path, { key })
+      assert.deepEqual([status, body], [200, { status: 'ok' }])
+    }
+  }
+})
+
+test('When the store is gone, readyz says so and healthz still answers [decision.28] [decision.27]', async (t) => {
+  const { url, store } = await startAppOverStore(t)
+  await store.close()
+  const ready = await sendPlain(url, { method: 'GET', path: '/readyz' })
+  assert.deepEqual([ready.status, ready.body], [503, { detail: 'store_unavailable' }])
+  assert.match(ready.headers['retry-after'] ?? '', /^[1-9][0-9]*$/)
+  const alive = await sendPlain(url, { method: 'GET', path: '/healthz' })
+  assert.deepEqual([alive.status, alive.body], [200, { status: 'ok' }])
+})

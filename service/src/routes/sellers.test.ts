@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
+
+const shop = { name: 'Shop', domain: 'api.example.com', price_config: { default: '0.10' } }
+
+test('POST /sellers creates a seller from name, domain and price_config [endpoint.sellers.create] [seller.fields] [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  const { status, body } = await service.call('POST', '/sellers', { body: shop })
+  const { id, ...rest } = body
+  assert.equal(status, 201)
+  assert.match(id, /^seller_/)
+  assert.deepEqual(rest, { ...shop, created_at: '2026-11-20T12:00:00.000Z' })
+})
+
+test("The keys and values inside price_config are the seller's own [seller.fields]", async (t) => {
+  const service = await startTestService(t)
+  const text =
+    '{"":null,"a":{"b":[1,"2",true,{}]},"0":0.1,"__proto__":{"x":1},"constructor":"c","text":"ünïcode \\u0000"}'
+  const raw = `{"name":"Shop","domain":"own.example.com","price_config":${text}}`
+  const headers = { 'content-type': 'application/json' }
+  const created = await service.call('POST', '/sellers', { raw, headers })
+  assert.equal(created.status, 201)
+  const [listed] = (await service.call('GET', '/sellers')).body
+  assert.deepEqual(created.body.price_config, JSON.parse(text))
+  assert.deepEqual(listed.price_config, JSON.parse(text))
+  assert.equal(
+    JSON.stringify(Object.entries(listed.price_config).find(([key]) => key === '__proto__')?.[1]),
+    '{"x":1}',
+  )
+})
+
+test('GET /sellers lists sellers, newest first [endpoint.sellers.list] [decision.20] [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  assert.deepEqual((await service.call('GET', '/sellers')).body, [])
+  const made: unknown[] = []
+  for (const domain of ['a.example.com', 'b.example.com', 'c.example.com']) {
+    made.unshift((await service.call('POST', '/sellers', { body: { ...shop, domain } })).body)
+  }
+  const { status, body } = await service.call('GET', '/sellers')
+  assert.deepEqual([status, body], [200, made])
+  const key = await issueKey(service, { role: 'merchant' })
+  assert.deepEqual((await service.call('GET', '/sellers', { key })).body, made)
+})
+
+test('A domain is unique in its environment, whoever registers it: 409 seller_exists [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  const tenant = await createTenant(service)
+  assert.equal((await service.call('POST', '/sellers', { body: shop })).status, 201)
+  for (const key of [service.sandboxKey, tenant.sandboxKey]) {
+    const { status, body } = await service.call('POST', '/sellers', { key, body: { ...shop, name: 'Other' } })
+    assert.deepEqual([status, body], [409, { detail: 'seller_exists' }])
+  }
+  const elsewhere = await service.call('POST', '/sellers', { key: tenant.productionKey, body: shop })
+  assert.equal(elsewhere.status, 201, 'the other environment has domains of its own')
+  const late = await service.call('POST', '/sellers', { key: service.productionKey, body: shop })
+  assert.equal(late.status, 409)
+  assert.equal((await service.call('GET', '/sellers')).body.length, 1)
+  assert.equal((await service.call('GET', '/sellers', { key: tenant.sandboxKey })).body.length, 0)
+  assert.equal((await service.call('GET', '/sellers', { key: service.productionKey })).body.length, 0)
+})
+
+test('Of sellers of one domain that race, one is created [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  const tenant = await createTenant(service)
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      service.call('POST', '/sellers', {
+        key: index % 2 === 0 ? service.sandboxKey : tenant.sandboxKey,
+        body: shop,
+      }),
+    ),
+  )
+  assert.deepEqual(
+    answers.map(({ status }) => status).sort((a, b) => a - b),
+    [201, ...Array.from({ length: 11 }, () => 409)],
+  )
+})
+
+const spellings: [sent: string, kept: string][] = [
+  ['API.Example.COM', 'api.example.com'],
+  ['api2.example.com.', 'api2.example.com'],
+  ['  api3.example.com ', 'api3.example.com'],
+  ['bücher.example', 'xn--bcher-kva.example'],
+  ['BÜCHER2.example', 'xn--bcher2-3ya.example'],
+  ['localhost', 'localhost'],
+  ['192.0.2.7', '192.0.2.7'],
+]
+
+test('A domain is kept as a lower-case ASCII host name without a trailing dot [decision.18] [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  for (const [sent, kept] of spellings) {
+    const { status, body } = await service.call('POST', '/sellers', { body: { ...shop, domain: sent } })
+    assert.equal(status, 201, sent)
+    assert.equal(body.domain, kept, sent)
+    const again = await service.call('POST', '/sellers', { body: { ...shop, domain: kept } })
+    assert.deepEqual([again.status, again.body], [409, { detail: 'seller_exists' }], sent)
+  }
+})
+
+test('A seller that does not fit the schema is a 422, and is not created [errors.422] [seller.fields]', async (t) => {
+  const service = await startTestService(t)
+  const cases: [body: unknown, type: string, field: string][] = [
+    [{ ...shop, name: undefined }, 'missing', 'name'],
+    [{ ...shop, domain: undefined }, 'missing', 'domain'],
+    [{ ...shop, price_config: undefined }, 'missing', 'price_config'],
+    [{ ...shop, price_config: null }, 'dict_type', 'price_config'],
+    [{ ...shop, price_config: [] }, 'dict_type', 'price_config'],
+    [{ ...shop, price_config: '{}' }, 'dict_type', 'price_config'],
+    [{ ...shop, domain: 'https://api.example.com' }, 'value_error', 'domain'],
+    [{ ...shop, domain: 'api.example.com:8080' }, 'value_error', 'domain'],
+    [{ ...shop, domain: '' }, 'value_error', 'domain'],
+  ]
+  for (const [body, type, field] of cases) {
+    const answer = await service.call('POST', '/sellers', { body })
+    assert.equal(answer.status, 422, JSON.stringify(body))
+    assert.deepEqual([answer.body.detail[0].type, answer.body.detail[0].loc], [type, ['body', field]])
+  }
+  assert.deepEqual((await service.call('GET', '/sellers')).body, [])
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { Hold, Mandate } from '../domain/records.ts'
+import { holdLifeMs, type StoreLedger } from '../../testing/store-ledger.ts'
+import { storeConformance } from '../../testing/stores.ts'
+
+// How holds end without a payment: by time, and by an owner who says stop.
+storeConformance((open) => {
+  test('A hold outlives the window by 60 s, to the millisecond [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const inTime = await ledger.hold(mandate)
+    const tooLate = await ledger.hold(mandate)
+    assert.equal(inTime.expiresAtMs - inTime.issuedAtMs, 6 * 60_000)
+    ledger.clock.nowMs = inTime.expiresAtMs - 1
+    assert.equal((await ledger.capture(owner.sandbox, inTime)).outcome, 'captured')
+    ledger.clock.nowMs = tooLate.expiresAtMs
+    assert.deepEqual(await ledger.capture(owner.sandbox, tooLate), {
+      outcome: 'failed',
+      reason: 'proof_expired',
+    })
+    await ledger.sweep()
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+  })
+
+  test('After that the amount is free again at the next proof, without a sweep [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
+    const first = await ledger.hold(mandate, '6.00')
+    ledger.clock.nowMs += 1_000
+    const second = await ledger.hold(mandate, '4.00')
+    ledger.clock.nowMs = first.expiresAtMs - 1
+    assert.equal((await ledger.issueProof(ledger.newHold(mandate, '6.00'))).decision, 'denied')
+    ledger.clock.nowMs = first.expiresAtMs
+    assert.equal((await ledger.issueProof(ledger.newHold(mandate, '6.000001'))).decision, 'denied')
+    await ledger.hold(mandate, '6.00')
+    assert.deepEqual(await statuses(ledger, [first, second]), ['expired', 'open'])
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
+    assert.equal((await ledger.capture(owner.sandbox, second)).outcome, 'captured')
+  })
+
+  test('A sweep gives back what has expired, and nothing else [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const paid = await ledger.hold(mandate, '1.00')
+    await ledger.pay(owner.sandbox, paid)
+    const expired = await ledger.hold(mandate, '2.00')
+    ledger.clock.nowMs += 1
+    const open1 = await ledger.hold(mandate, '4.00')
+    assert.equal(await ledger.store.releaseExpiredHolds(expired.expiresAtMs - 1, 100), 0)
+    ledger.clock.nowMs = expired.expiresAtMs
+    assert.equal(await ledger.sweep(), 1)
+    assert.equal(await ledger.sweep(), 0, 'a hold ends once')
+    assert.deepEqual(await statuses(ledger, [paid, expired, open1]), ['captured', 'expired', 'open'])
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '4.00' })
+    assert.deepEqual(await ledger.capture(owner.sandbox, expired), {
+      outcome: 'failed',
+      reason: 'proof_expired',
+    })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A sweep looks at a bounded number of mandates, and goes round over all of them [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owners = [await ledger.tenant(), await ledger.tenant()]
+    const mandates: Mandate[] = []
+    for (let index = 0; index < 7; index++) {
+      const { sandbox, production } = owners[index % 2] ?? assert.fail()
+      mandates.push(await ledger.mandate(index < 5 ? sandbox : production))
+    }
+    for (const mandate of mandates) await Promise.all([ledger.hold(mandate), ledger.hold(mandate)])
+    ledger.clock.nowMs += holdLifeMs
+    let ended = 0
+    for (let round = 0; round < 8; round++) {
+      const more = await ledger.store.releaseExpiredHolds(ledger.clock.nowMs, 2)
+      assert(more <= 4, 'two mandates with two holds each')
+      ended += more
+    }
+    assert.equal(ended, 14)
+    for (const mandate of mandates) {
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    }
+  })
+
+  test('Mandates whose holds are still good never keep a sweep from those behind them [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const mandates: Mandate[] = []
+    for (let index = 0; index < 6; index++) mandates.push(await ledger.mandate(agent))
+    const last = mandates.at(-1) ?? assert.fail()
+    const expired = await ledger.hold(last)
+    ledger.clock.nowMs += 60_000
+    for (const mandate of mandates.slice(0, -1)) await ledger.hold(mandate)
+    ledger.clock.nowMs = expired.expiresAtMs
+    let ended = 0
+    for (let round = 0; round < 8; round++) {
+      ended += await ledger.store.releaseExpiredHolds(ledger.clock.nowMs, 1)
+    }
+    assert.equal(ended, 1)
+    assert.deepEqual(await statuses(ledger, [expired]), ['expired'])
+  })
+
+  test('A store whose holds expired while it was shut gives their amounts back [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const swept = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
+    const used = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
+    const holds = [await ledger.hold(swept, '5.00'), await ledger.hold(used, '5.00')]
+    if (!(await ledger.reopen())) return
+    ledger.clock.nowMs += holdLifeMs
+    assert.deepEqual(await ledger.sums(swept), { spent: '0.00', held: '5.00' })
+    await ledger.hold(used, '5.00')
+    assert.equal(await ledger.sweep(), 1)
+    assert.deepEqual(await statuses(ledger, holds), ['expired', 'expired'])
+    assert.deepEqual(await ledger.sums(swept), { spent: '0.00', held: '0.00' })
+    assert.deepEqual(await ledger.sums(used), { spent: '0.00', held: '5.00' })
+  })
+
+  test('A hold stands although its mandate expires meanwhile [decision.10] [decision.9]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const expiresAtMs = ledger.clock.nowMs + 60_000
+    const mandate = await ledger.mandate(owner.sandbox, { expiresAtMs })
+    const hold = await ledger.hold(mandate)
+    ledger.clock.nowMs = expiresAtMs
+    assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+    assert.equal((await ledger.capture(owner.sandbox, hold)).outcome, 'captured')
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+  })
+
+  const stops = ['pause the mandate', 'revoke the mandate', 'revoke the agent'] as const
+  for (const stop of stops) {
+    test(`To ${stop} ends its open holds at once: their proofs answer proof_expired [decision.11]`, async (context) => {
+      const ledger = await open(context)
+      const owner = await ledger.tenant()
+      const agent = await ledger.agent(owner.sandbox)
+      const mandate = await ledger.mandate(agent)
+      const paid = await ledger.hold(mandate, '1.00')
+      const transactionId = await ledger.pay(owner.sandbox, paid, { idempotencyKey: 'order-1' })
+      const stopped = [await ledger.hold(mandate, '2.00'), await ledger.hold(mandate, '4.00')]
+      const bystander = await ledger.hold(await ledger.mandate(owner.sandbox), '8.00')
+
+      if (stop === 'revoke the agent') await ledger.revokeAgent(agent)
+      else await ledger.moveMandate(mandate, stop === 'pause the mandate' ? 'paused' : 'revoked')
+
+      for (const hold of stopped) {
+        const outcome = await ledger.capture(owner.sandbox, hold)
+        assert.deepEqual(outcome, { outcome: 'failed', reason: 'proof_expired' })
+      }
+      assert.deepEqual(await statuses(ledger, [paid, ...stopped, bystander]), [
+        'captured',
+        'voided',
+        'voided',
+        'open',
+      ])
+      assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+      assert.deepEqual(await ledger.capture(owner.sandbox, paid, { idempotencyKey: 'order-1' }), {
+        outcome: 'replayed',
+        transactionId,
+      })
+      const subjectId = stop === 'revoke the agent' ? agent.id : mandate.id
+      const event = (await ledger.eventsAbout(owner.sandbox, subjectId)).at(-1)
+      assert.equal(event?.data['voided_holds'], 2)
+      ledger.clock.nowMs += holdLifeMs
+      await ledger.sweep()
+      assert.deepEqual(await statuses(ledger, stopped), ['voided', 'voided'], 'voided is for good')
+      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+    })
+  }
+
+  for (const stop of ['pause the mandate', 'revoke the agent'] as const) {
+    test(`To ${stop} leaves an expired hold expired, though nobody swept it yet [decision.10] [decision.11]`, async (context) => {
+      const ledger = await open(context)
+      const owner = await ledger.tenant()
+      const agent = await ledger.agent(owner.sandbox)
+      const mandate = await ledger.mandate(agent)
+      const expired = await ledger.hold(mandate)
+      ledger.clock.nowMs += 1
+      const live = await ledger.hold(mandate)
+      ledger.clock.nowMs = expired.expiresAtMs
+      if (stop === 'revoke the agent') await ledger.revokeAgent(agent)
+      else await ledger.moveMandate(mandate, 'paused')
+      assert.deepEqual(await statuses(ledger, [expired, live]), ['expired', 'voided'])
+      const subjectId = stop === 'revoke the agent' ? agent.id : mandate.id
+      const event = (await ledger.eventsAbout(owner.sandbox, subjectId)).at(-1)
+      assert.equal(event?.data['voided_holds'], 1)
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    })
+  }
+
+  test('To revoke an agent ends the holds of all its mandates [decision.11]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const mandates = [await ledger.mandate(agent), await ledger.mandate(agent), await ledger.mandate(agent)]
+    const holds: Hold[] = []
+    for (const mandate of mandates) holds.push(await ledger.hold(mandate))
+    await ledger.revokeAgent(agent)
+    assert.deepEqual(await statuses(ledger, holds), ['voided', 'voided', 'voided'])
+    for (const mandate of mandates) {
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+      assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+    }
+  })
+
+  test('A mandate that is resumed has its budget back, and its old holds stay voided [decision.11] [decision.22]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
+    const before = await ledger.hold(mandate, '5.00')
+    await ledger.moveMandate(mandate, 'paused')
+    assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+    await ledger.moveMandate(mandate, 'active')
+    const after = await ledger.hold(mandate, '5.00')
+    assert.equal((await ledger.capture(owner.sandbox, before)).outcome, 'failed')
+    assert.equal((await ledger.capture(owner.sandbox, after)).outcome, 'captured')
+    assert.deepEqual(await statuses(ledger, [before, after]), ['voided', 'captured'])
+  })
+})
+
+/** What has become of the holds, in their order. */
+async function statuses(ledger: StoreLedger, holds: readonly Hold[]): Promise<(string | undefined)[]> {
+  return Promise.all(holds.map(async (hold) => (await ledger.store.findProof(hold))?.status))
+}

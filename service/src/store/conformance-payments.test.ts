@@ -1,0 +1,367 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { CollectionFacts, CollectionRefusal } from '../domain/collection.ts'
+import type { PolicyFacts } from '../domain/policy.ts'
+import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
+import { storeConformance } from '../../testing/stores.ts'
+import type { Capture } from './store.ts'
+
+// Proofs and their capture: what is held, what is paid, and what a refusal leaves alone.
+storeConformance((open) => {
+  test('A proof that was approved holds its amount and spends nothing [decision.7] [endpoint.proof]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate, '2.500001')
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.500001' })
+    assert.deepEqual(await ledger.store.findProof(hold), hold)
+    const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
+    assert.deepEqual(items, [], 'a hold is no transaction yet')
+    assert.deepEqual(await ledger.eventsAbout(owner.sandbox, hold.nonce), [])
+  })
+
+  test('A proof that was refused holds nothing and leaves no trace [decision.7]', async (context) => {
+    const ledger = await open(context)
+    const mandate = await ledger.mandate((await ledger.tenant()).sandbox, { maxTotalText: '1.00' })
+    const hold = ledger.newHold(mandate, '1.01')
+    const refusal = await ledger.issueProof(hold)
+    assert(refusal.decision === 'denied' && refusal.code === 'total_budget_exceeded')
+    assert.equal(await ledger.store.findProof(hold), undefined)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+  })
+
+  test('Check 9 of a proof counts what is spent and what is held [decision.7] [limits.total]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate, '4.00'))
+    await ledger.hold(mandate, '5.00')
+    const refusal = await ledger.issueProof(ledger.newHold(mandate, '1.000001'))
+    assert(refusal.decision === 'denied' && refusal.code === 'total_budget_exceeded')
+    await ledger.hold(mandate, '1.00')
+    assert.deepEqual(await ledger.sums(mandate), { spent: '4.00', held: '6.00' })
+  })
+
+  test('The decision sees the agent and the mandate of its own account and environment only [decision.1] [policy.1] [policy.3]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const mandate = await ledger.mandate(agent)
+    const rows = [
+      [owner.sandbox, agent.id, mandate.id, { agent, mandate }],
+      [owner.sandbox, agent.id, 'mandate_none', { agent, mandate: undefined }],
+      [owner.sandbox, 'agent_none', mandate.id, { agent: undefined, mandate }],
+      [owner.production, agent.id, mandate.id, { agent: undefined, mandate: undefined }],
+      [other.sandbox, agent.id, mandate.id, { agent: undefined, mandate: undefined }],
+    ] as const
+    for (const [scope, agentId, mandateId, expected] of rows) {
+      const seen: PolicyFacts[] = []
+      const decide = (facts: PolicyFacts) => {
+        seen.push(facts)
+        return { decision: 'denied', code: 'agent_revoked', detail: 'no' } as const
+      }
+      const fields = { ...scopeOf(scope), agentId, mandateId }
+      assert.equal(
+        (await ledger.issueProof(ledger.newHold(mandate, '1.00', fields), decide)).decision,
+        'denied',
+      )
+      await ledger.store.evaluate(ledger.newProposal(mandate, fields), decide)
+      assert.deepEqual(seen, [expected, expected])
+    }
+  })
+
+  test('A capture moves the amount from held to spent and writes one paid transaction and one event [verify.step.5] [verify.step.6] [verify.step.7] [verify.step.8] [state.paid] [events.1]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const seller = await ledger.seller(owner.sandbox)
+    const hold = await ledger.hold(mandate, '2.50')
+    await ledger.hold(mandate, '1.00')
+    ledger.clock.nowMs += 2_000
+    const capture = ledger.newCapture(owner.sandbox, hold, { merchantDomain: 'API.Example.com.' })
+    const { transactionId: id, eventId } = capture
+    assert.deepEqual(await ledger.store.capture(capture), { outcome: 'captured', transactionId: id })
+    assert.deepEqual(await ledger.sums(mandate), { spent: '2.50', held: '1.00' })
+    const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
+    assert.deepEqual(items, [
+      {
+        ...scopeOf(owner.sandbox),
+        id,
+        status: 'paid',
+        agentId: mandate.agentId,
+        mandateId: mandate.id,
+        amountText: '2.50',
+        amountMicro: hold.amountMicro,
+        currency: 'USDC',
+        resourceUrl: hold.resourceUrl,
+        merchantDomain: shopDomain,
+        sellerId: seller.id,
+        category: null,
+        reasonCode: null,
+        reasonDetail: null,
+        createdAtMs: ledger.clock.nowMs,
+      },
+    ])
+    const events = await ledger.store.listAuditEvents(
+      owner.sandbox,
+      { type: 'payment.verified' },
+      { limit: 10 },
+    )
+    assert.deepEqual(events.items, [
+      {
+        ...scopeOf(owner.sandbox),
+        id: eventId,
+        type: 'payment.verified',
+        actor: owner.sandbox.keyId,
+        subjectId: id,
+        data: {
+          agent_id: mandate.agentId,
+          mandate_id: mandate.id,
+          amount: '2.50',
+          currency: 'USDC',
+          merchant_domain: shopDomain,
+          nonce: hold.nonce,
+        },
+        createdAtMs: ledger.clock.nowMs,
+      },
+    ])
+    const captured = { ...hold, status: 'captured', transactionId: id } as const
+    assert.deepEqual(await ledger.store.findProof(hold), captured)
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A second capture is nonce_reused and charges nothing [verify.step.4] [limits.nonce]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate, '2.00')
+    const transactionId = await ledger.pay(owner.sandbox, hold)
+    for (const later of [0, 1_000, 86_400_000]) {
+      ledger.clock.nowMs += later
+      const again = await ledger.capture(owner.sandbox, hold)
+      assert.deepEqual(again, { outcome: 'failed', reason: 'nonce_reused' })
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
+    const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      [transactionId],
+    )
+    const events = await ledger.store.listAuditEvents(
+      owner.sandbox,
+      { type: 'payment.verified' },
+      { limit: 10 },
+    )
+    assert.equal(events.items.length, 1)
+  })
+
+  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1] [decision.9]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate)
+    const attempts = [
+      ledger.newCapture(owner.sandbox, hold, { nonce: ledger.ids.nonce() }),
+      ledger.newCapture(owner.sandbox, ledger.newHold(mandate), { mandateId: 'mandate_none' }),
+      ledger.newCapture(owner.production, hold),
+    ]
+    for (const attempt of attempts) {
+      const outcome = await ledger.store.capture(attempt)
+      assert.deepEqual(outcome, { outcome: 'failed', reason: 'proof_expired' })
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
+  })
+
+  test("A payment between two accounts stands in both: the payer's row counts, the payee's is its copy [decision.12] [decision.24]", async (context) => {
+    const ledger = await open(context)
+    const payer = await ledger.tenant()
+    const shop = await ledger.tenant()
+    const third = await ledger.tenant()
+    const seller = await ledger.seller(shop.sandbox)
+    const mandate = await ledger.mandate(payer.sandbox)
+    const hold = await ledger.hold(mandate, '3.00')
+    const merchant = await ledger.key(shop.sandbox, 'merchant')
+    assert.equal(await ledger.store.findProof({ ...shop.sandbox, nonce: hold.nonce }), undefined)
+    const id = await ledger.pay(merchant, hold)
+
+    const paid = await ledger.store.findTransaction({ ...payer.sandbox, id }, {})
+    const received = await ledger.store.findTransaction({ ...shop.sandbox, id }, {})
+    assert.equal(paid?.sellerId, seller.id)
+    assert.deepEqual(received, { ...paid, accountId: shop.account.id })
+    assert.deepEqual(await ledger.sums(mandate), { spent: '3.00', held: '0.00' })
+
+    const [event, ...more] = await ledger.eventsAbout(payer.sandbox, id)
+    assert.equal(event?.actor, merchant.keyId)
+    assert.deepEqual(more, [])
+    assert.deepEqual(await ledger.eventsAbout(shop.sandbox, id), [])
+
+    const captured = { ...hold, status: 'captured', transactionId: id } as const
+    for (const { accountId, environment } of [payer.sandbox, shop.sandbox]) {
+      assert.deepEqual(await ledger.store.findProof({ accountId, environment, nonce: hold.nonce }), captured)
+    }
+    for (const scope of [payer.production, shop.production, third.sandbox]) {
+      assert.equal(await ledger.store.findProof({ ...scopeOf(scope), nonce: hold.nonce }), undefined)
+      assert.equal(await ledger.store.findTransaction({ ...scopeOf(scope), id }, {}), undefined)
+    }
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test("A stranger's seller under the domain is nobody's business when the mandate's own account collects [decision.12] [decision.24]", async (context) => {
+    const ledger = await open(context)
+    const payer = await ledger.tenant()
+    const stranger = await ledger.tenant()
+    await ledger.seller(stranger.sandbox)
+    const mandate = await ledger.mandate(payer.sandbox)
+    const id = await ledger.pay(payer.sandbox, await ledger.hold(mandate))
+    assert.equal((await ledger.store.findTransaction({ ...payer.sandbox, id }, {}))?.sellerId, null)
+    assert.equal(await ledger.store.findTransaction({ ...stranger.sandbox, id }, {}), undefined)
+    await ledger.evaluate(ledger.newProposal(mandate))
+    const { items } = await ledger.store.listTransactions(payer.sandbox, {}, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ sellerId }) => sellerId),
+      [null, null],
+    )
+  })
+
+  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and burns nothing [decision.12]', async (context) => {
+    const ledger = await open(context)
+    const payer = await ledger.tenant()
+    const shop = await ledger.tenant()
+    const seller = await ledger.seller(shop.sandbox)
+    const mandate = await ledger.mandate(payer.sandbox)
+    const hold = await ledger.hold(mandate)
+    const current = await ledger.store.findMandate(mandate)
+    for (const code of ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'] as const) {
+      const seen: CollectionFacts[] = []
+      const checkCollection = (facts: CollectionFacts): CollectionRefusal => {
+        seen.push(facts)
+        return code
+      }
+      const fields = { checkCollection }
+      assert.deepEqual(await ledger.capture(shop.sandbox, hold, fields), { outcome: 'refused', code })
+      const { resourceUrl } = hold
+      assert.deepEqual(seen, [
+        { caller: shop.sandbox, mandate: current, seller, merchantDomain: shopDomain, resourceUrl },
+      ])
+    }
+    assert.deepEqual(await ledger.store.findProof(hold), hold)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
+    const { items } = await ledger.store.listTransactions(payer.sandbox, {}, { limit: 10 })
+    assert.deepEqual(items, [])
+    assert.equal((await ledger.capture(shop.sandbox, hold)).outcome, 'captured')
+  })
+
+  test('The refusal to collect comes before nonce_reused, so that a stranger learns nothing [decision.12] [verify.order]', async (context) => {
+    const ledger = await open(context)
+    const payer = await ledger.tenant()
+    const stranger = await ledger.tenant()
+    const hold = await ledger.hold(await ledger.mandate(payer.sandbox))
+    const refused = { outcome: 'refused', code: 'seller_not_yours' }
+    assert.deepEqual(await ledger.capture(stranger.sandbox, hold), refused)
+    await ledger.pay(payer.sandbox, hold)
+    assert.deepEqual(await ledger.capture(stranger.sandbox, hold), refused)
+  })
+
+  test('The same key sending the same proof with the same idempotency key gets the first answer again [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate)
+    const fields = { idempotencyKey: 'order-1' }
+    const transactionId = await ledger.pay(owner.sandbox, hold, fields)
+    const replayed = { outcome: 'replayed', transactionId }
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold, fields), replayed)
+    const spelledOtherwise = { ...fields, merchantDomain: 'API.example.com.' }
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold, spelledOtherwise), replayed)
+
+    // Neither the end of the window, nor of the mandate, nor a restart takes the answer away.
+    ledger.clock.nowMs += 86_400_000
+    await ledger.sweep()
+    await ledger.moveMandate(mandate, 'revoked')
+    await ledger.reopen()
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold, fields), replayed)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+    const { items } = await ledger.store.listAuditEvents(
+      owner.sandbox,
+      { type: 'payment.verified' },
+      { limit: 10 },
+    )
+    assert.equal(items.length, 1)
+  })
+
+  const otherwise: readonly (readonly [name: string, fields: Partial<Capture>])[] = [
+    ['no idempotency key', { idempotencyKey: null }],
+    ['another idempotency key', { idempotencyKey: 'order-2' }],
+    ['an idempotency key in capitals', { idempotencyKey: 'ORDER-1' }],
+    ['another merchant domain', { merchantDomain: 'other.example' }],
+  ]
+  for (const [name, fields] of otherwise) {
+    test(`The same proof with ${name} is nonce_reused [decision.13] [verify.step.4]`, async (context) => {
+      const ledger = await open(context)
+      const owner = await ledger.tenant()
+      const hold = await ledger.hold(await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] }))
+      await ledger.pay(owner.sandbox, hold, { idempotencyKey: 'order-1' })
+      const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey: 'order-1', ...fields })
+      assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
+      assert.equal(await ledger.store.findCapture(attempt), undefined)
+    })
+  }
+
+  test('The same proof from another key of the account is nonce_reused, whatever its idempotency key [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
+    const merchant = await ledger.key(owner.sandbox, 'merchant')
+    await ledger.pay(owner.sandbox, hold, { idempotencyKey: 'order-1' })
+    const attempt = ledger.newCapture(merchant, hold, { idempotencyKey: 'order-1' })
+    assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
+    assert.equal(await ledger.store.findCapture(attempt), undefined)
+  })
+
+  test('A proof that was captured without an idempotency key is never replayed [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
+    await ledger.pay(owner.sandbox, hold)
+    for (const idempotencyKey of [null, '', 'null', 'order-1']) {
+      const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey })
+      assert.equal(await ledger.store.findCapture(attempt), undefined)
+      assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
+    }
+  })
+
+  test('One idempotency key may serve many proofs: it is looked at together with the proof [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const fields = { idempotencyKey: 'the-only-one' }
+    const first = await ledger.pay(owner.sandbox, await ledger.hold(mandate), fields)
+    const second = await ledger.pay(owner.sandbox, await ledger.hold(mandate), fields)
+    assert.notEqual(first, second)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
+  })
+
+  test('The transaction of a capture is found for a retry, and only for a capture that was made [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const payer = await ledger.tenant()
+    const shop = await ledger.tenant()
+    await ledger.seller(shop.sandbox)
+    const hold = await ledger.hold(await ledger.mandate(payer.sandbox))
+    const attempt = ledger.newCapture(shop.sandbox, hold, { idempotencyKey: 'order-1' })
+    assert.equal(await ledger.store.findCapture(attempt), undefined)
+    await ledger.capture(shop.sandbox, hold, {
+      idempotencyKey: 'order-1',
+      checkCollection: () => 'merchant_not_payee',
+    })
+    assert.equal(await ledger.store.findCapture(attempt), undefined)
+    await ledger.store.capture(attempt)
+    assert.equal(await ledger.store.findCapture(attempt), attempt.transactionId)
+    assert.equal(await ledger.store.findCapture({ ...attempt, caller: payer.sandbox }), undefined)
+    assert.equal(await ledger.store.findCapture({ ...attempt, nonce: ledger.ids.nonce() }), undefined)
+    const { keyId } = shop.sandbox
+    const elsewhere = { ...attempt, caller: { ...shop.production, keyId } }
+    assert.equal(await ledger.store.findCapture(elsewhere), undefined)
+  })
+})

@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { environments } from '@purser/wire/fields'
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import { hashApiKey } from '../domain/api-key.ts'
+import { parseAmount } from '../domain/money.ts'
+import { scopeOf } from '../../testing/store-ledger.ts'
+import { storeConformance } from '../../testing/stores.ts'
+import { StoreUnavailableError } from './store.ts'
+
+// Accounts, keys, agents, mandates and sellers. The other chapters of the suite are its neighbours:
+// conformance-payments, -holds, -lists, -agent-facts, -races and -ledger.
+storeConformance((open) => {
+  test('A store is empty until it has its first account [decision.5]', async (context) => {
+    const ledger = await open(context)
+    await ledger.store.checkReady()
+    assert.equal(await ledger.store.isEmpty(), true)
+    await ledger.tenant()
+    assert.equal(await ledger.store.isEmpty(), false)
+  })
+
+  test('What was acknowledged is there when the store is opened again [decision.9]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const transactionId = await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+    const held = await ledger.hold(mandate, '2.00')
+    if (!(await ledger.reopen())) return
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '2.00' })
+    assert.ok(await ledger.store.findTransaction({ ...owner.sandbox, id: transactionId }, {}))
+    assert.deepEqual(await ledger.store.authenticate(hashApiKey(owner.sandbox.keyId)), owner.sandbox)
+    assert.equal((await ledger.capture(owner.sandbox, held)).outcome, 'captured')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A closed store turns everything away as unavailable, and closing it again is fine [decision.27]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = ledger.newHold(mandate)
+    await ledger.store.close()
+    await ledger.store.close()
+    const attempts: readonly (() => Promise<unknown>)[] = [
+      () => ledger.store.checkReady(),
+      () => ledger.store.isEmpty(),
+      () => ledger.store.findMandate(mandate),
+      () => ledger.store.listMandates(owner.sandbox, {}, { limit: 1 }),
+      () => ledger.store.findLedgerFaults(),
+      () => ledger.issueProof(hold),
+      () => ledger.capture(owner.sandbox, hold),
+      () => ledger.agent(owner.sandbox),
+    ]
+    for (const attempt of attempts) await assert.rejects(attempt, StoreUnavailableError)
+  })
+
+  test('A store that closes writes what it accepted, and turns away what comes later [decision.27]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agents = Array.from({ length: 140 }, () => ledger.newAgent(owner.sandbox))
+    const accepted = agents.map(async (agent) => {
+      await ledger.store.createAgent(agent, ledger.newEvent(agent, 'agent.created', agent.id))
+      // The answer leads to another act, which finds the store closing or closed.
+      return ledger.agent(owner.sandbox).then(
+        ({ id }) => ({ first: agent.id, second: id }),
+        (error: unknown) => {
+          assert(error instanceof StoreUnavailableError, String(error))
+          return { first: agent.id, second: undefined }
+        },
+      )
+    })
+    const closing = ledger.store.close()
+    const written = await Promise.all(accepted)
+    await closing
+    if (!(await ledger.reopen())) return
+    for (const { first, second } of written) {
+      assert.ok(await ledger.store.findAgent({ ...owner.sandbox, id: first }))
+      if (second) assert.ok(await ledger.store.findAgent({ ...owner.sandbox, id: second }))
+    }
+  })
+
+  test('An account comes with its keys and events, at once [decision.5] [decision.25]', async (context) => {
+    const ledger = await open(context)
+    const account = ledger.newAccount()
+    const keys = environments.map((environment) =>
+      ledger.newKey({ accountId: account.id, environment }, 'owner', { label: 'first' }),
+    )
+    const scope = { accountId: account.id, environment: 'sandbox' } as const
+    const events = [
+      ledger.newEvent(scope, 'account.created', account.id),
+      ...keys.map((key) => ledger.newEvent(key, 'api_key.created', key.id)),
+    ]
+    assert.equal(await ledger.store.createAccount(account, keys, events), 'created')
+    for (const { secretHash, label: _, hint: _h, createdAtMs: _c, revokedAtMs: _r, id, ...caller } of keys) {
+      assert.deepEqual(await ledger.store.authenticate(secretHash), { ...caller, keyId: id })
+    }
+    const { items } = await ledger.store.listApiKeys({ accountId: account.id }, { limit: 10 })
+    assert.deepEqual(items, keys.map(({ secretHash: _, ...key }) => key).toReversed())
+    const logged = await ledger.store.listAuditEvents(scope, {}, { limit: 10 })
+    assert.deepEqual(logged.items, events.filter(({ environment }) => environment === 'sandbox').toReversed())
+  })
+
+  test('A second account with the same idp_user_id is account_exists and leaves nothing behind [decision.5]', async (context) => {
+    const ledger = await open(context)
+    const { account } = await ledger.tenant()
+    const second = ledger.newAccount({ idpUserId: account.idpUserId })
+    const key = ledger.newKey({ accountId: second.id, environment: 'sandbox' }, 'owner')
+    const event = ledger.newEvent(key, 'account.created', second.id)
+    assert.equal(await ledger.store.createAccount(second, [key], [event]), 'account_exists')
+    assert.equal(await ledger.store.authenticate(key.secretHash), undefined)
+    assert.deepEqual((await ledger.store.listApiKeys({ accountId: second.id }, { limit: 10 })).items, [])
+    assert.deepEqual(await ledger.eventsAbout(key, second.id), [])
+  })
+
+  test('A key speaks for its account, environment, role and agent; an unknown one for nobody [decision.1] [decision.3]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.production)
+    const issued = [
+      await ledger.key(owner.sandbox, 'operator'),
+      await ledger.key(owner.sandbox, 'merchant'),
+      await ledger.key(owner.production, 'owner'),
+      await ledger.key(owner.production, 'agent', { agentId: agent.id }),
+    ]
+    for (const caller of issued) {
+      assert.deepEqual(await ledger.store.authenticate(hashApiKey(caller.keyId)), caller)
+    }
+    assert.equal(await ledger.store.authenticate(hashApiKey('svc_sand_unknown')), undefined)
+    assert.equal(await ledger.store.authenticate(Buffer.alloc(0)), undefined)
+  })
+
+  test('No key is issued for an account or an agent that is not there, or for a revoked agent [decision.4]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const revoked = await ledger.agent(owner.sandbox)
+    await ledger.revokeAgent(revoked)
+    const rows = [
+      [ledger.newKey({ accountId: 'acct_none', environment: 'sandbox' }, 'owner'), 'not_found'],
+      [ledger.newKey(owner.sandbox, 'agent', { agentId: 'agent_none' }), 'not_found'],
+      [ledger.newKey(owner.production, 'agent', { agentId: agent.id }), 'not_found'],
+      [ledger.newKey(other.sandbox, 'agent', { agentId: agent.id }), 'not_found'],
+      [ledger.newKey(owner.sandbox, 'agent', { agentId: revoked.id }), 'agent_revoked'],
+    ] as const
+    for (const [key, outcome] of rows) {
+      const event = ledger.newEvent(key, 'api_key.created', key.id)
+      assert.equal(await ledger.store.issueApiKey(key, event), outcome)
+      assert.equal(await ledger.store.authenticate(key.secretHash), undefined)
+      assert.deepEqual(await ledger.eventsAbout(key, key.id), [])
+    }
+    assert.equal((await ledger.store.listApiKeys(owner.sandbox, { limit: 10 })).items.length, 2)
+  })
+
+  test('A revoked key opens nothing; a second delete answers the same and logs nothing [auth.4] [decision.4] [decision.25]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const key = await ledger.key(owner.sandbox, 'merchant')
+    ledger.clock.nowMs += 1_000
+    const first = await ledger.revokeKey(key, 'sandbox')
+    assert(typeof first === 'object')
+    assert.equal(first.revokedAtMs, ledger.clock.nowMs)
+    assert.equal(await ledger.store.authenticate(hashApiKey(key.keyId)), undefined)
+    ledger.clock.nowMs += 1_000
+    assert.deepEqual(await ledger.revokeKey(key, 'sandbox'), first)
+    const types = (await ledger.eventsAbout(owner.sandbox, key.keyId)).map(({ type }) => type)
+    assert.deepEqual(types, ['api_key.created', 'api_key.revoked'])
+  })
+
+  test("A key's revocation stands in the log of the key's own environment, whichever key did it [decision.25] [auth.4]", async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    assert(typeof (await ledger.revokeKey(owner.production, 'sandbox')) === 'object')
+    const [event] = await ledger.eventsAbout(owner.production, owner.production.keyId)
+    assert.equal(event?.type, 'api_key.revoked')
+    assert.deepEqual(await ledger.eventsAbout(owner.sandbox, owner.production.keyId), [])
+  })
+
+  test("Another account's key is not_found and stays as it is [decision.1] [decision.4]", async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const theft = { accountId: other.account.id, keyId: owner.sandbox.keyId }
+    assert.equal(await ledger.revokeKey(theft, 'sandbox'), 'not_found')
+    assert.deepEqual(await ledger.store.authenticate(hashApiKey(owner.sandbox.keyId)), owner.sandbox)
+    assert.deepEqual(await ledger.eventsAbout(other.sandbox, owner.sandbox.keyId), [])
+  })
+
+  test("The account's last working operator or owner key is last_owner_key and keeps working [decision.4]", async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    await ledger.key(owner.sandbox, 'agent', { agentId: agent.id })
+    await ledger.key(owner.sandbox, 'merchant')
+    // Either environment's key counts, a revoked one does not, and neither do smaller roles.
+    assert(typeof (await ledger.revokeKey(owner.production, 'production')) === 'object')
+    assert.equal(await ledger.revokeKey(owner.sandbox, 'sandbox'), 'last_owner_key')
+    assert.deepEqual(await ledger.store.authenticate(hashApiKey(owner.sandbox.keyId)), owner.sandbox)
+    assert.deepEqual(await ledger.eventsAbout(owner.sandbox, owner.sandbox.keyId), [])
+    await ledger.key(owner.sandbox, 'operator')
+    assert(typeof (await ledger.revokeKey(owner.sandbox, 'sandbox')) === 'object')
+  })
+
+  test('An agent comes back as it was made, and only to its own account and environment [endpoint.agents.get] [decision.1] [decision.21]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox, {
+      name: 'Bücher 🤖 "quoted" \\ \u0000',
+      description: '',
+      capabilities: ['search', '', 'ünï'],
+    })
+    assert.deepEqual(await ledger.store.findAgent(agent), agent)
+    for (const scope of [owner.production, other.sandbox, other.production]) {
+      const key = { ...scopeOf(scope), id: agent.id }
+      assert.equal(await ledger.store.findAgent(key), undefined)
+      assert.equal(await ledger.revokeAgent(key), 'not_found')
+      assert.deepEqual(await ledger.eventsAbout(scope, agent.id), [])
+    }
+    assert.deepEqual(await ledger.store.findAgent(agent), agent)
+  })
+
+  test('A revoked agent is revoked for good; repeating it changes and logs nothing [endpoint.agents.revoke] [decision.21] [decision.25]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    ledger.clock.nowMs += 1_000
+    const revoked = { ...agent, status: 'revoked', revokedAtMs: ledger.clock.nowMs } as const
+    assert.deepEqual(await ledger.revokeAgent(agent), revoked)
+    ledger.clock.nowMs += 1_000
+    assert.deepEqual(await ledger.revokeAgent(agent), revoked)
+    assert.deepEqual(await ledger.store.findAgent(agent), revoked)
+    const types = (await ledger.eventsAbout(agent, agent.id)).map(({ type }) => type)
+    assert.deepEqual(types, ['agent.created', 'agent.revoked'])
+    assert.equal(await ledger.revokeAgent({ ...agent, id: 'agent_none' }), 'not_found')
+  })
+
+  test('A mandate comes back as it was made, to the last millionth, and only to its own account and environment [endpoint.mandates.get] [decision.1] [decision.16] [decision.22]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, {
+      purpose: 'Naïve "quotes" 🛒\n',
+      maxTotalText: '999999999999.999999',
+      maxTotalMicro: parseAmount('999999999999.999999'),
+      maxPerTransactionText: '0000000001.50',
+      maxPerTransactionMicro: parseAmount('1.5'),
+      allowedSellers: ['*', 'Bücher.example'],
+      allowedCategories: ['data', '*'],
+      expiresAtText: '1999-12-31T23:59:59.999999+14:00',
+      expiresAtMs: -1,
+    })
+    assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
+    for (const scope of [owner.production, other.sandbox]) {
+      const key = { ...scopeOf(scope), id: mandate.id }
+      assert.equal(await ledger.store.findMandate(key), undefined)
+      assert.equal(await ledger.moveMandate(key, 'revoked'), 'not_found')
+      assert.deepEqual(await ledger.eventsAbout(scope, mandate.id), [])
+    }
+    assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
+  })
+
+  test('A mandate needs a working agent of its account and environment [decision.22] [mandate.agent_id]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const revoked = await ledger.agent(owner.sandbox)
+    await ledger.revokeAgent(revoked)
+    const rows = [
+      [ledger.newMandate({ ...agent, id: 'agent_none' }), 'not_found'],
+      [ledger.newMandate({ ...agent, environment: 'production' }), 'not_found'],
+      [ledger.newMandate({ ...agent, accountId: other.account.id }), 'not_found'],
+      [ledger.newMandate(revoked), 'agent_revoked'],
+    ] as const
+    for (const [mandate, outcome] of rows) {
+      assert.equal(await ledger.createMandate(mandate), outcome)
+      assert.equal(await ledger.store.findMandate(mandate), undefined)
+      assert.deepEqual(await ledger.eventsAbout(mandate, mandate.id), [])
+    }
+  })
+
+  const moves: readonly (readonly [
+    from: MandateStatus,
+    to: MandateStatus,
+    outcome: 'moved' | 'same' | 'refused',
+  ])[] = [
+    ['active', 'active', 'same'],
+    ['active', 'paused', 'moved'],
+    ['active', 'revoked', 'moved'],
+    ['paused', 'active', 'moved'],
+    ['paused', 'paused', 'same'],
+    ['paused', 'revoked', 'moved'],
+    ['revoked', 'active', 'refused'],
+    ['revoked', 'paused', 'refused'],
+    ['revoked', 'revoked', 'same'],
+  ]
+  for (const [from, to, outcome] of moves) {
+    test(`A mandate from ${from} to ${to} is ${outcome}, and one event tells of each move [decision.22] [decision.25]`, async (context) => {
+      const ledger = await open(context)
+      const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
+      if (from !== 'active') await ledger.moveMandate(mandate, from)
+      const before = await ledger.store.findMandate(mandate)
+      const eventsBefore = await ledger.eventsAbout(mandate, mandate.id)
+      ledger.clock.nowMs += 1_000
+      const moved = await ledger.moveMandate(mandate, to)
+      const expected =
+        outcome === 'moved' ? { ...before, status: to, updatedAtMs: ledger.clock.nowMs } : before
+      assert.deepEqual(moved, outcome === 'refused' ? 'mandate_revoked' : expected)
+      assert.deepEqual(await ledger.store.findMandate(mandate), expected)
+      const [event, ...more] = (await ledger.eventsAbout(mandate, mandate.id)).slice(eventsBefore.length)
+      assert.deepEqual(more, [])
+      assert.equal(event !== undefined, outcome === 'moved')
+    })
+  }
+
+  test('A domain is unique in its environment, whoever has it [decision.23]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const other = await ledger.tenant()
+    const seller = ledger.newSeller(owner.sandbox, 'shop.example', {
+      priceConfig: { per_call: '0.01', nested: { list: [1, null, true, 'é'] } },
+    })
+    assert.equal(await ledger.createSeller(seller), 'created')
+    for (const scope of [owner.sandbox, other.sandbox]) {
+      const second = ledger.newSeller(scope, 'shop.example')
+      assert.equal(await ledger.createSeller(second), 'seller_exists')
+      assert.deepEqual(await ledger.eventsAbout(scope, second.id), [])
+    }
+    await ledger.seller(other.production, 'shop.example')
+    await ledger.seller(other.sandbox, 'api.shop.example')
+    assert.deepEqual((await ledger.store.listSellers(owner.sandbox, { limit: 10 })).items, [seller])
+    assert.equal((await ledger.eventsAbout(owner.sandbox, seller.id)).length, 1)
+  })
+
+  test('An act that fails leaves nothing behind and never fails its neighbours [decision.27]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const taken = await ledger.agent(owner.sandbox)
+    const agents = Array.from({ length: 20 }, (_, index) =>
+      ledger.newAgent(owner.sandbox, index === 7 ? { id: taken.id, name: 'impostor' } : {}),
+    )
+    const events = agents.map((agent) => ledger.newEvent(agent, 'agent.created', agent.id))
+    const outcomes = await Promise.allSettled(
+      agents.map((agent, index) => ledger.store.createAgent(agent, events[index] ?? assert.fail())),
+    )
+    assert.deepEqual(
+      outcomes.flatMap(({ status }, index) => (status === 'rejected' ? [index] : [])),
+      [7],
+    )
+    for (const [index, agent] of agents.entries()) {
+      assert.deepEqual(await ledger.store.findAgent(agent), index === 7 ? taken : agent)
+      assert.equal((await ledger.eventsAbout(agent, agent.id)).length, 1)
+    }
+  })
+})

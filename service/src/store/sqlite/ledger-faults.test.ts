@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import type { Hold, Mandate } from '../../domain/records.ts'
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+// What is written past the service, by hand: the database refuses it, or the ledger's own audit finds it.
+
+interface Written {
+  readonly path: string
+  readonly mandate: Mandate
+  /** 2.00 paid to a seller of the payer's own account. */
+  readonly paidId: string
+  /** 3.00 paid to a seller of another account. */
+  readonly crossPaidId: string
+  readonly captured: Hold
+  /** 1.00 held. */
+  readonly open: Hold
+  readonly shopAccountId: string
+}
+
+interface Fault {
+  readonly name: string
+  readonly plant: (written: Written) => readonly [statement: string, ...values: unknown[]]
+  readonly found: (written: Written) => readonly (readonly [subjectId: string, fault: string])[]
+}
+
+const spentDiffers = 'spent differs from the sum of its paid transactions'
+const heldDiffers = 'held differs from the sum of its open holds'
+
+const faults: readonly Fault[] = [
+  {
+    name: 'a millionth more spent than was paid',
+    plant: ({ mandate }) => ['update mandates set spent_micro = spent_micro + 1 where id = ?', mandate.id],
+    found: ({ mandate }) => [[mandate.id, spentDiffers]],
+  },
+  {
+    name: 'a millionth less spent than was paid',
+    plant: ({ mandate }) => ['update mandates set spent_micro = spent_micro - 1 where id = ?', mandate.id],
+    found: ({ mandate }) => [[mandate.id, spentDiffers]],
+  },
+  {
+    name: 'a millionth more held than is open',
+    plant: ({ mandate }) => ['update mandates set held_micro = held_micro + 1 where id = ?', mandate.id],
+    found: ({ mandate }) => [[mandate.id, heldDiffers]],
+  },
+  {
+    name: 'a hold that ended and gave nothing back',
+    plant: ({ open }) => ["update holds set status = 'expired' where nonce = ?", open.nonce],
+    found: ({ mandate }) => [[mandate.id, heldDiffers]],
+  },
+  {
+    name: 'a total budget below what is spent and held',
+    plant: ({ mandate }) => ['update mandates set max_total_micro = 5999999 where id = ?', mandate.id],
+    found: ({ mandate }) => [[mandate.id, 'spent and held exceed the total budget']],
+  },
+  {
+    name: 'a captured proof whose paid transaction is gone',
+    plant: ({ paidId }) => ['delete from transactions where id = ?', paidId],
+    found: ({ mandate, captured }) => [
+      [mandate.id, spentDiffers],
+      [captured.nonce, 'captured without its paid transaction'],
+    ],
+  },
+  {
+    name: 'a paid transaction of another amount than its proof',
+    plant: ({ paidId }) => ['update transactions set amount_micro = amount_micro + 1 where id = ?', paidId],
+    found: ({ mandate, captured }) => [
+      [mandate.id, spentDiffers],
+      [captured.nonce, 'captured without its paid transaction'],
+    ],
+  },
+  {
+    name: 'a paid transaction whose proof is gone',
+    plant: ({ captured }) => ['delete from holds where nonce = ?', captured.nonce],
+    found: ({ paidId }) => [[paidId, 'paid without its captured hold']],
+  },
+  {
+    name: 'a proof that was opened again after it was paid',
+    plant: ({ captured }) => [
+      "update holds set status = 'open', transaction_id = null where nonce = ?",
+      captured.nonce,
+    ],
+    found: ({ mandate, paidId }) => [
+      [mandate.id, heldDiffers],
+      [paidId, 'paid without its captured hold'],
+    ],
+  },
+  {
+    name: 'a payment whose audit event is gone',
+    plant: ({ paidId }) => ['delete from audit_events where subject_id = ?', paidId],
+    found: ({ paidId }) => [[paidId, 'paid without its audit event']],
+  },
+  {
+    name: "a payment whose copy in the payee's account is gone",
+    plant: ({ crossPaidId }) => ["delete from transactions where id = ? and side = 'payee'", crossPaidId],
+    found: ({ crossPaidId }) => [[crossPaidId, 'paid to another account without its copy there']],
+  },
+  {
+    name: "a payee's copy of another amount",
+    plant: ({ crossPaidId }) => [
+      "update transactions set amount_micro = amount_micro - 1 where id = ? and side = 'payee'",
+      crossPaidId,
+    ],
+    found: ({ crossPaidId }) => [[crossPaidId, 'paid to another account without its copy there']],
+  },
+  {
+    name: "a payee's copy of a payment that never was",
+    plant: ({ paidId, shopAccountId }) => [
+      `insert into transactions
+       select ?, id, environment, 'payee', status, agent_id, mandate_id, amount_text, amount_micro, currency,
+         resource_url, merchant_domain, ?, seller_id, category, reason_code, reason_detail, nonce, created_at_ms
+       from transactions where id = ?`,
+      shopAccountId,
+      shopAccountId,
+      paidId,
+    ],
+    found: ({ paidId }) => [[paidId, 'received without the payment that it is a copy of']],
+  },
+]
+
+test('A ledger that only the service wrote has no faults [decision.9]', async (context) => {
+  const written = await writeLedger(context)
+  assert.deepEqual(await findFaults(written.path), [])
+})
+
+for (const { name, plant, found } of faults) {
+  test(`A planted fault is found: ${name} [decision.9] [decision.25]`, async (context) => {
+    const written = await writeLedger(context)
+    const [statement, ...values] = plant(written)
+    byHand(written.path, (db) => {
+      db.pragma('ignore_check_constraints = on')
+      assert.equal(db.prepare(statement).run(...values).changes, 1)
+    })
+    assert.deepEqual(await findFaults(written.path), sorted(found(written)))
+  })
+}
+
+const refusals: readonly (readonly [name: string, statement: string])[] = [
+  ['an overspend', 'update mandates set spent_micro = max_total_micro - held_micro + 1'],
+  ['holds beyond the budget', 'update mandates set held_micro = max_total_micro - spent_micro + 1'],
+  ['a total below what is spent and held', 'update mandates set max_total_micro = spent_micro'],
+  ['negative spending', 'update mandates set spent_micro = -1'],
+  ['negative holds', 'update mandates set held_micro = -1'],
+  ['a hold of nothing', 'update holds set amount_micro = 0'],
+  ['a captured proof without its transaction', 'update holds set transaction_id = null'],
+  ['an open proof with a transaction', "update holds set status = 'open'"],
+  ['an unknown status of a proof', "update holds set status = 'lost'"],
+  ['an unknown status of a mandate', "update mandates set status = 'frozen'"],
+  ['another currency', "update mandates set currency = 'EURC'"],
+  ['a third environment', "update mandates set environment = 'staging'"],
+  ['an amount that is no whole number', 'update mandates set spent_micro = 1.5'],
+  ['an amount that is text', "update mandates set spent_micro = 'much'"],
+  ['an amount that is missing', 'update mandates set spent_micro = null'],
+  ["an agent's key without its agent", "update api_keys set role = 'agent'"],
+]
+for (const [name, statement] of refusals) {
+  test(`The database itself refuses ${name}, and stays as it was [limits.total] [decision.7]`, async (context) => {
+    const { path } = await writeLedger(context)
+    byHand(path, (db) => {
+      assert.throws(
+        () => db.exec(statement),
+        (error) => error instanceof Database.SqliteError && error.code.startsWith('SQLITE_CONSTRAINT'),
+      )
+    })
+    assert.deepEqual(await findFaults(path), [])
+  })
+}
+
+test('The database takes a spending up to the last millionth [limits.total]', async (context) => {
+  const { path, mandate } = await writeLedger(context)
+  byHand(path, (db) => {
+    const { changes } = db
+      .prepare('update mandates set spent_micro = max_total_micro - held_micro where id = ?')
+      .run(mandate.id)
+    assert.equal(changes, 1)
+  })
+})
+
+/** A ledger of 100.00, of which 5.00 are spent and 1.00 is held. */
+async function writeLedger(context: TestContext): Promise<Written> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const store = openSqliteStore({ path })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const payer = await ledger.tenant()
+  const shop = await ledger.tenant()
+  await ledger.seller(payer.sandbox, 'own.example')
+  await ledger.seller(shop.sandbox)
+  const mandate = await ledger.mandate(payer.sandbox, { allowedSellers: ['*'] })
+  const captured = await ledger.hold(mandate, '2.00')
+  const paidId = await ledger.pay(payer.sandbox, captured, { merchantDomain: 'own.example' })
+  const crossPaidId = await ledger.pay(shop.sandbox, await ledger.hold(mandate, '3.00'))
+  const open = await ledger.hold(mandate, '1.00')
+  await ledger.close()
+  return { path, mandate, paidId, crossPaidId, captured, open, shopAccountId: shop.account.id }
+}
+
+function byHand(path: string, write: (db: Database.Database) => void): void {
+  const db = new Database(path)
+  try {
+    write(db)
+  } finally {
+    db.close()
+  }
+}
+
+async function findFaults(path: string): Promise<(readonly [string, string])[]> {
+  const store = openSqliteStore({ path })
+  try {
+    const found = await store.findLedgerFaults()
+    return sorted(found.map(({ subjectId, fault }) => [subjectId, fault]))
+  } finally {
+    await store.close()
+  }
+}
+
+function sorted(found: readonly (readonly [string, string])[]): (readonly [string, string])[] {
+  return found.toSorted(([, left], [, right]) => left.localeCompare(right))
+}

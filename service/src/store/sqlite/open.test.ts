@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import { hashApiKey } from '../../domain/api-key.ts'
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { openSqliteFile } from './open.ts'
+import { applicationId, migrations } from './schema.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+const writableRemedy =
+  'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
+
+test('A new file is made with its folders, for the eyes of this user, and marked as ours [decision.29]', (context) => {
+  const path = join(folderFor(context), 'deep', 'er', 'purser.db')
+  const { database, close } = openSqliteFile(path)
+  assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationId))
+  assert.equal(database.pragma('user_version', { simple: true }), BigInt(migrations.length))
+  close()
+  assert.equal(statSync(path).mode & 0o077, 0)
+  assert.equal(statSync(dirname(path)).mode & 0o077, 0)
+})
+
+test('What was acknowledged is on the disk: every commit is synchronized, and the log is written ahead [decision.9]', (context) => {
+  const { database, close } = openSqliteFile(pathFor(context))
+  assert.equal(database.pragma('journal_mode', { simple: true }), 'wal')
+  assert.equal(database.pragma('synchronous', { simple: true }), 2n, 'full')
+  close()
+})
+
+test('A second open of the same file is refused in this process, and works once the first has closed', (context) => {
+  const path = pathFor(context)
+  const first = openSqliteFile(path)
+  for (let attempt = 0; attempt < 2; attempt++) {
+    assert.throws(() => openSqliteFile(path), { name: 'StoreOpenError', message: inUse(path) })
+  }
+  first.close()
+  openSqliteFile(path).close()
+})
+
+test('A second open is refused from another process, with one sentence', async (context) => {
+  const path = pathFor(context)
+  const { close } = openSqliteFile(path)
+  const { said } = openInChild(context, path)
+  assert.equal(await said, `StoreOpenError: ${inUse(path)}`)
+  close()
+})
+
+test('The lock is free when its process is killed, and what that had acknowledged is there', async (context) => {
+  const path = pathFor(context)
+  const { child, said } = openInChild(context, path)
+  assert.equal(await said, 'opened')
+  assert.throws(() => openSqliteFile(path), { name: 'StoreOpenError', message: inUse(path) })
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  const [, signal] = (await ended) as [number | null, string]
+  assert.equal(signal, 'SIGKILL')
+  const store = openSqliteStore({ path })
+  assert.equal(await store.isEmpty(), false)
+  assert.deepEqual(await store.findLedgerFaults(), [])
+  await store.close()
+})
+
+test('Two files in one folder are two stores', (context) => {
+  const path = pathFor(context)
+  const first = openSqliteFile(path)
+  const second = openSqliteFile(`${path}2`)
+  first.close()
+  second.close()
+})
+
+test('A store that was opened again has all that it was told, and another schema step of nothing', async (context) => {
+  const path = pathFor(context)
+  const callers = []
+  for (let start = 0; start < 3; start++) {
+    const store = openSqliteStore({ path })
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    ledger.clock.nowMs += start
+    callers.push((await ledger.tenant()).sandbox)
+    for (const caller of callers) {
+      assert.deepEqual(await store.authenticate(hashApiKey(caller.keyId)), caller)
+    }
+    await store.close()
+  }
+})
+
+interface Refusal {
+  readonly name: string
+  /** Makes the file that is refused. */
+  readonly prepare: (path: string) => void
+  readonly message: (path: string) => string | RegExp
+}
+
+const foreign = (path: string) =>
+  `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`
+const damaged = (path: string, code: string) =>
+  `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`
+
+const refusals: readonly Refusal[] = [
+  {
+    name: 'a database of another program, marked as its own',
+    prepare: (path) => byHand(path, 'create table notes (text); pragma application_id = 1234'),
+    message: foreign,
+  },
+  {
+    name: 'a database of another program without a mark',
+    prepare: (path) => byHand(path, "create table notes (text); insert into notes values ('keep me')"),
+    message: foreign,
+  },
+  {
+    name: 'an empty database that another program marked as its own',
+    prepare: (path) => byHand(path, 'pragma application_id = 1234'),
+    message: foreign,
+  },
+  {
+    name: 'a database of another program that was killed before it wrote its log back',
+    prepare: (path) => {
+      const source = `${path}.source`
+      const db = new Database(source)
+      db.pragma('journal_mode = wal')
+      db.exec("create table notes (text); insert into notes values ('keep me')")
+      for (const suffix of ['', '-wal']) copyFileSync(source + suffix, path + suffix)
+      db.close()
+      rmSync(source)
+    },
+    message: foreign,
+  },
+  {
+    name: 'a file that is no database',
+    prepare: (path) => writeFileSync(path, 'My diary, and not a database at all. '.repeat(100)),
+    message: (path) => damaged(path, 'SQLITE_NOTADB'),
+  },
+  {
+    name: 'a store that was cut off in the middle',
+    prepare: (path) => {
+      openSqliteFile(path).close()
+      truncateSync(path, Math.floor(statSync(path).size / 2 / 4096) * 4096)
+    },
+    message: (path) => damaged(path, 'SQLITE_CORRUPT'),
+  },
+  {
+    name: 'a store whose first page was overwritten',
+    prepare: (path) => {
+      openSqliteFile(path).close()
+      const bytes = readFileSync(path)
+      bytes.fill(0xab, 100, 4096)
+      writeFileSync(path, bytes)
+    },
+    message: (path) => damaged(path, 'SQLITE_CORRUPT'),
+  },
+  {
+    name: 'a store of a newer release',
+    prepare: (path) => {
+      openSqliteFile(path).close()
+      byHand(path, `pragma user_version = ${migrations.length + 41}`)
+    },
+    message: (path) =>
+      `${path} was written by a newer Purser (schema ${migrations.length + 41}, this release knows ${migrations.length}); start that release or a later one`,
+  },
+]
+for (const { name, prepare, message } of refusals) {
+  test(`The start is refused over ${name}, which stays byte for byte as it was`, (context) => {
+    const path = pathFor(context)
+    prepare(path)
+    const files = [path, `${path}-wal`].filter((file) => existsSync(file))
+    const before = files.map((file) => readFileSync(file))
+    // The second attempt shows that the first has let go of the lock.
+    for (let attempt = 0; attempt < 2; attempt++) {
+      assert.throws(() => openSqliteFile(path), { name: 'StoreOpenError', message: message(path) })
+      assert.deepEqual(
+        files.map((file) => (existsSync(file) ? readFileSync(file) : undefined)),
+        before,
+      )
+    }
+  })
+}
+
+test('An empty file is taken for a store that is still to be written', (context) => {
+  const path = pathFor(context)
+  writeFileSync(path, '')
+  openSqliteFile(path).close()
+})
+
+test('A folder that cannot be made is named, with what would help', (context) => {
+  const file = join(folderFor(context), 'a-file')
+  writeFileSync(file, '')
+  assert.throws(() => openSqliteFile(join(file, 'purser.db')), {
+    name: 'StoreOpenError',
+    message: `The folder ${file} cannot be made (EEXIST); ${writableRemedy}`,
+  })
+  assert.throws(() => openSqliteFile(join(file, 'below', 'purser.db')), {
+    name: 'StoreOpenError',
+    message: `The folder ${join(file, 'below')} cannot be made (ENOTDIR); ${writableRemedy}`,
+  })
+})
+
+test('A file or a lock that cannot be written is named, with what would help', (context) => {
+  const path = pathFor(context)
+  mkdirSync(path)
+  assert.throws(() => openSqliteFile(path), {
+    name: 'StoreOpenError',
+    message: `${path} cannot be opened for writing (EISDIR); ${writableRemedy}`,
+  })
+  const locked = `${path}2`
+  mkdirSync(`${locked}.lock`)
+  assert.throws(() => openSqliteFile(locked), {
+    name: 'StoreOpenError',
+    message: `${locked}.lock cannot be written (SQLITE_CANTOPEN); ${writableRemedy}`,
+  })
+  assert.equal(existsSync(locked), false)
+})
+
+/** A process that opens the store and writes to it, and what it says: that, or why it could not. */
+function openInChild(context: TestContext, path: string): { child: ChildProcess; said: Promise<string> } {
+  const script = `
+    import { openSqliteStore } from ${JSON.stringify(new URL('sqlite-store.ts', import.meta.url).href)}
+    try {
+      const store = openSqliteStore({ path: ${JSON.stringify(path)} })
+      const account = { id: 'acct_1', name: 'n', email: 'e', idpUserId: 'i', createdAtMs: 1 }
+      await store.createAccount(account, [], [])
+      process.stdout.write('opened')
+      setInterval(() => undefined, 60_000)
+    } catch (error) {
+      process.stdout.write(error.name + ': ' + error.message)
+    }`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  context.after(() => child.kill('SIGKILL'))
+  return { child, said: once(child.stdout, 'data').then(([text]) => String(text)) }
+}
+
+function inUse(path: string): string {
+  return `Another Purser process is using ${path}; stop it first, or give this one a file of its own with PURSER_DATABASE=sqlite:/path/other.db`
+}
+
+function byHand(path: string, statements: string): void {
+  const db = new Database(path)
+  db.exec(statements)
+  db.close()
+}
+
+function pathFor(context: TestContext): string {
+  return join(folderFor(context), 'purser.db')
+}
+
+function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

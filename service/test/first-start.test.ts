@@ -1,0 +1,388 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+
+import Database from 'better-sqlite3'
+
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { openLoadClient } from '../testing/load.ts'
+import type { PlainAnswer } from '../testing/plain-http.ts'
+import { makeFolder, runProcess, startProcess, type ProcessOptions, type ReadyProcess } from './process.ts'
+
+const run = promisify(execFile)
+const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed here' : false
+
+test('First start shows both operator keys once, to be pasted, and a later start shows none [decision.5] [decision.2] [auth.2]', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder })
+  const { stdout, code } = await service.kill('SIGTERM')
+  assert.equal(code, 0)
+  const keys = {
+    sandbox: /^ {2}export PURSER_SANDBOX_KEY=(svc_sand_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
+    production: /^ {2}export PURSER_PRODUCTION_KEY=(svc_prod_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
+  }
+  const pasted = [...stdout.matchAll(/^ {2}export .*$/gm)].join('\n')
+  const echoed = await run('sh', ['-c', `${pasted}\necho "$PURSER_SANDBOX_KEY $PURSER_PRODUCTION_KEY"`])
+  assert.equal(echoed.stdout, `${keys.sandbox} ${keys.production}\n`)
+  assert.ok(stdout.includes(`  Reference   ${service.url}/docs\n`), stdout)
+  assert.ok(stdout.includes(`  Data        ${join(folder, 'data/purser.db')}\n`), stdout)
+  assert.equal(statSync(join(folder, 'data/purser.db.proof-secret')).mode & 0o777, 0o600)
+
+  const again = await startProcess(context, { folder })
+  for (const key of Object.values(keys)) assert.equal((await callWith(again, key)).status, 200)
+  const later = await again.kill('SIGTERM')
+  assert.doesNotMatch(later.stdout + later.stderr, /svc_(sand|prod)_|export|curl/)
+  assert.ok(later.stdout.includes(`  Data        ${join(folder, 'data/purser.db')}\n`), later.stdout)
+})
+
+test(
+  'The address of the reference and the command that a first start prints both work as they are [decision.5] [decision.28]',
+  { skip: noCurl },
+  async (context) => {
+    const service = await startProcess(context, { folder: makeFolder(context) })
+    const [command] = await service.sees(/^ {2}curl [^]*'$/m)
+    const created = await run('sh', ['-c', command])
+    assert.deepEqual(pick(JSON.parse(created.stdout)), { name: 'research-bot', status: 'active' })
+    const [, reference = ''] = await service.sees(/Reference +(\S+)/)
+    assert.match((await run('curl', ['-sSL', reference])).stdout, /<html/)
+  },
+)
+
+test('A first start that fails for its port makes no keys, so the next one shows them [decision.5]', async (context) => {
+  const folder = makeFolder(context)
+  const failed = await runProcess(context, { folder, settings: await takenPort(context) })
+  assert.equal(failed.code, 1)
+  const service = await startProcess(context, { folder })
+  await service.sees(/export PURSER_SANDBOX_KEY=svc_sand_/)
+  await service.sees(/export PURSER_PRODUCTION_KEY=svc_prod_/)
+})
+
+test('A first start that died while it made its secret is finished by the next [decision.5]', async (context) => {
+  const folder = makeFolder(context)
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(folder, 'data/purser.db.proof-secret.new'), 'half a sec')
+  await startProcess(context, { folder })
+  assert.match(readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8'), /^[0-9a-f]{64}\n$/)
+})
+
+const chosen = { sandbox: 'svc_sand_test_key_of_mine', production: 'svc_prod_test_key_of_mine' }
+const choices: readonly (readonly [
+  how: string,
+  choose: (folder: string) => Omit<ProcessOptions, 'folder'>,
+])[] = [
+  ['variables', () => ({ settings: chosenSettings() })],
+  [
+    'files',
+    (folder) => {
+      writeFileSync(join(folder, 'sandbox-key'), `${chosen.sandbox}\n`)
+      writeFileSync(join(folder, 'production-key'), chosen.production)
+      return {
+        settings: {
+          PURSER_BOOTSTRAP_SANDBOX_KEY_FILE: 'sandbox-key',
+          PURSER_BOOTSTRAP_PRODUCTION_KEY_FILE: join(folder, 'production-key'),
+        },
+      }
+    },
+  ],
+  [
+    'flags',
+    () => ({
+      flags: ['--bootstrap-sandbox-key', chosen.sandbox, '--bootstrap-production-key', chosen.production],
+    }),
+  ],
+  [
+    '.env',
+    (folder) => {
+      const lines = Object.entries(chosenSettings()).map(([name, value]) => `${name}=${value}`)
+      writeFileSync(join(folder, '.env'), lines.join('\n'))
+      return {}
+    },
+  ],
+]
+for (const [how, choose] of choices) {
+  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29]`, async (context) => {
+    const folder = makeFolder(context)
+    const options = { folder, ...choose(folder) }
+    for (const start of ['first', 'second']) {
+      const service = await startProcess(context, options)
+      for (const key of Object.values(chosen)) {
+        const keys = await callWith(service, key)
+        assert.deepEqual([keys.status, keys.body.length], [200, 2], `${start} start`)
+      }
+      assert.equal((await callWith(service, `${chosen.sandbox}x`)).status, 401)
+      const { stdout, stderr } = await service.kill('SIGTERM')
+      assert.doesNotMatch(stdout + stderr, /svc_(sand|prod)_|export/)
+    }
+  })
+}
+
+test(
+  'With a chosen key the printed command works where its variable is set [decision.5]',
+  { skip: noCurl },
+  async (context) => {
+    const settings = chosenSettings()
+    const service = await startProcess(context, { folder: makeFolder(context), settings })
+    const [command] = await service.sees(/^ {2}curl [^]*'$/m)
+    const created = await run('sh', ['-c', command], { env: { PATH: process.env['PATH'], ...settings } })
+    assert.deepEqual(pick(JSON.parse(created.stdout)), { name: 'research-bot', status: 'active' })
+  },
+)
+
+test('A proof secret from a file signs, and none is made beside the store [decision.29] [decision.14]', async (context) => {
+  const folder = makeFolder(context)
+  writeFileSync(join(folder, 'secret'), `${'s'.repeat(32)}\n`)
+  const service = await startProcess(context, { folder, settings: { PURSER_PROOF_SECRET_FILE: 'secret' } })
+  assert.doesNotMatch(service.stdout(), /Secret/)
+  assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
+})
+
+test('A second process on the same file is refused, and the first goes on answering [decision.27]', async (context) => {
+  const folder = makeFolder(context)
+  const settings = chosenSettings()
+  const first = await startProcess(context, { folder, settings })
+  const second = await runProcess(context, { folder, settings })
+  assertRefused(second, `Another Purser process is using ${join(folder, 'data/purser.db')}; stop it first`)
+  assert.equal((await callWith(first, chosen.sandbox)).status, 200)
+  assert.equal((await first.kill('SIGTERM')).code, 0)
+  const third = await startProcess(context, { folder, settings })
+  assert.equal((await callWith(third, chosen.sandbox)).status, 200)
+})
+
+interface Refusal {
+  readonly what: string
+  readonly says: RegExp
+  /** Makes the fault; the settings and flags with which it shows. */
+  readonly make: (
+    folder: string,
+    context: TestContext,
+  ) => Promise<Omit<ProcessOptions, 'folder'>> | Omit<ProcessOptions, 'folder'>
+}
+
+const refusals: readonly Refusal[] = [
+  {
+    what: 'a file that is no database',
+    says: /purser\.db is damaged or is no SQLite database \(SQLITE_NOTADB\), and was left untouched; restore/,
+    make: (folder) => placeDatabase(folder, Buffer.from('no database '.repeat(1_000))),
+  },
+  {
+    what: 'a file that is cut off',
+    says: /purser\.db is damaged .*\(SQLITE_CORRUPT\), and was left untouched; restore it from a backup/,
+    make: async (folder) => placeDatabase(folder, (await goodDatabase(folder)).subarray(0, 20_000)),
+  },
+  {
+    what: 'a file whose tables are overwritten',
+    says: /purser\.db cannot be used \(SQLite answers SQLITE_CORRUPT\); restore it from a backup/,
+    make: async (folder) => placeDatabase(folder, withoutTables(folder, await goodDatabase(folder))),
+  },
+  {
+    what: 'a database of another program',
+    says: /purser\.db is a database of another program, and was left untouched; name another file/,
+    make: (folder) => changeDatabase(folder, 'create table notes (text text)'),
+  },
+  {
+    what: 'a database that another program has marked as its own',
+    says: /purser\.db is a database of another program, and was left untouched/,
+    make: (folder) => changeDatabase(folder, 'pragma application_id = 7'),
+  },
+  {
+    what: 'a database of a newer release',
+    says: /purser\.db was written by a newer Purser \(schema 999, this release knows \d+\); start that release/,
+    make: async (folder) => {
+      await goodDatabase(folder)
+      return changeDatabase(folder, 'pragma user_version = 999')
+    },
+  },
+  {
+    what: 'a folder that cannot be made',
+    says: /The folder .*file\/below cannot be made \(ENOTDIR\); choose a place that this user may write to/,
+    make: (folder) => {
+      writeFileSync(join(folder, 'file'), 'a file, not a folder')
+      return { settings: { PURSER_DATABASE: 'sqlite:./file/below/purser.db' } }
+    },
+  },
+  {
+    what: 'a folder in place of the file',
+    says: /data cannot be opened for writing \(\w+\); choose a place that this user may write to/,
+    make: (folder) => {
+      mkdirSync(join(folder, 'data'))
+      return { settings: { PURSER_DATABASE: 'sqlite:./data' } }
+    },
+  },
+  {
+    what: 'a proof secret that is cut off',
+    says: /purser\.db\.proof-secret holds no proof secret of this service; restore it from a backup/,
+    make: async (folder) => {
+      await goodDatabase(folder)
+      writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'cut off')
+      return {}
+    },
+  },
+  {
+    what: 'a port that is taken',
+    says: /Port \d+ on 127\.0\.0\.1 is taken; choose another with PURSER_PORT, or 0 for any free one/,
+    make: async (_folder, context) => ({ settings: await takenPort(context) }),
+  },
+  {
+    what: 'an address of another machine',
+    says: /203\.0\.113\.1 is no address of this machine; set PURSER_HOST to 127\.0\.0\.1 or 0\.0\.0\.0/,
+    make: () => ({ flags: ['--host', '203.0.113.1'] }),
+  },
+]
+for (const { what, says, make } of refusals) {
+  test(`A start on ${what} ends with one clear sentence and exit code 1 [decision.27] [decision.29]`, async (context) => {
+    const folder = makeFolder(context)
+    const options = await make(folder, context)
+    const before = readDatabase(folder)
+    const ending = await runProcess(context, { folder, ...options })
+    assertRefused(ending, says)
+    if (ending.stderr.includes('was left untouched')) assert.deepEqual(readDatabase(folder), before)
+  })
+}
+
+test('Every bad setting is named at once, each with what would be right, and no secret is repeated [decision.29] [decision.27]', async (context) => {
+  const { code, stdout, stderr } = await runProcess(context, {
+    folder: makeFolder(context),
+    settings: {
+      PURSER_HOST: ' ',
+      PURSER_DATABASE: 'mysql://localhost/purser',
+      PURSER_PROOF_SECRET: 'tooshort',
+      PURSER_BOOTSTRAP_SANDBOX_KEY: 'hunter2',
+      PURSER_BOOTSTRAP_PRODUCTION_KEY_FILE: 'missing-file',
+      PURSER_LOG_LEVEL: 'loud',
+      PURSER_WORKERS: '4',
+    },
+    flags: ['--port', '99999'],
+  })
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' })
+  const [title, ...faults] = stderr.trimEnd().split('\n')
+  assert.equal(title, 'Purser cannot start:')
+  const named = [
+    /^ {2}- PURSER_HOST is empty; leave it out for 127\.0\.0\.1$/,
+    /^ {2}- PURSER_PORT must be a whole number from 0 to 65535, not "99999"$/,
+    /^ {2}- PURSER_DATABASE must be sqlite: and a file's path, .* not "mysql:/,
+    /^ {2}- PURSER_PROOF_SECRET: secret 1 has 8 bytes and needs 32 or more; make one with: /,
+    /^ {2}- PURSER_BOOTSTRAP_SANDBOX_KEY must begin with svc_sand_, followed by 8 or more/,
+    /^ {2}- PURSER_BOOTSTRAP_PRODUCTION_KEY_FILE names .*missing-file, which does not exist; put the secret/,
+    /^ {2}- PURSER_LOG_LEVEL must be one of fatal, .*, not "loud"$/,
+    /^ {2}- PURSER_WORKERS must be 1 with SQLite/,
+  ]
+  for (const fault of named) assert.equal(faults.filter((line) => fault.test(line)).length, 1, stderr)
+  assert.equal(faults.length, named.length, stderr)
+  assert.doesNotMatch(stderr, /tooshort|hunter2|\n {4}at /)
+})
+
+test('--help lists every setting and starts nothing [decision.29]', async (context) => {
+  const folder = makeFolder(context)
+  const { code, stdout, stderr } = await runProcess(context, { folder, flags: ['--help'] })
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  const names = ['HOST', 'PORT', 'DATABASE', 'PROOF_SECRET', 'LOG_LEVEL', 'WORKERS']
+  names.push('BOOTSTRAP_SANDBOX_KEY', 'BOOTSTRAP_PRODUCTION_KEY')
+  for (const name of names) assert.match(stdout, new RegExp(`^ {2}--[a-z-]+ +PURSER_${name} `, 'm'))
+  assert.equal(readDatabase(folder), undefined)
+})
+
+test('A flag wins over its variable, and a variable over .env [decision.29]', async (context) => {
+  const folder = makeFolder(context)
+  writeFileSync(
+    join(folder, '.env'),
+    `PURSER_DATABASE=sqlite:./elsewhere/ledger.db\nPURSER_LOG_LEVEL=loud\nPURSER_PORT=99998\n`,
+  )
+  const port = await freePort()
+  const service = await startProcess(context, {
+    folder,
+    settings: { PURSER_LOG_LEVEL: 'silent', PURSER_PORT: '99999' },
+    flags: ['--port', String(port)],
+  })
+  assert.equal(service.url, `http://127.0.0.1:${port}`)
+  const { stdout, stderr } = await service.kill('SIGTERM')
+  assert.ok(stdout.includes(`  Data        ${join(folder, 'elsewhere/ledger.db')}\n`), stdout)
+  assert.equal(stderr, '')
+})
+
+function chosenSettings(): Record<string, string> {
+  return {
+    PURSER_BOOTSTRAP_SANDBOX_KEY: chosen.sandbox,
+    PURSER_BOOTSTRAP_PRODUCTION_KEY: chosen.production,
+  }
+}
+
+/** The list of keys, which only an owner's or an operator's key may read. */
+async function callWith({ url }: ReadyProcess, key: string): Promise<PlainAnswer> {
+  const client = openLoadClient(url, key, 1)
+  try {
+    return await client.send('GET', '/accounts/api-keys')
+  } finally {
+    client.close()
+  }
+}
+
+/** One sentence on standard error, none on standard output, no stack trace, exit code 1. */
+function assertRefused(ending: Awaited<ReturnType<typeof runProcess>>, says: RegExp | string): void {
+  const { code, signal, stdout, stderr } = ending
+  assert.deepEqual({ code, signal, stdout }, { code: 1, signal: null, stdout: '' }, stderr)
+  assert.match(stderr, /^Purser cannot start: [^\n]+\.\n$/)
+  if (typeof says === 'string') assert.ok(stderr.includes(says), stderr)
+  else assert.match(stderr, says)
+}
+
+function pick({ name, status }: { name?: unknown; status?: unknown }): unknown {
+  return { name, status }
+}
+
+/** The settings of a port that somebody else listens on. */
+async function takenPort(context: TestContext): Promise<Record<string, string>> {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  context.after(() => void other.close())
+  return { PURSER_PORT: String((other.address() as AddressInfo).port) }
+}
+
+async function freePort(): Promise<number> {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const { port } = other.address() as AddressInfo
+  await new Promise((resolve) => other.close(resolve))
+  return port
+}
+
+const databasePath = (folder: string) => join(folder, 'data/purser.db')
+
+function readDatabase(folder: string): Buffer | undefined {
+  return statSync(databasePath(folder), { throwIfNoEntry: false }) && readFileSync(databasePath(folder))
+}
+
+function placeDatabase(folder: string, bytes: Buffer): Record<string, never> {
+  mkdirSync(join(folder, 'data'), { recursive: true })
+  writeFileSync(databasePath(folder), bytes)
+  return {}
+}
+
+/** A database of this release, without an account. */
+async function goodDatabase(folder: string): Promise<Buffer> {
+  await openSqliteStore({ path: databasePath(folder) }).close()
+  return readFileSync(databasePath(folder))
+}
+
+/** Does to the file what another program could. */
+function changeDatabase(folder: string, statement: string): Record<string, never> {
+  mkdirSync(join(folder, 'data'), { recursive: true })
+  const database = new Database(databasePath(folder))
+  database.exec(statement)
+  database.close()
+  return {}
+}
+
+/** The database with all pages overwritten at which a table or an index begins. */
+function withoutTables(folder: string, bytes: Buffer): Buffer {
+  const database = new Database(databasePath(folder))
+  const roots = database.prepare('select rootpage from sqlite_schema').pluck().all() as number[]
+  const pageSize = database.pragma('page_size', { simple: true }) as number
+  database.close()
+  const damaged = Buffer.from(bytes)
+  for (const page of roots) damaged.fill(0x07, (page - 1) * pageSize, page * pageSize)
+  return damaged
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+import { test } from 'node:test'
+
+import { answersOf } from '@purser/wire/endpoint'
+import { ErrorBody } from '@purser/wire/errors'
+import { endpoints } from '@purser/wire/openapi'
+import { Compile } from 'typebox/compile'
+import { Format } from 'typebox/format'
+
+import { hostileRequest, type HostileRequest, type Target } from '../testing/hostile-requests.ts'
+import { assertLedgerAddsUp } from '../testing/ledger.ts'
+import { sendPlain, type PlainAnswer } from '../testing/plain-http.ts'
+import { prepareRoleKeys } from '../testing/role-keys.ts'
+import { prepareSampleRecords } from '../testing/sample-records.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import {
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  type TestService,
+} from '../testing/service.ts'
+
+const requestCount = 20_000
+const connections = 32
+/** Each request is made from this and its number; another seed makes another run. */
+const seed = Number(process.env['HOSTILE_SEED'] ?? 20_261_120)
+
+// An address is given back as the caller wrote it, and callers may write what a URL parser tidies up.
+Format.Set('uri', () => true)
+
+/** Checks of the bodies that the description lists, by endpoint and status. */
+const checks = new Map(
+  endpoints.map((endpoint) => [
+    endpoint.id,
+    new Map(
+      Object.entries(answersOf(endpoint)).map(([status, { schema }]) => [Number(status), Compile(schema)]),
+    ),
+  ]),
+)
+const isErrorBody = Compile(ErrorBody)
+
+test(
+  'Whatever is sent, the answer is one that the description lists for the endpoint, and never a 5xx [errors.422] [decision.27] [decision.6] [decision.3]',
+  { timeout: 120_000 },
+  async (t) => {
+    const service = await startTestService(t)
+    const target = await prepareTarget(service)
+    const agent = new Agent({ keepAlive: true, maxSockets: connections })
+    t.after(() => agent.destroy())
+
+    const statuses = new Map<number, number>()
+    const reached = new Set<string>()
+    let next = 0
+    async function work(): Promise<void> {
+      while (next < requestCount) {
+        const number = next++
+        const request = hostileRequest(seededRandom(seed + number), target)
+        const answer = await sendPlain(service.url, { ...request, agent }).catch((error: unknown) => {
+          assert.fail(`${titleOf(number, request)} has no answer: ${String(error)}`)
+        })
+        const fault = faultIn(request, answer)
+        if (fault !== undefined) assert.fail(`${titleOf(number, request)} → ${fault}`)
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+        if (request.endpoint && answer.status < 300) reached.add(request.endpoint.id)
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, work))
+
+    const counts = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
+    t.diagnostic(`seed ${seed}: ${requestCount} requests, answers ${counts.join(', ')}`)
+    // The ends are far apart: a generator that reaches nothing would find nothing.
+    assert.deepEqual(
+      endpoints.filter(({ id }) => !reached.has(id)).map(({ id }) => id),
+      [],
+    )
+    for (const status of [200, 201, 400, 401, 402, 403, 404, 405, 409, 413, 422, 431]) {
+      assert.ok(statuses.has(status), `no request was answered ${status}`)
+    }
+    assert.equal((await service.call('GET', '/readyz')).status, 200)
+    await assertLedgerAddsUp(service)
+  },
+)
+
+/** What is wrong with the answer, or undefined. */
+function faultIn(request: HostileRequest, { status, headers, text, body }: PlainAnswer): string | undefined {
+  const answer = `${status} ${text.slice(0, 500)}`
+  if (status >= 500) return answer
+  if (/\bat .*\.[jt]s:\d+/.test(text) || text.includes('node_modules')) return `a stack trace: ${answer}`
+  const { endpoint, mustBe } = request
+  if (mustBe !== undefined && status !== mustBe) return `${answer} instead of ${mustBe}`
+  if (request.method === 'HEAD') return text === '' ? undefined : `a body for HEAD: ${answer}`
+  if (headers['content-type'] !== 'application/json; charset=utf-8') return `no JSON: ${answer}`
+  if (!endpoint) return isErrorBody.Check(body) ? undefined : `no error body: ${answer}`
+  const check = checks.get(endpoint.id)?.get(status)
+  if (!check) return `a status that the description does not list: ${answer}`
+  if (!check.Check(body)) return `a body that the description does not describe: ${answer}`
+  if (request.isValid && [400, 413, 422].includes(status)) return `refused, though valid: ${answer}`
+  return undefined
+}
+
+function titleOf(number: number, { method, path, headers, body }: HostileRequest): string {
+  const sent = body === undefined ? '' : ` ${body.toString().slice(0, 500)}`
+  return `seed ${seed}, request ${number}: ${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 500)}${sent}`
+}
+
+async function prepareTarget(service: TestService): Promise<Target> {
+  const { keys } = await prepareRoleKeys(service)
+  const generous = { max_spend_total: '999999999999', max_spend_per_transaction: '999999999999' }
+  const purchase = await preparePurchase(service, { ...generous, allowed_sellers: ['*'] })
+  const sample = await prepareSampleRecords(service, service.sandboxKey)
+  const records = { ...sample, agent_id: purchase.agentId, mandate_id: purchase.mandateId }
+  const revoked = await issueKey(service, { role: 'owner' })
+  const { body: listed } = await service.call('GET', '/accounts/api-keys')
+  await service.call('DELETE', `/accounts/api-keys/${listed[0].id}`)
+
+  const spareAgents: string[] = []
+  const spareMandates: string[] = []
+  const spareKeys: string[] = []
+  const verifications: object[] = []
+  for (let count = 0; count < 40; count++) {
+    const spare = await preparePurchase(service)
+    spareAgents.push((await service.call('POST', '/agents', { body: { name: 'spare' } })).body.id)
+    spareMandates.push(spare.mandateId)
+    const key = { role: 'merchant', environment: 'sandbox' }
+    spareKeys.push((await service.call('POST', '/accounts/api-keys', { body: key })).body.id)
+    const proof = await issueProof(service, purchase)
+    verifications.push({ proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount })
+  }
+  return {
+    keys: { ...keys, agent: await issueKey(service, { role: 'agent', agent_id: purchase.agentId }) },
+    badKeys: [revoked, 'x', 'svc_sand_', service.sandboxKey.slice(0, -1), 'x'.repeat(2_000), '\xe9'],
+    records,
+    spare: {
+      agent_id: spareAgents as [string],
+      mandate_id: spareMandates as [string],
+      key_id: spareKeys as [string],
+    },
+    verifications: verifications as [object],
+  }
+}

@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The service as a process of its own, as `npm start` runs it. */
+export interface ServiceProcess {
+  readonly stdout: () => string
+  readonly stderr: () => string
+  /** What of its standard output matches, once it does; rejects when the process ends before. */
+  readonly sees: (pattern: RegExp) => Promise<RegExpExecArray>
+  /** How it ended, with all that it wrote. */
+  readonly ended: Promise<Ending>
+  /** Sends a signal, and resolves to how the process ended. */
+  readonly kill: (signal: NodeJS.Signals) => Promise<Ending>
+}
+
+/** A service process that answers. */
+export interface ReadyProcess extends ServiceProcess {
+  readonly url: string
+  /** From its birth to the line that says it is ready. */
+  readonly startMs: number
+}
+
+export interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface ProcessOptions {
+  /** The working folder, where `.env` and `data/` lie. */
+  readonly folder: string
+  /** The environment; nothing else is handed on but PATH, and PURSER_PORT is 0 when it is not named. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly flags?: readonly string[]
+}
+
+type Context = { readonly after: (stop: () => Promise<void>) => void }
+
+const mainPath = join(import.meta.dirname, '../src/main.ts')
+
+/** A folder of the test's own, which goes when the test ends. */
+export function makeFolder(context: Context): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(async () => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Starts the service and waits until it answers. */
+export async function startProcess(context: Context, options: ProcessOptions): Promise<ReadyProcess> {
+  const startedAtMs = performance.now()
+  const service = spawnProcess(context, options)
+  const [, url = ''] = await service.sees(/Purser is ready at (http\S+)\n/)
+  return { ...service, url, startMs: performance.now() - startedAtMs }
+}
+
+/** Starts the service and waits until it ends by itself: for starts that are refused. */
+export function runProcess(context: Context, options: ProcessOptions): Promise<Ending> {
+  const service = spawnProcess(context, options)
+  // One that is not refused would not end, and has failed the test by starting.
+  const end = () => service.kill('SIGKILL')
+  service.sees(/Purser is ready/).then(end, () => undefined)
+  return service.ended
+}
+
+/** Starts the service. Whatever becomes of the test, the process does not outlive it. */
+export function spawnProcess(
+  context: Context,
+  { folder, settings, flags = [] }: ProcessOptions,
+): ServiceProcess {
+  const child = spawn(process.execPath, [mainPath, ...flags], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'], PURSER_PORT: '0', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  let watchers: (() => void)[] = []
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+    for (const look of watchers) look()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
+  const ended = new Promise<Ending>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+  })
+  const kill = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return ended
+  }
+  context.after(async () => void (await kill('SIGKILL')))
+
+  function sees(pattern: RegExp): Promise<RegExpExecArray> {
+    const found = pattern.exec(stdout)
+    if (found) return Promise.resolve(found)
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const match = pattern.exec(stdout)
+        if (!match) return
+        watchers = watchers.filter((watcher) => watcher !== look)
+        resolve(match)
+      }
+      watchers.push(look)
+      const giveUp = () => reject(new Error(`the service ended without ${pattern}:\n${stdout}\n${stderr}`))
+      ended.then(giveUp, reject)
+    })
+  }
+
+  return { stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
+}

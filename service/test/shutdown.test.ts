@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as openRequest, type ClientRequest, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test, type TestContext } from 'node:test'
+
+import type { Proof } from '@purser/wire/payments'
+
+import { stopTimeoutMs } from '../src/limits.ts'
+import { readPaidFromFile } from '../testing/closed-ledger.ts'
+import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
+import type { Purchase } from '../testing/service.ts'
+import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
+
+const key = 'svc_sand_shutdown_test'
+const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
+
+/** What a stop may take beside its waiting: the process, the file, a busy machine. */
+const slackMs = 3_000
+
+test('At SIGTERM every request that was accepted is answered, new connections are refused, and the exit code is 0 [decision.9] [decision.27]', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder, settings })
+  const client = openClient(context, service)
+  const purchase = await makePurchase(client)
+  const proofs = await issueProofs(client, purchase, 20)
+  const held = await Promise.all(proofs.map((proof) => openVerification(service.url, proof)))
+
+  const startedAtMs = performance.now()
+  const ended = service.kill('SIGTERM')
+  await service.sees(/Purser is stopping/)
+  await untilRefused(service.url)
+  const answers = await Promise.all(held.map((verification) => verification.finish()))
+  const { code, stderr } = await ended
+
+  assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2, 'nothing is waited for that is over')
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const paid = await readPaid(folder, purchase)
+  assert.deepEqual(paid.sort(), answers.map(({ body }) => body.transaction_id as string).sort())
+})
+
+test('At SIGTERM under load nothing that was acknowledged is lost, and what was not can be asked again [decision.9] [decision.13] [decision.27]', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder, settings })
+  const client = openClient(context, service)
+  const purchase = await makePurchase(client)
+  const acknowledged = new Map<string, string>()
+  const unknown: Proof[] = []
+  let answers = 0
+  let ended: ReadyProcess['ended'] | undefined
+
+  /** One buyer: until the service is gone, a proof and its verification. */
+  async function buy(): Promise<void> {
+    for (;;) {
+      const asked = await client.askForProof(purchase).catch(() => undefined)
+      if (!asked) return
+      assert.equal(labelOf(asked), '201 ok')
+      const proof = asked.body.proof as Proof
+      const answer = await client.verify(proof, { idempotencyKey: proof.nonce }).catch(() => undefined)
+      if (!answer) return void unknown.push(proof)
+      assert.equal(labelOf(answer), '200 ok')
+      acknowledged.set(proof.nonce, answer.body.transaction_id as string)
+      if (++answers === 300) ended = service.kill('SIGTERM')
+    }
+  }
+  await allAtOnce(32, buy)
+  const ending = await ended
+  assert.deepEqual({ code: ending?.code, stderr: ending?.stderr }, { code: 0, stderr: '' })
+
+  const again = await startProcess(context, { folder, settings })
+  const retries = openClient(context, again)
+  for (const proof of unknown) {
+    const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
+    assert.equal(labelOf(answer), '200 ok')
+    // Whoever had no answer was not accepted: his connection was closed before his request was read.
+    assert.equal(answer.headers['idempotent-replayed'], undefined)
+    acknowledged.set(proof.nonce, answer.body.transaction_id as string)
+  }
+  assert.equal((await again.kill('SIGTERM')).code, 0)
+  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them told only when asked again`)
+  const paid = await readPaid(folder, purchase)
+  assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
+})
+
+test('A client that never finishes its request holds a stopping service no longer than the bound [decision.27]', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder, settings })
+  const slow = await openHalfRequest(context, service.url)
+  const startedAtMs = performance.now()
+  const { code } = await service.kill('SIGTERM')
+  const tookMs = performance.now() - startedAtMs
+  assert.equal(code, 0)
+  assert.ok(tookMs < stopTimeoutMs + slackMs, `it took ${tookMs} ms`)
+  await slow.closed
+})
+
+test('A second SIGTERM ends the service at once [decision.27]', async (context) => {
+  const folder = makeFolder(context)
+  const service = await startProcess(context, { folder, settings })
+  await openHalfRequest(context, service.url)
+  void service.kill('SIGTERM')
+  await service.sees(/Purser is stopping/)
+  const startedAtMs = performance.now()
+  const { code } = await service.kill('SIGTERM')
+  assert.equal(code, 1)
+  assert.ok(performance.now() - startedAtMs < slackMs)
+})
+
+test('A service that is told to stop the moment it is ready stops in good order [decision.27]', async (context) => {
+  const service = await startProcess(context, { folder: makeFolder(context), settings })
+  const { code, signal } = await service.kill('SIGTERM')
+  assert.deepEqual({ code, signal }, { code: 0, signal: null })
+})
+
+function openClient(context: TestContext, { url }: ReadyProcess): LoadClient {
+  const client = openLoadClient(url, key, 32)
+  context.after(client.close)
+  return client
+}
+
+async function issueProofs(client: LoadClient, purchase: Purchase, count: number): Promise<Proof[]> {
+  const answers = await allAtOnce(count, () => client.askForProof(purchase))
+  return answers.map(({ body }) => body.proof as Proof)
+}
+
+/** A verification that the service has accepted, as its `100 Continue` says, and whose body is yet to come. */
+async function openVerification(url: string, proof: Proof) {
+  const body = JSON.stringify({ proof, merchant_domain: 'api.example.com', expected_amount: proof.amount })
+  const outgoing = openRequest(`${url}/v1/payments/verify`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${key}`,
+      connection: 'keep-alive',
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      expect: '100-continue',
+    },
+  })
+  outgoing.flushHeaders()
+  await once(outgoing, 'continue')
+  return { finish: () => finish(outgoing, body) }
+}
+
+async function finish(outgoing: ClientRequest, rest: string) {
+  outgoing.end(rest)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  return { status: incoming.statusCode, body: JSON.parse(await text(incoming)) as Record<string, unknown> }
+}
+
+/** A connection whose request was accepted and never ends. */
+async function openHalfRequest(context: TestContext, url: string): Promise<{ closed: Promise<unknown> }> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  context.after(() => void socket.destroy())
+  socket.on('error', () => undefined)
+  const closed = new Promise<unknown>((resolve) => socket.on('close', resolve))
+  socket.write(
+    `POST /agents HTTP/1.1\r\nHost: purser\r\nAuthorization: Bearer ${key}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n{"name":',
+  )
+  const [said] = (await once(socket, 'data')) as [Buffer]
+  assert.match(said.toString(), /^HTTP\/1\.1 100 /)
+  return { closed }
+}
+
+/** Resolves once the address takes no connection any more. */
+async function untilRefused(url: string): Promise<void> {
+  for (;;) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const refused = await new Promise<boolean>((resolve) => {
+      socket.on('connect', () => resolve(false))
+      socket.on('error', (error) => resolve('code' in error && error.code === 'ECONNREFUSED'))
+    })
+    socket.destroy()
+    if (refused) return
+  }
+}
+
+/** What was paid under the purchase's mandate, in the file that the service has let go of. */
+function readPaid(folder: string, { mandateId }: Purchase): Promise<string[]> {
+  return readPaidFromFile(join(folder, 'data/purser.db'), { key, mandateId })
+}

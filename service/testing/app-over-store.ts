@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+import type { FastifyInstance } from 'fastify'
+
+import { createApp } from '../src/app.ts'
+import { deriveProofKeys } from '../src/domain/proof.ts'
+import { prepareFirstStart } from '../src/first-start.ts'
+import { createIds } from '../src/ids.ts'
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../src/store/store.ts'
+import { testStartMs } from './service.ts'
+
+/** The application on a real port, over a store that the test can break. */
+export interface AppOverStore {
+  readonly app: FastifyInstance
+  readonly url: string
+  readonly store: Store
+  readonly sandboxKey: string
+  /** What the application logged, a line of JSON each. */
+  readonly log: readonly string[]
+}
+
+/** Starts the application for one test; `overrides` stand in for methods of its store. */
+export async function startAppOverStore(
+  context: Pick<TestContext, 'after'>,
+  overrides: Partial<Store> = {},
+): Promise<AppOverStore> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  const store = openSqliteStore({ path: join(folder, 'purser.db') })
+  const secrets: [string] = [randomBytes(32).toString('hex')]
+  const log: string[] = []
+  const parts = { store: { ...store, ...overrides }, now: testNow, ids: createIds(testNow), randomBytes }
+  const app = await createApp({
+    ...parts,
+    proofKeys: {
+      sandbox: deriveProofKeys(secrets, 'sandbox'),
+      production: deriveProofKeys(secrets, 'production'),
+    },
+    chosenKeys: new Set(),
+    logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },
+  })
+  const minted = await prepareFirstStart(parts, { sandbox: undefined, production: undefined })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  context.after(async () => {
+    await app.close()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const { port } = app.server.address() as AddressInfo
+  return { app, url: `http://127.0.0.1:${port}`, store, sandboxKey: minted?.sandbox ?? '', log }
+}
+
+function testNow(): number {
+  return testStartMs
+}

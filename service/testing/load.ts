@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
+
+import type { Proof } from '@purser/wire/payments'
+
+import { sendPlain, type PlainAnswer } from './plain-http.ts'
+import { proposal } from './purchases.ts'
+import { merchantDomain, resourceUrl, type Purchase } from './service.ts'
+
+/** A caller with many connections, which it keeps open from one request to the next. */
+export interface LoadClient {
+  readonly send: (method: string, path: string, options?: SendOptions) => Promise<PlainAnswer>
+  readonly askForProof: (purchase: Purchase, amount?: string) => Promise<PlainAnswer>
+  readonly verify: (proof: Proof, options?: VerifyOptions) => Promise<PlainAnswer>
+  readonly evaluate: (purchase: Purchase) => Promise<PlainAnswer>
+  readonly close: () => void
+}
+
+export interface SendOptions {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface VerifyOptions {
+  readonly idempotencyKey?: string
+  readonly merchantDomain?: string
+}
+
+/** A client of the service at an address, with a key and at most so many connections at once. */
+export function openLoadClient(url: string, key: string, connections: number): LoadClient {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
+  const authorization = `Bearer ${key}`
+
+  function send(method: string, path: string, { body, headers }: SendOptions = {}): Promise<PlainAnswer> {
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const type = text === undefined ? {} : { 'content-type': 'application/json' }
+    return sendPlain(url, {
+      method,
+      path,
+      headers: { authorization, ...type, ...headers },
+      body: text,
+      agent,
+    })
+  }
+
+  return {
+    send,
+    askForProof: ({ agentId, mandateId, resourceUrl }, amount = '1.00') =>
+      send('POST', '/v1/payments/proof', {
+        body: { agent_id: agentId, mandate_id: mandateId, amount, resource_url: resourceUrl },
+      }),
+    verify: (proof, options = {}) =>
+      send('POST', '/v1/payments/verify', {
+        body: {
+          proof,
+          merchant_domain: options.merchantDomain ?? merchantDomain,
+          expected_amount: proof.amount,
+        },
+        headers: options.idempotencyKey === undefined ? {} : { 'idempotency-key': options.idempotencyKey },
+      }),
+    evaluate: (purchase) => send('POST', '/v1/policy/evaluate', { body: proposal(purchase) }),
+    close: () => agent.destroy(),
+  }
+}
+
+/** An agent with a mandate, made by the client; the fields override those of a generous mandate. */
+export async function makePurchase(
+  client: LoadClient,
+  mandate: Readonly<Record<string, unknown>> = {},
+): Promise<Purchase> {
+  const agent = await client.send('POST', '/agents', { body: { name: 'research-bot' } })
+  assert.equal(agent.status, 201, agent.text)
+  const created = await client.send('POST', '/mandates', {
+    body: {
+      agent_id: agent.body.id,
+      purpose: 'Buy research data',
+      max_spend_total: '100000.00',
+      max_spend_per_transaction: '10.00',
+      allowed_sellers: [merchantDomain],
+      expires_at: '2099-01-01T00:00:00Z',
+      ...mandate,
+    },
+  })
+  assert.equal(created.status, 201, created.text)
+  return { agentId: agent.body.id, mandateId: created.body.id, merchantDomain, resourceUrl }
+}
+
+/** Does the task so many times, all at once. */
+export function allAtOnce<Result>(
+  count: number,
+  task: (index: number) => Promise<Result>,
+): Promise<Result[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => task(index)))
+}
+
+/** Does every task, so many at a time. */
+export async function inParallel(width: number, tasks: readonly (() => Promise<void>)[]): Promise<void> {
+  const rest = tasks.values()
+  await allAtOnce(width, async () => {
+    for (const task of rest) await task()
+  })
+}
+
+/** An answer in two words: its status, and what it says. */
+export function labelOf({ status, body }: PlainAnswer): string {
+  if (status === 201 || body?.verified === true || body?.decision === 'approved') return `${status} ok`
+  return `${status} ${body?.reason ?? body?.reason_code ?? body?.detail}`
+}
+
+/** How often each answer was given. */
+export function tally(answers: readonly PlainAnswer[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const answer of answers) counts[labelOf(answer)] = (counts[labelOf(answer)] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,79 @@
+import { request as openRequest, type Agent, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
+
+/** A request exactly as it goes out: `fetch` would tidy paths up and refuse some bodies and methods. */
+export interface PlainRequest {
+  readonly method: string
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly body?: Buffer | string | undefined
+  readonly agent?: Agent
+}
+
+export interface PlainAnswer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The body as JSON; undefined when it is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
+  readonly body: any
+}
+
+/** The answer to a request of plain HTTP. */
+export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnswer> {
+  const { hostname, port } = new URL(url)
+  const { method, path, headers = {}, body, agent } = request
+  return new Promise((resolve, reject) => {
+    const outgoing = openRequest({
+      host: hostname,
+      port,
+      method,
+      path,
+      headers: { ...framingOf(headers, body), ...headers },
+      agent,
+      timeout: 30_000,
+    })
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer to ${method} ${path}`)))
+    outgoing.on('error', reject)
+    outgoing.on('response', (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.on('error', reject)
+      incoming.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) })
+      })
+    })
+    outgoing.end(body)
+  })
+}
+
+/** Everything that the service says on a connection on which it is sent these bytes. */
+export function sendBytes(url: string, bytes: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    const chunks: Buffer[] = []
+    socket.setTimeout(10_000, () => socket.destroy(new Error('the service keeps the connection open')))
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('error', reject)
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString()))
+  })
+}
+
+/** Node itself frames the body of some methods only. */
+function framingOf(
+  headers: NonNullable<PlainRequest['headers']>,
+  body: PlainRequest['body'],
+): Record<string, string> {
+  if (body === undefined || headers['content-length'] || headers['transfer-encoding']) return {}
+  return { 'content-length': String(Buffer.byteLength(body)) }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

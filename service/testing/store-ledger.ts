@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+
+import type { Role } from '@purser/wire/api-keys'
+import type { AuditEventType } from '@purser/wire/audit-log'
+import type { Environment } from '@purser/wire/fields'
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import { hashApiKey, hintOf } from '../src/domain/api-key.ts'
+import { auditEvent, systemActor } from '../src/domain/audit.ts'
+import { checkCollection } from '../src/domain/collection.ts'
+import { formatSum, parseAmount, type MicroUsdc } from '../src/domain/money.ts'
+import { checkPolicy, type PolicyDecision } from '../src/domain/policy.ts'
+import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
+import type {
+  Account,
+  Agent,
+  ApiKey,
+  AuditEvent,
+  Caller,
+  Hold,
+  Mandate,
+  Scope,
+  Seller,
+} from '../src/domain/records.ts'
+import { createIds } from '../src/ids.ts'
+import type {
+  Capture,
+  CaptureOutcome,
+  Decide,
+  NewApiKey,
+  ProposedTransaction,
+  Store,
+} from '../src/store/store.ts'
+import { seededRandom } from './seeded-random.ts'
+import type { OpenedStore } from './stores.ts'
+
+/** How long a hold lives: the validity window and the minute of grace. */
+export const holdLifeMs = validityWindowMs + holdGraceMs
+
+export const shopDomain = 'api.example.com'
+
+/** An account, with a caller of the role `owner` in each environment. */
+export interface Tenant extends Readonly<Record<Environment, Caller>> {
+  readonly account: Account
+}
+
+/** A store, and its acts told in as few words as a test needs. Ids and time are the same in every run. */
+export class StoreLedger {
+  readonly clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
+  readonly ids = createIds(() => this.clock.nowMs, seededRandom(1).bytes)
+  #opened: OpenedStore
+
+  constructor(opened: OpenedStore) {
+    this.#opened = opened
+  }
+
+  get store(): Store {
+    return this.#opened.store
+  }
+
+  close(): Promise<void> {
+    return this.#opened.close()
+  }
+
+  /** Opens the store again on what it has kept; false when this kind of store keeps nothing. */
+  async reopen(): Promise<boolean> {
+    if (!this.#opened.reopen) return false
+    this.#opened = await this.#opened.reopen()
+    return true
+  }
+
+  newAccount(fields: Partial<Account> = {}): Account {
+    const id = this.ids.next('account')
+    const createdAtMs = this.clock.nowMs
+    return { id, name: 'Shop', email: 'shop@example.com', idpUserId: `idp_${id}`, createdAtMs, ...fields }
+  }
+
+  /** A key's record; its text is its id. */
+  newKey(scope: Scope, role: Role, fields: Partial<ApiKey> = {}): NewApiKey {
+    const id = this.ids.next('apiKey')
+    return {
+      ...scopeOf(scope),
+      id,
+      role,
+      agentId: null,
+      label: null,
+      hint: hintOf(id),
+      createdAtMs: this.clock.nowMs,
+      revokedAtMs: null,
+      ...fields,
+      secretHash: hashApiKey(id),
+    }
+  }
+
+  newEvent(scope: Scope, type: AuditEventType, subjectId: string): AuditEvent {
+    const id = this.ids.next('auditEvent')
+    return auditEvent(systemActor, scope, { id, type, subjectId, data: {}, atMs: this.clock.nowMs })
+  }
+
+  async tenant(): Promise<Tenant> {
+    const account = this.newAccount()
+    const sandbox = this.newKey({ accountId: account.id, environment: 'sandbox' }, 'owner')
+    const production = this.newKey({ accountId: account.id, environment: 'production' }, 'owner')
+    assert.equal(await this.store.createAccount(account, [sandbox, production], []), 'created')
+    return { account, sandbox: callerOf(sandbox), production: callerOf(production) }
+  }
+
+  async key(scope: Scope, role: Role, fields: Partial<ApiKey> = {}): Promise<Caller> {
+    const key = this.newKey(scope, role, fields)
+    assert.equal(await this.store.issueApiKey(key, this.newEvent(key, 'api_key.created', key.id)), 'created')
+    return callerOf(key)
+  }
+
+  revokeKey(key: { readonly accountId: string; readonly keyId: string }, environment: Environment) {
+    const { accountId, keyId: id } = key
+    const event = this.newEvent({ accountId, environment }, 'api_key.revoked', id)
+    return this.store.revokeApiKey({ accountId, id }, event)
+  }
+
+  newAgent(scope: Scope, fields: Partial<Agent> = {}): Agent {
+    return {
+      ...scopeOf(scope),
+      id: this.ids.next('agent'),
+      name: 'research-bot',
+      description: null,
+      capabilities: [],
+      status: 'active',
+      createdAtMs: this.clock.nowMs,
+      revokedAtMs: null,
+      ...fields,
+    }
+  }
+
+  async agent(scope: Scope, fields: Partial<Agent> = {}): Promise<Agent> {
+    const agent = this.newAgent(scope, fields)
+    await this.store.createAgent(agent, this.newEvent(agent, 'agent.created', agent.id))
+    return agent
+  }
+
+  revokeAgent(agent: Scope & { readonly id: string }) {
+    return this.store.revokeAgent(agent, this.newEvent(agent, 'agent.revoked', agent.id))
+  }
+
+  newMandate(agent: Agent, fields: Partial<Mandate> = {}): Mandate {
+    const { maxTotalText = '100.00', maxPerTransactionText = '10.00' } = fields
+    return {
+      ...scopeOf(agent),
+      id: this.ids.next('mandate'),
+      agentId: agent.id,
+      purpose: 'Buy research data',
+      maxTotalText,
+      maxTotalMicro: parseAmount(maxTotalText),
+      maxPerTransactionText,
+      maxPerTransactionMicro: parseAmount(maxPerTransactionText),
+      currency: 'USDC',
+      allowedSellers: [shopDomain],
+      allowedCategories: [],
+      expiresAtText: '2099-01-01T00:00:00Z',
+      expiresAtMs: Date.UTC(2099, 0, 1),
+      status: 'active',
+      spentMicro: 0n as MicroUsdc,
+      heldMicro: 0n as MicroUsdc,
+      createdAtMs: this.clock.nowMs,
+      updatedAtMs: this.clock.nowMs,
+      ...fields,
+    }
+  }
+
+  createMandate(mandate: Mandate) {
+    return this.store.createMandate(mandate, this.newEvent(mandate, 'mandate.created', mandate.id))
+  }
+
+  /** A mandate; the agent is a new one when only a scope is given. */
+  async mandate(agentOrScope: Agent | Scope, fields: Partial<Mandate> = {}): Promise<Mandate> {
+    const agent = 'name' in agentOrScope ? agentOrScope : await this.agent(agentOrScope)
+    const mandate = this.newMandate(agent, fields)
+    assert.equal(await this.createMandate(mandate), 'created')
+    return mandate
+  }
+
+  moveMandate(mandate: Scope & { readonly id: string }, to: MandateStatus) {
+    const type = ({ active: 'resumed', paused: 'paused', revoked: 'revoked' } as const)[to]
+    return this.store.moveMandate(mandate, to, this.newEvent(mandate, `mandate.${type}`, mandate.id))
+  }
+
+  newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): Seller {
+    const id = this.ids.next('seller')
+    const createdAtMs = this.clock.nowMs
+    return { ...scopeOf(scope), id, name: 'Data shop', domain, priceConfig: {}, createdAtMs, ...fields }
+  }
+
+  createSeller(seller: Seller) {
+    return this.store.createSeller(seller, this.newEvent(seller, 'seller.created', seller.id))
+  }
+
+  async seller(scope: Scope, domain: string = shopDomain): Promise<Seller> {
+    const seller = this.newSeller(scope, domain)
+    assert.equal(await this.createSeller(seller), 'created')
+    return seller
+  }
+
+  newHold(mandate: Mandate, amountText = '1.00', fields: Partial<Hold> = {}): Hold {
+    return {
+      ...scopeOf(mandate),
+      nonce: this.ids.nonce(),
+      agentId: mandate.agentId,
+      mandateId: mandate.id,
+      amountText,
+      amountMicro: parseAmount(amountText),
+      currency: 'USDC',
+      resourceUrl: `https://${shopDomain}/data`,
+      status: 'open',
+      issuedAtMs: this.clock.nowMs,
+      expiresAtMs: this.clock.nowMs + holdLifeMs,
+      transactionId: null,
+      ...fields,
+    }
+  }
+
+  /** Asks for a hold, as the policy decides now. */
+  issueProof(hold: Hold, decide: Decide = decideHold(hold)): Promise<PolicyDecision> {
+    return this.store.issueProof(hold, decide)
+  }
+
+  /** A hold that was granted. */
+  async hold(mandate: Mandate, amountText = '1.00', fields: Partial<Hold> = {}): Promise<Hold> {
+    const hold = this.newHold(mandate, amountText, fields)
+    assert.deepEqual(await this.issueProof(hold), { decision: 'approved' })
+    return hold
+  }
+
+  newCapture(caller: Caller, hold: Hold, fields: Partial<Capture> = {}): Capture {
+    return {
+      caller,
+      nonce: hold.nonce,
+      mandateId: hold.mandateId,
+      merchantDomain: shopDomain,
+      idempotencyKey: null,
+      transactionId: this.ids.next('transaction'),
+      eventId: this.ids.next('auditEvent'),
+      nowMs: this.clock.nowMs,
+      checkCollection,
+      ...fields,
+    }
+  }
+
+  capture(caller: Caller, hold: Hold, fields: Partial<Capture> = {}): Promise<CaptureOutcome> {
+    return this.store.capture(this.newCapture(caller, hold, fields))
+  }
+
+  /** A payment that was made; the transaction's id. */
+  async pay(caller: Caller, hold: Hold, fields: Partial<Capture> = {}): Promise<string> {
+    const outcome = await this.capture(caller, hold, fields)
+    assert(outcome.outcome === 'captured', JSON.stringify(outcome))
+    return outcome.transactionId
+  }
+
+  newProposal(
+    mandate: Pick<Mandate, 'accountId' | 'environment' | 'agentId' | 'id'>,
+    fields: Partial<ProposedTransaction> = {},
+  ): ProposedTransaction {
+    const { amountText = '1.00' } = fields
+    return {
+      ...scopeOf(mandate),
+      id: this.ids.next('transaction'),
+      agentId: mandate.agentId,
+      mandateId: mandate.id,
+      amountText,
+      amountMicro: parseAmount(amountText),
+      currency: 'USDC',
+      resourceUrl: `https://${shopDomain}/data`,
+      merchantDomain: shopDomain,
+      category: null,
+      createdAtMs: this.clock.nowMs,
+      ...fields,
+    }
+  }
+
+  evaluate(proposal: ProposedTransaction): Promise<PolicyDecision> {
+    const { merchantDomain, category } = proposal
+    const payment = { ...proposal, seller: { merchantDomain, category }, countHolds: false }
+    return this.store.evaluate(proposal, (facts) => checkPolicy(facts, payment, proposal.createdAtMs))
+  }
+
+  /** The sums of a mandate as text: spent and held. */
+  async sums(mandate: Scope & { readonly id: string }): Promise<{ spent: string; held: string }> {
+    const { spentMicro, heldMicro } =
+      (await this.store.findMandate(mandate)) ?? assert.fail('no such mandate')
+    return { spent: formatSum(spentMicro), held: formatSum(heldMicro) }
+  }
+
+  /** Whether anything at all follows from an id: the types of the events about it, oldest first. */
+  async eventsAbout(scope: Scope, subjectId: string): Promise<AuditEvent[]> {
+    const { items } = await this.store.listAuditEvents(scope, { subjectId }, { limit: 200 })
+    return items.toReversed()
+  }
+
+  /** Sweeps until nothing that has expired is left; the number of holds that ended. */
+  async sweep(): Promise<number> {
+    let ended = 0
+    for (let idleRounds = 0; idleRounds < 2;) {
+      const more = await this.store.releaseExpiredHolds(this.clock.nowMs, 1_000)
+      ended += more
+      idleRounds = more === 0 ? idleRounds + 1 : 0
+    }
+    return ended
+  }
+}
+
+export function scopeOf({ accountId, environment }: Scope): Scope {
+  return { accountId, environment }
+}
+
+function callerOf({ accountId, environment, id, role, agentId }: NewApiKey): Caller {
+  return { accountId, environment, keyId: id, role, agentId }
+}
+
+function decideHold(hold: Hold): Decide {
+  return (facts) => checkPolicy(facts, { ...hold, countHolds: true }, hold.issuedAtMs)
+}
