@@ -140,7 +140,10 @@ function readEnvFile(path: string, faults: string[]): Record<string, string | un
 
 function readSecretFile(name: string, path: string, faults: string[]): string {
   try {
-    return readFileSync(path, 'utf8').trim()
+    const secret = readFileSync(path, 'utf8').trim()
+    // An empty file must not pass for a setting that was left out, or another secret would take its place.
+    if (secret === '') faults.push(`${name} names ${path}, which is empty; put the secret there`)
+    return secret
   } catch (error) {
     faults.push(
       `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,

@@ -13,8 +13,9 @@ if ('help' in reading) {
   const { config } = reading
   try {
     const service = await startService(config)
-    console.log(welcome(service, config))
+    // Whoever waits for the welcome may say stop the moment it is there.
     stopOnSignals(service)
+    console.log(welcome(service, config))
   } catch (error) {
     if (!(error instanceof StoreOpenError || error instanceof ListenError)) throw error
     console.error(`Purser cannot start: ${error.message}.`)

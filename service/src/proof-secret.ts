@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 import { codeOf, StoreOpenError } from './store/sqlite/open.ts'
 
@@ -39,15 +40,23 @@ function readSecret(path: string): string | undefined {
   }
 }
 
-/** The secret must outlive a crash that the first hold outlives, so it is on the disk before it is used. */
+/**
+ * The secret must outlive a crash that the first hold outlives, so it is on the disk before it is used.
+ * It is written aside and then given its name, so that a crash leaves all of it or none.
+ */
 function makeSecret(path: string): string {
   const secret = randomBytes(32).toString('hex')
+  const draftPath = `${path}.new`
   try {
-    const file = openSync(path, 'wx', 0o600)
-    writeSync(file, `${secret}\n`)
-    fsyncSync(file)
-    closeSync(file)
-    chmodSync(path, 0o600)
+    rmSync(draftPath, { force: true })
+    const draft = openSync(draftPath, 'wx', 0o600)
+    writeSync(draft, `${secret}\n`)
+    fsyncSync(draft)
+    closeSync(draft)
+    renameSync(draftPath, path)
+    const folder = openSync(dirname(path), 'r')
+    fsyncSync(folder)
+    closeSync(folder)
   } catch (error) {
     throw new StoreOpenError(
       `${path} cannot be written (${codeOf(error)}); let this user write there, or set PURSER_PROOF_SECRET`,

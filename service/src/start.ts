@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+
+import type { FastifyInstance } from 'fastify'
 
 import { createApp } from './app.ts'
 import { chosenKeys, type Config } from './config.ts'
@@ -10,8 +12,9 @@ import { startHoldSweep } from './hold-sweep.ts'
 import { createIds } from './ids.ts'
 import { stopTimeoutMs } from './limits.ts'
 import { loadProofSecrets } from './proof-secret.ts'
-import { codeOf } from './store/sqlite/open.ts'
+import { codeOf, StoreOpenError } from './store/sqlite/open.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import { StoreUnavailableError } from './store/store.ts'
 
 /** A service that answers. */
 export interface RunningService {
@@ -51,9 +54,15 @@ export async function startService(config: Config, now: () => number = Date.now)
       chosenKeys: chosenKeys(config),
       logger: { level: config.logLevel, stream: process.stderr },
     })
-    const minted = await prepareFirstStart(context, config.bootstrapKeys)
+    await store.checkReady()
     await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
       throw explainListenFailure(error, config)
+    })
+    const connections = trackConnections(app.server)
+    // After the port is won: keys that a failing start made would be shown to nobody.
+    const minted = await prepareFirstStart(context, config.bootstrapKeys).catch(async (error: unknown) => {
+      await app.close()
+      throw error
     })
     const sweep = startHoldSweep({
       store,
@@ -64,20 +73,51 @@ export async function startService(config: Config, now: () => number = Date.now)
       url: urlOf(app.server.address() as AddressInfo),
       minted,
       stop: async () => {
-        await Promise.race([app.close(), sleep(stopTimeoutMs, undefined, { ref: false })])
+        await closeApp(app, connections)
         await sweep.stop()
         await store.close()
       },
     }
   } catch (error) {
     await store.close()
-    throw error
+    throw explainStoreFailure(error, config)
   }
+}
+
+/** How long a connection of a closing service may wait for one more request. */
+const closingKeepAliveMs = 100
+
+/** Closes the network: what was accepted is answered, within the bound. */
+async function closeApp(app: FastifyInstance, connections: ReadonlySet<Socket>): Promise<void> {
+  // A connection that never asked anything, a browser's spare one for instance, is owed no answer.
+  for (const connection of connections) if (connection.bytesRead === 0) connection.destroy()
+  // A connection that is answered from now on is idle again after that, and would be waited for.
+  app.server.keepAliveTimeout = closingKeepAliveMs
+  app.server.keepAliveTimeoutBuffer = 0
+  await Promise.race([app.close(), sleep(stopTimeoutMs, undefined, { ref: false })])
+  app.server.closeAllConnections()
+}
+
+/** The connections that are open at any moment. */
+function trackConnections(server: Server): ReadonlySet<Socket> {
+  const connections = new Set<Socket>()
+  server.on('connection', (connection: Socket) => {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+  })
+  return connections
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {
   const host = family === 'IPv6' ? `[${address}]` : address
   return `http://${host}:${port}`
+}
+
+function explainStoreFailure(error: unknown, { database }: Config): unknown {
+  if (!(error instanceof StoreUnavailableError)) return error
+  return new StoreOpenError(
+    `${database.path} cannot be used (${error.message}); restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+  )
 }
 
 function explainListenFailure(error: unknown, { host, port }: Config): unknown {
@@ -92,6 +132,7 @@ function explainListenFailure(error: unknown, { host, port }: Config): unknown {
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
+    case 'EAI_AGAIN':
       return new ListenError(`${host} is no address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`)
     default:
       return error

@@ -97,6 +97,22 @@ test('A client that never finishes its request holds a stopping service no longe
   await slow.closed
 })
 
+test('A connection on which nothing was asked holds a stopping service not at all [decision.27]', async (context) => {
+  const service = await startProcess(context, { folder: makeFolder(context), settings })
+  const { hostname, port } = new URL(service.url)
+  const idle = connect(Number(port), hostname)
+  context.after(() => idle.destroy())
+  idle.on('error', () => undefined)
+  await once(idle, 'connect')
+  // An answer on another connection shows that the service has taken this one.
+  assert.equal((await fetch(`${service.url}/healthz`)).status, 200)
+
+  const startedAtMs = performance.now()
+  const { code } = await service.kill('SIGTERM')
+  assert.equal(code, 0)
+  assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2)
+})
+
 test('A second SIGTERM ends the service at once [decision.27]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })

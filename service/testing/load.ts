@@ -16,12 +16,12 @@ export interface LoadClient {
   readonly close: () => void
 }
 
-export interface SendOptions {
+interface SendOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly idempotencyKey?: string
   readonly merchantDomain?: string
 }

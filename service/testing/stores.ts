@@ -17,7 +17,7 @@ export interface OpenedStore {
 }
 
 /** A store that the conformance suite is run for. */
-export interface StoreUnderTest {
+interface StoreUnderTest {
   readonly name: string
   readonly open: () => Promise<OpenedStore>
 }

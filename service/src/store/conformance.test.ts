@@ -92,11 +92,13 @@ storeConformance((open) => {
       ...keys.map((key) => ledger.newEvent(key, 'api_key.created', key.id)),
     ]
     assert.equal(await ledger.store.createAccount(account, keys, events), 'created')
-    for (const { secretHash, label: _, hint: _h, createdAtMs: _c, revokedAtMs: _r, id, ...caller } of keys) {
-      assert.deepEqual(await ledger.store.authenticate(secretHash), { ...caller, keyId: id })
+    for (const { secretHash, id, ...key } of keys) {
+      const caller = { ...scopeOf(key), keyId: id, role: key.role, agentId: null }
+      assert.deepEqual(await ledger.store.authenticate(secretHash), caller)
     }
     const { items } = await ledger.store.listApiKeys({ accountId: account.id }, { limit: 10 })
-    assert.deepEqual(items, keys.map(({ secretHash: _, ...key }) => key).toReversed())
+    const withoutHash = keys.map(({ secretHash, ...key }) => secretHash && key)
+    assert.deepEqual(items, withoutHash.toReversed())
     const logged = await ledger.store.listAuditEvents(scope, {}, { limit: 10 })
     assert.deepEqual(logged.items, events.filter(({ environment }) => environment === 'sandbox').toReversed())
   })

@@ -52,10 +52,8 @@ test('An answer leaves only after its batch is durable', async () => {
 
 for (const kind of ['synchronous', 'asynchronous'] as const) {
   test(`One bad call never fails its neighbours, with a ${kind} writer`, async () => {
-    const settle = (calls: readonly number[]): Settled<number>[] =>
-      calls.map((call) => (call === 2 ? { error: new RangeError('two') } : { value: call }))
     const queue = new GroupCommit<number, number>({
-      writeBatch: kind === 'synchronous' ? settle : (calls) => Promise.resolve(settle(calls)),
+      writeBatch: kind === 'synchronous' ? failTwo : (calls) => Promise.resolve(failTwo(calls)),
       maxBatch: 10,
       maxWaiting: 10,
     })
@@ -194,6 +192,10 @@ test('A thousand calls from a hundred callers that each wait for their answer al
   )
   assert(batches.length < 100, `under load the batches grow: ${batches.length} for 1,000 calls`)
 })
+
+function failTwo(calls: readonly number[]): Settled<number>[] {
+  return calls.map((call) => (call === 2 ? { error: new RangeError('two') } : { value: call }))
+}
 
 interface Bounds {
   readonly maxBatch?: number

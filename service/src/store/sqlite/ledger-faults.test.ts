@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 
@@ -13,7 +13,6 @@ import { openSqliteStore } from './sqlite-store.ts'
 // What is written past the service, by hand: the database refuses it, or the ledger's own audit finds it.
 
 interface Written {
-  readonly path: string
   readonly mandate: Mandate
   /** 2.00 paid to a seller of the payer's own account. */
   readonly paidId: string
@@ -125,20 +124,22 @@ const faults: readonly Fault[] = [
   },
 ]
 
+const template = join(folderFor({ after }), 'purser.db')
+const written = await writeLedger(template)
+
 test('A ledger that only the service wrote has no faults [decision.9]', async (context) => {
-  const written = await writeLedger(context)
-  assert.deepEqual(await findFaults(written.path), [])
+  assert.deepEqual(await findFaults(copyFor(context)), [])
 })
 
 for (const { name, plant, found } of faults) {
   test(`A planted fault is found: ${name} [decision.9] [decision.25]`, async (context) => {
-    const written = await writeLedger(context)
+    const path = copyFor(context)
     const [statement, ...values] = plant(written)
-    byHand(written.path, (db) => {
+    byHand(path, (db) => {
       db.pragma('ignore_check_constraints = on')
       assert.equal(db.prepare(statement).run(...values).changes, 1)
     })
-    assert.deepEqual(await findFaults(written.path), sorted(found(written)))
+    assert.deepEqual(await findFaults(path), sorted(found(written)))
   })
 }
 
@@ -162,7 +163,7 @@ const refusals: readonly (readonly [name: string, statement: string])[] = [
 ]
 for (const [name, statement] of refusals) {
   test(`The database itself refuses ${name}, and stays as it was [limits.total] [decision.7]`, async (context) => {
-    const { path } = await writeLedger(context)
+    const path = copyFor(context)
     byHand(path, (db) => {
       assert.throws(
         () => db.exec(statement),
@@ -173,21 +174,17 @@ for (const [name, statement] of refusals) {
   })
 }
 
-test('The database takes a spending up to the last millionth [limits.total]', async (context) => {
-  const { path, mandate } = await writeLedger(context)
-  byHand(path, (db) => {
+test('The database takes a spending up to the last millionth [limits.total]', (context) => {
+  byHand(copyFor(context), (db) => {
     const { changes } = db
       .prepare('update mandates set spent_micro = max_total_micro - held_micro where id = ?')
-      .run(mandate.id)
+      .run(written.mandate.id)
     assert.equal(changes, 1)
   })
 })
 
 /** A ledger of 100.00, of which 5.00 are spent and 1.00 is held. */
-async function writeLedger(context: TestContext): Promise<Written> {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  context.after(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'purser.db')
+async function writeLedger(path: string): Promise<Written> {
   const store = openSqliteStore({ path })
   const ledger = new StoreLedger({ store, close: () => store.close() })
   const payer = await ledger.tenant()
@@ -200,7 +197,20 @@ async function writeLedger(context: TestContext): Promise<Written> {
   const crossPaidId = await ledger.pay(shop.sandbox, await ledger.hold(mandate, '3.00'))
   const open = await ledger.hold(mandate, '1.00')
   await ledger.close()
-  return { path, mandate, paidId, crossPaidId, captured, open, shopAccountId: shop.account.id }
+  return { mandate, paidId, crossPaidId, captured, open, shopAccountId: shop.account.id }
+}
+
+/** A ledger of the test's own, to do with as it likes. */
+function copyFor(context: TestContext): string {
+  const path = join(folderFor(context), 'purser.db')
+  copyFileSync(template, path)
+  return path
+}
+
+function folderFor(context: { readonly after: (clean: () => void) => void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 function byHand(path: string, write: (db: Database.Database) => void): void {
