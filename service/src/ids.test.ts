@@ -46,12 +46,13 @@ test("The specification's UUIDv7 comes out as the specification's TypeID [decisi
 })
 
 for (const kind of kinds) {
-  test(`The id of a ${kind} is a TypeID: ${idPrefixes[kind]}_ and 26 characters of base32 that hold a UUIDv7 [decision.19] [fields.ids]`, () => {
+  const prefix = idPrefixes[kind]
+  test(`The id of a ${kind} is a TypeID: ${prefix}_ and 26 characters of base32 that hold a UUIDv7 [decision.19] [fields.ids]`, () => {
     const ids = createIds(() => startMs, seededRandom(1).bytes)
     for (let round = 0; round < 200; round++) {
       const id = ids.next(kind)
       const suffix = id.slice(id.lastIndexOf('_') + 1)
-      assert.equal(id, `${idPrefixes[kind]}_${suffix}`)
+      assert.equal(id, `${prefix}_${suffix}`)
       assert.match(id, /^[a-z]([a-z_]{0,61}[a-z])?_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
       assertUuidV7(uuidOf(suffix), startMs)
     }

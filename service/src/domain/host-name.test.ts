@@ -21,7 +21,8 @@ const oneName: readonly (readonly [name: string, ...others: string[]])[] = [
   ['[::1]', '[::1]'],
 ]
 for (const [name, ...others] of oneName) {
-  test(`${[name, ...others].join(' = ')}: host names compare as lower-case ASCII without a trailing dot [decision.18]`, () => {
+  const spellings = [name, ...others].join(' = ')
+  test(`${spellings}: host names compare as lower-case ASCII without a trailing dot [decision.18]`, () => {
     for (const text of [name, ...others]) assert.equal(normalizeHostName(text), name)
   })
 }
