@@ -69,7 +69,7 @@ function endpointSection(one: Endpoint): string[] {
           '',
           '| Field | Type | Required | Default |',
           '|---|---|---|---|',
-          ...fieldRows(one.body as unknown as Shape),
+          ...fieldRows(one.body),
         ]
       : []),
     '',

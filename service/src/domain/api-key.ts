@@ -1,4 +1,4 @@
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 import { keyPrefixes } from '@purser/wire/api-keys'
 import type { Environment } from '@purser/wire/fields'
@@ -27,7 +27,7 @@ export function isWellFormedApiKey(text: string): boolean {
 
 /** The SHA-256 of a key's text, which is all that is stored of it. */
 export function hashApiKey(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }
 
 /** What a list of keys shows of a key, so that its holder can tell which it is. */
@@ -36,11 +36,12 @@ export function hintOf(text: string): string {
 }
 
 function checksum(body: string): string {
-  let rest = BigInt(`0x${hash('sha256', body).slice(0, 16)}`)
+  // 48 bits of the hash: more than six characters can tell apart, and still an exact number.
+  let rest = Number.parseInt(hash('sha256', body).slice(0, 12), 16)
   let text = ''
   for (let index = 0; index < checksumLength; index++) {
-    text += base62[Number(rest % 62n)]
-    rest /= 62n
+    text += base62[rest % 62]
+    rest = Math.floor(rest / 62)
   }
   return text
 }

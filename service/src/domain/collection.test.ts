@@ -135,7 +135,7 @@ const rows: readonly Row[] = [
     facts: {
       mandate: everySeller,
       merchantDomain: 'api.example.com',
-      seller: { ...shopSeller, domain: 'api.example.com' },
+      seller: shopSeller,
     },
     refusal: 'merchant_not_payee',
   },

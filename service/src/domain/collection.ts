@@ -1,6 +1,6 @@
 import { isWithinDomain, normalizeHostName } from './host-name.ts'
 import { admitsSeller } from './policy.ts'
-import type { Caller, Mandate, Seller } from './records.ts'
+import type { Caller, CollectedMandate, RegisteredSeller } from './records.ts'
 
 /** Why a caller may not collect a payment; it charges nothing and burns nothing. */
 export type CollectionRefusal = 'seller_not_yours' | 'merchant_not_allowed' | 'merchant_not_payee'
@@ -8,9 +8,9 @@ export type CollectionRefusal = 'seller_not_yours' | 'merchant_not_allowed' | 'm
 /** What the decision who may collect looks at, read inside the transaction of the capture. */
 export interface CollectionFacts {
   readonly caller: Caller
-  readonly mandate: Mandate
+  readonly mandate: CollectedMandate
   /** The seller registered under the merchant domain in this environment, whoever owns it. */
-  readonly seller: Seller | undefined
+  readonly seller: RegisteredSeller | undefined
   readonly merchantDomain: string
   readonly resourceUrl: string
 }

@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto'
 
 import type { Environment } from '@purser/wire/fields'
 import type { Proof, VerificationFailure } from '@purser/wire/payments'
@@ -15,7 +15,7 @@ export const holdGraceMs = 60_000
 export type UnsignedProof = Omit<Proof, 'signature'>
 
 /** The keys of one environment: the first signs, all verify. */
-export type ProofKeys = readonly [Buffer, ...Buffer[]]
+export type ProofKeys = readonly [KeyObject, ...KeyObject[]]
 
 /** The keys that the secrets give in an environment; a key of one environment is worthless in the other. */
 export function deriveProofKeys(
@@ -23,7 +23,7 @@ export function deriveProofKeys(
   environment: Environment,
 ): ProofKeys {
   const derive = (secret: string) =>
-    Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32))
+    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32)))
   const [first, ...others] = secrets
   return [derive(first), ...others.map(derive)]
 }
@@ -78,7 +78,7 @@ function hasValidSignature(proof: Proof, keys: ProofKeys): boolean {
   })
 }
 
-function signatureOf(unsigned: UnsignedProof, key: Buffer): string | undefined {
+function signatureOf(unsigned: UnsignedProof, key: KeyObject): string | undefined {
   const bytes = canonicalJson(unsigned)
   return bytes === undefined ? undefined : createHmac('sha256', key).update(bytes).digest('hex')
 }

@@ -79,6 +79,12 @@ export interface Seller extends Scope {
   readonly createdAtMs: number
 }
 
+/** What of a mandate says who may collect a payment under it. */
+export type CollectedMandate = Pick<Mandate, 'accountId' | 'allowedSellers'>
+
+/** Who is registered under a domain, which is all that a payment needs to know of a seller. */
+export type RegisteredSeller = Pick<Seller, 'accountId' | 'id'>
+
 /** The amount that an issued proof keeps free for itself until it is captured or ends. */
 export interface Hold extends Scope {
   readonly nonce: string

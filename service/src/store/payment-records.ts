@@ -1,16 +1,16 @@
 import { auditEvent } from '../domain/audit.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import type { PolicyDecision } from '../domain/policy.ts'
-import type { AuditEvent, Mandate, Seller } from '../domain/records.ts'
+import type { AuditEvent, CollectedMandate, RegisteredSeller } from '../domain/records.ts'
 import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
 /** What a capture finds, read inside its transaction. */
 export interface CaptureFacts {
   readonly hold: HoldRow | undefined
-  readonly mandate: Mandate | undefined
+  readonly mandate: CollectedMandate | undefined
   /** The seller registered under the merchant domain, whoever owns it. */
-  readonly seller: Seller | undefined
+  readonly seller: RegisteredSeller | undefined
 }
 
 /** What becomes of a capture: its outcome when nothing is to be written, else what to write. */
@@ -66,7 +66,7 @@ export function isRetry(
 export function recordOfEvaluation(
   proposal: ProposedTransaction,
   decision: PolicyDecision,
-  registered: Seller | undefined,
+  registered: RegisteredSeller | undefined,
 ): TransactionRow {
   const isApproved = decision.decision === 'approved'
   const seller = visibleSeller(registered, [proposal])
@@ -97,7 +97,11 @@ function failed(reason: 'nonce_reused' | 'proof_expired'): CaptureDecision {
   return { outcome: { outcome: 'failed', reason } }
 }
 
-function recordsOfPayment(capture: Capture, row: HoldRow, registered: Seller | undefined): PaymentRecords {
+function recordsOfPayment(
+  capture: Capture,
+  row: HoldRow,
+  registered: RegisteredSeller | undefined,
+): PaymentRecords {
   const hold = toHold(row)
   const merchantDomain = normalizeHostName(capture.merchantDomain)
   const seller = visibleSeller(registered, [hold, capture.caller])
@@ -147,8 +151,8 @@ function recordsOfPayment(capture: Capture, row: HoldRow, registered: Seller | u
 
 /** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
 function visibleSeller(
-  seller: Seller | undefined,
+  seller: RegisteredSeller | undefined,
   parties: readonly { readonly accountId: string }[],
-): Seller | undefined {
+): RegisteredSeller | undefined {
   return parties.some(({ accountId }) => accountId === seller?.accountId) ? seller : undefined
 }

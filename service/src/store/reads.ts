@@ -150,17 +150,19 @@ function pageOf<Row extends { id: string }, Item>(
 
 /** Each sum against the records that it sums up, and each record against its counterpart. */
 const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string }>`
-  select account_id, id as subject_id, 'spent differs from the sum of its paid transactions' as fault
-  from mandates m
-  where spent_micro <> coalesce((
-    select sum(amount_micro) from transactions t
-    where t.account_id = m.account_id and t.mandate_id = m.id and t.status = 'paid' and t.side = 'payer'), 0)
+  select m.account_id, m.id as subject_id, 'spent differs from the sum of its paid transactions' as fault
+  from mandates m left join (
+    select account_id, mandate_id, sum(amount_micro) as sum_micro from transactions
+    where status = 'paid' and side = 'payer' group by account_id, mandate_id) paid
+    on paid.account_id = m.account_id and paid.mandate_id = m.id
+  where m.spent_micro <> coalesce(paid.sum_micro, 0)
   union all
-  select account_id, id, 'held differs from the sum of its open holds'
-  from mandates m
-  where held_micro <> coalesce((
-    select sum(amount_micro) from holds h
-    where h.account_id = m.account_id and h.mandate_id = m.id and h.status = 'open'), 0)
+  select m.account_id, m.id, 'held differs from the sum of its open holds'
+  from mandates m left join (
+    select account_id, mandate_id, sum(amount_micro) as sum_micro from holds
+    where status = 'open' group by account_id, mandate_id) held
+    on held.account_id = m.account_id and held.mandate_id = m.id
+  where m.held_micro <> coalesce(held.sum_micro, 0)
   union all
   select account_id, id, 'spent and held exceed the total budget'
   from mandates where spent_micro + held_micro > max_total_micro

@@ -125,6 +125,29 @@ export interface TransactionRow extends ScopeColumns {
   created_at_ms: Int
 }
 
+/** The columns of a transaction, in the order in which they are written. */
+export const transactionColumns = [
+  'account_id',
+  'id',
+  'environment',
+  'side',
+  'status',
+  'agent_id',
+  'mandate_id',
+  'amount_text',
+  'amount_micro',
+  'currency',
+  'resource_url',
+  'merchant_domain',
+  'seller_account_id',
+  'seller_id',
+  'category',
+  'reason_code',
+  'reason_detail',
+  'nonce',
+  'created_at_ms',
+] as const satisfies readonly (keyof TransactionRow)[]
+
 export interface AuditEventRow extends ScopeColumns {
   id: string
   type: AuditEventType

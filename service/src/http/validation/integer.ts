@@ -24,7 +24,7 @@ export function integerReader(rules: IntegerRules, where: 'body' | 'query'): Rea
  * The integer that a text stands for, or undefined. Spaces around it, a plus sign, zeros in front,
  * single underscores between digits and a fraction of zeros are let through.
  */
-export function parseInteger(text: string): number | undefined {
+function parseInteger(text: string): number | undefined {
   const match = integerText.exec(text)
   if (!match) return undefined
   const [, sign = '', digits = ''] = match

@@ -6,19 +6,19 @@ import type { AgentActs } from './agent-acts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
+import type { TransactionLists } from './transaction-lists.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
-export function prepareAgentFacts(db: SqliteDatabase, acts: AgentActs & MandateActs & SellerActs) {
+export function prepareAgentFacts(
+  db: SqliteDatabase,
+  acts: AgentActs & MandateActs & SellerActs & Pick<TransactionLists, 'latest'>,
+) {
   const selectAccountOf = db
     .prepare<[string], string>('select account_id from record_accounts where id = ?')
     .pluck()
   const hasPaid = db
     .prepare('select 1 from paid_sellers where account_id = ? and mandate_id = ? and merchant_domain = ?')
     .pluck()
-  const recentTransactions = db.prepare<[string, string, number], { status: string; created_at_ms: bigint }>(`
-    select status, created_at_ms from transactions
-    where account_id = ? and mandate_id = ? and side = 'payer' order by id desc limit ?`)
-
   /** The account whose agent the caller may ask about: its own, or that of a customer of its seller. */
   function accountToAsk({ caller, agentId, merchantDomain }: AgentQuestion): string {
     const owner = selectAccountOf.get(agentId)
@@ -29,7 +29,7 @@ export function prepareAgentFacts(db: SqliteDatabase, acts: AgentActs & MandateA
 
   function riskFacts(mandate: Mandate, merchantDomain: string, nowMs: number): RiskFacts {
     const { accountId, id } = mandate
-    const recent = recentTransactions.all(accountId, id, Math.max(manyDenials, manyTransactions))
+    const recent = acts.latest(accountId, id, Math.max(manyDenials, manyTransactions))
     return {
       maxTotalMicro: mandate.maxTotalMicro,
       spentMicro: mandate.spentMicro,

@@ -1,4 +1,4 @@
-import type { HoldRow, Int } from '../rows.ts'
+import type { Int } from '../rows.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** How many holds of one mandate a sweep ends at the most; the next use of the mandate ends the rest. */
@@ -9,12 +9,17 @@ const unlimited = -1
 
 /** What ends holds without a payment: time, and an owner who says stop. */
 export function prepareHoldActs(db: SqliteDatabase) {
+  const anyExpired = db
+    .prepare(
+      `select 1 from holds indexed by holds_open
+       where account_id = ? and mandate_id = ? and status = 'open' and expires_at_ms <= ? limit 1`,
+    )
+    .pluck()
   const endExpired = db.prepare<[string, string, number, number], { amount_micro: Int }>(`
     update holds set status = 'expired'
     where rowid in (
       select rowid from holds indexed by holds_open
-      where account_id = ? and mandate_id = ? and status = 'open' and expires_at_ms <= ?
-      order by expires_at_ms limit ?)
+      where status = 'open' and account_id = ? and mandate_id = ? and expires_at_ms <= ? limit ?)
     returning amount_micro`)
   const voidOpen = db.prepare<[string, string], { amount_micro: Int }>(`
     update holds set status = 'voided'
@@ -26,16 +31,20 @@ export function prepareHoldActs(db: SqliteDatabase) {
   const mandatesOfAgent = db
     .prepare<[string, string], string>('select id from mandates where account_id = ? and agent_id = ?')
     .pluck()
-  // The first open hold past (account, mandate), in the index's order, is the soonest of its mandate to expire.
-  const nextMandateWithHolds = db.prepare<
-    [string, string],
-    Pick<HoldRow, 'account_id' | 'mandate_id' | 'expires_at_ms'>
-  >(`
-    select account_id, mandate_id, expires_at_ms from holds indexed by holds_open
-    where status = 'open' and (account_id, mandate_id) > (?, ?)
-    order by account_id, mandate_id, expires_at_ms limit 1`)
+  const nextAccountWithHolds = db
+    .prepare<[string], string>(
+      `select account_id from holds indexed by holds_open
+       where status = 'open' and account_id > ? order by account_id limit 1`,
+    )
+    .pluck()
+  const mandatesWithExpired = db
+    .prepare<[string, number, number], string>(
+      `select distinct mandate_id from holds indexed by holds_open
+       where status = 'open' and account_id = ? and expires_at_ms <= ? limit ?`,
+    )
+    .pluck()
 
-  let sweptUpTo = { accountId: '', mandateId: '' }
+  let sweptUpTo = ''
 
   function release(accountId: string, mandateId: string, ended: { amount_micro: Int }[]): number {
     if (ended.length === 0) return 0
@@ -45,6 +54,8 @@ export function prepareHoldActs(db: SqliteDatabase) {
   }
 
   function releaseExpired(accountId: string, mandateId: string, nowMs: number, most = unlimited): number {
+    // Most often nothing has expired, and to see that costs far less than to end nothing.
+    if (anyExpired.get(accountId, mandateId, nowMs) === undefined) return 0
     return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs, most))
   }
 
@@ -65,18 +76,21 @@ export function prepareHoldActs(db: SqliteDatabase) {
     },
 
     /**
-     * Looks at the next so many mandates that have open holds, going round and round over the calls, and
-     * ends a bounded number of holds of each, so that no sweep keeps payments waiting.
+     * Ends expired holds of so many mandates, account after account, going round and round over the
+     * calls, and a bounded number of each mandate, so that no sweep keeps payments waiting.
      */
     releaseExpiredHolds(nowMs: number, maxMandates: number): number {
       let ended = 0
-      for (let looked = 0; looked < maxMandates; looked++) {
-        const next = nextMandateWithHolds.get(sweptUpTo.accountId, sweptUpTo.mandateId)
-        sweptUpTo = { accountId: next?.account_id ?? '', mandateId: next?.mandate_id ?? '' }
-        if (!next) break
-        if (Number(next.expires_at_ms) <= nowMs) {
-          ended += releaseExpired(next.account_id, next.mandate_id, nowMs, maxHoldsOfMandate)
+      for (let left = maxMandates; left > 0;) {
+        const accountId = nextAccountWithHolds.get(sweptUpTo)
+        sweptUpTo = accountId ?? ''
+        if (accountId === undefined) break
+        const mandateIds = mandatesWithExpired.all(accountId, nowMs, left)
+        for (const mandateId of mandateIds) {
+          ended += releaseExpired(accountId, mandateId, nowMs, maxHoldsOfMandate)
         }
+        // An account without expired holds costs a look, too.
+        left -= Math.max(1, mandateIds.length)
       }
       return ended
     },

@@ -1,8 +1,8 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
-import type { Hold } from '../../domain/records.ts'
+import type { CollectedMandate, Hold } from '../../domain/records.ts'
 import { decideCapture, isRetry, recordOfEvaluation } from '../payment-records.ts'
-import { type HoldRow, type TransactionRow } from '../rows.ts'
+import { transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, Decide, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
@@ -35,13 +35,12 @@ export function preparePaymentActs(
   const spendAmount = db.prepare(`
     update mandates set spent_micro = spent_micro + ?, held_micro = held_micro - ?
     where account_id = ? and id = ?`)
-  const insertTransaction = db.prepare<TransactionRow>(`
-    insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
-      amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, category,
-      reason_code, reason_detail, nonce, created_at_ms)
-    values (@account_id, @id, @environment, @side, @status, @agent_id, @mandate_id, @amount_text,
-      @amount_micro, @currency, @resource_url, @merchant_domain, @seller_account_id, @seller_id, @category,
-      @reason_code, @reason_detail, @nonce, @created_at_ms)`)
+  const insertTransaction = db.prepare(`
+    insert into transactions (${transactionColumns.join(', ')})
+    values (${transactionColumns.map(() => '?').join(', ')})`)
+  const selectAllowedSellers = db
+    .prepare<[string, string], string>('select allowed_sellers from mandates where account_id = ? and id = ?')
+    .pluck()
   const recordPaidSeller = db.prepare(`
     insert into paid_sellers (account_id, mandate_id, merchant_domain) values (@account_id, @mandate_id, @merchant_domain)
     on conflict do nothing`)
@@ -54,13 +53,33 @@ export function preparePaymentActs(
     )
   }
 
+  function findCollectedMandate(hold: HoldRow): CollectedMandate | undefined {
+    const allowedSellers = selectAllowedSellers.get(hold.account_id, hold.mandate_id)
+    if (allowedSellers === undefined) return undefined
+    return { accountId: hold.account_id, allowedSellers: JSON.parse(allowedSellers) as string[] }
+  }
+
+  let recorded: TransactionRow[] = []
+
+  function recordTransaction(row: TransactionRow): void {
+    insertTransaction.run(transactionColumns.map((column) => row[column]))
+    recorded.push(row)
+  }
+
   return {
+    /** The transactions that were inserted since this was last asked, in their order. */
+    takeRecorded(): readonly TransactionRow[] {
+      const taken = recorded
+      recorded = []
+      return taken
+    },
+
     evaluate(proposal: ProposedTransaction, decide: Decide): PolicyDecision {
       const agent = acts.findAgent({ ...proposal, id: proposal.agentId })
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
       const decision = decide({ agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
-      insertTransaction.run(recordOfEvaluation(proposal, decision, seller))
+      recordTransaction(recordOfEvaluation(proposal, decision, seller))
       return decision
     },
 
@@ -93,13 +112,7 @@ export function preparePaymentActs(
       const found = findHold(capture)
       const decision = decideCapture(capture, {
         hold: found,
-        mandate:
-          found &&
-          acts.findMandate({
-            accountId: found.account_id,
-            environment: found.environment,
-            id: found.mandate_id,
-          }),
+        mandate: found && findCollectedMandate(found),
         seller: acts.findSellerByDomain(caller.environment, merchantDomain),
       })
       if ('outcome' in decision) return decision.outcome
@@ -115,7 +128,7 @@ export function preparePaymentActs(
       ) // 5
       if (captured.changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
       spendAmount.run(hold.amount_micro, hold.amount_micro, hold.account_id, hold.mandate_id) // 6
-      for (const row of payment.transactions) insertTransaction.run(row) // 7
+      for (const row of payment.transactions) recordTransaction(row) // 7
       recordPaidSeller.run(payment.paidSeller)
       acts.recordEvent(payment.event) // 8
       return { outcome: 'captured', transactionId }

@@ -124,8 +124,9 @@ export const migrations: readonly string[] = [
     primary key (account_id, nonce),
     check ((status = 'captured') = (transaction_id is not null))
   ) strict;
-  -- what a mandate has open, soonest to expire first; captured and ended holds cost nothing here
-  create index holds_open on holds (account_id, mandate_id, expires_at_ms) where status = 'open';
+  -- what is open, soonest to expire first: holds come and go at the two ends of it, which keeps the pages
+  -- that a commit writes few; captured and ended holds cost nothing here
+  create index holds_open on holds (account_id, expires_at_ms, mandate_id) where status = 'open';
 
   create table transactions (
     account_id text not null,
@@ -150,11 +151,21 @@ export const migrations: readonly string[] = [
     created_at_ms integer not null,
     primary key (account_id, id)
   ) strict;
-  create index transactions_by_mandate on transactions (account_id, mandate_id, id);
-  create index transactions_by_agent on transactions (account_id, agent_id, id);
-  create index transactions_by_status on transactions (account_id, status, id);
+  -- paid ones are found by the primary key: most are, and an index of them would cost each payment a page
+  create index transactions_by_status on transactions (account_id, status, id) where status <> 'paid';
   create index transactions_by_merchant on transactions (account_id, merchant_domain, id);
   create unique index transactions_received on transactions (account_id, nonce) where side = 'payee';
+
+  -- the transactions of each agent and of each mandate; an index, but written later and many at once
+  create table transaction_lists (
+    account_id text not null,
+    list_id text not null,
+    id text not null,
+    primary key (account_id, list_id, id)
+  ) strict, without rowid;
+  -- the rowid up to which all transactions stand in their lists
+  create table list_progress (listed_up_to integer not null) strict;
+  insert into list_progress (listed_up_to) values (0);
 
   -- which sellers a mandate has paid, for the risk signals
   create table paid_sellers (
@@ -175,7 +186,7 @@ export const migrations: readonly string[] = [
     created_at_ms integer not null,
     primary key (account_id, id)
   ) strict;
-  create index audit_events_by_type on audit_events (account_id, type, id);
+  create index audit_events_by_type on audit_events (account_id, type, id) where type <> 'payment.verified';
   create index audit_events_by_subject on audit_events (account_id, subject_id, id);
   `,
 ]

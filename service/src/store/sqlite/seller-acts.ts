@@ -1,7 +1,6 @@
 import type { Environment } from '@purser/wire/fields'
 
-import type { AuditEvent, Seller } from '../../domain/records.ts'
-import { toSeller, type SellerRow } from '../rows.ts'
+import type { AuditEvent, RegisteredSeller, Seller } from '../../domain/records.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 
@@ -13,9 +12,9 @@ export function prepareSellerActs(db: SqliteDatabase, { recordEvent }: AuditActs
   const insertSeller = db.prepare(`
     insert into sellers (account_id, id, environment, name, domain, price_config, created_at_ms)
     values (?, ?, ?, ?, ?, ?, ?)`)
-  const selectByDomain = db.prepare<[string, string], SellerRow>(`
-    select s.* from seller_domains d join sellers s on s.account_id = d.account_id and s.id = d.seller_id
-    where d.environment = ? and d.domain = ?`)
+  const selectByDomain = db.prepare<[string, string], { account_id: string; seller_id: string }>(
+    'select account_id, seller_id from seller_domains where environment = ? and domain = ?',
+  )
 
   return {
     createSeller(seller: Seller, event: AuditEvent): 'created' | 'seller_exists' {
@@ -27,9 +26,9 @@ export function prepareSellerActs(db: SqliteDatabase, { recordEvent }: AuditActs
     },
 
     /** The seller registered under a domain, whoever owns it. */
-    findSellerByDomain(environment: Environment, domain: string): Seller | undefined {
+    findSellerByDomain(environment: Environment, domain: string): RegisteredSeller | undefined {
       const row = selectByDomain.get(environment, domain)
-      return row && toSeller(row)
+      return row && { accountId: row.account_id, id: row.seller_id }
     },
   }
 }

@@ -10,9 +10,10 @@ import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditActs } from './audit-acts.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
-import { codeOf, openSqliteFile, type SqliteDatabase } from './open.ts'
+import { codeOf, openSqliteFile } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
+import { prepareTransactionLists } from './transaction-lists.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -36,27 +37,62 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
   const mandates = prepareMandateActs(db, audit, holds, agents)
   const sellers = prepareSellerActs(db, audit)
   const acts = { ...audit, ...holds, ...agents, ...mandates, ...sellers }
+  const transactionLists = prepareTransactionLists(db)
   const payments = preparePaymentActs(db, acts)
-  const agentFacts = prepareAgentFacts(db, acts)
+  const agentFacts = prepareAgentFacts(db, { ...acts, ...transactionLists })
   const lists = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
 
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
-    select k.* from api_key_hashes h join api_keys k on k.account_id = h.account_id and k.id = h.key_id
-    where h.secret_hash = ? and k.revoked_at_ms is null`)
+    select * from api_keys
+    where (account_id, id) = (select account_id, key_id from api_key_hashes where secret_hash = ?)
+      and revoked_at_ms is null`)
   const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
 
   const queue = new GroupCommit<() => unknown, unknown>({
-    writeBatch: (batch) => writeBatch(db, batch),
+    writeBatch,
     maxBatch,
     maxWaiting,
   })
   let isClosed = false
 
+  /**
+   * Writes the acts as one transaction. When one of them throws, the whole is undone and each is written
+   * by itself, so that a bad row never fails its neighbours; acts decide on what they read, so writing
+   * them again is safe.
+   */
+  function writeBatch(batch: readonly (() => unknown)[]): Settled<unknown>[] {
+    try {
+      return inTransaction(() => batch.map((act) => ({ value: act() })))
+    } catch (error) {
+      const failure = explainFailure(error)
+      if (batch.length === 1 || failure instanceof StoreUnavailableError) {
+        return batch.map(() => ({ error: failure }))
+      }
+      return batch.flatMap((act) => writeBatch([act]))
+    }
+  }
+
+  function inTransaction<Result>(work: () => Result): Result {
+    db.exec('begin immediate')
+    try {
+      const result = work()
+      const settleLists = transactionLists.writeSome()
+      db.exec('commit')
+      settleLists()
+      transactionLists.add(payments.takeRecorded())
+      return result
+    } catch (error) {
+      if (db.inTransaction) db.exec('rollback')
+      payments.takeRecorded()
+      throw error
+    }
+  }
+
   /** The act's outcome, once the transaction that it is part of is durable. */
   async function commit<Outcome>(act: () => Outcome): Promise<Outcome> {
     if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
     if (groupCommit) return queue.submit(act) as Promise<Outcome>
-    const [settled] = writeBatch(db, [act])
+    const [settled] = writeBatch([act])
     if (!settled || 'error' in settled) throw settled?.error ?? new Error('the act has no outcome')
     return settled.value as Outcome
   }
@@ -109,38 +145,15 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
     listAgents: (...args) => read(() => lists.listAgents(...args)),
     listMandates: (...args) => read(() => lists.listMandates(...args)),
     listSellers: (...args) => read(() => lists.listSellers(...args)),
-    listTransactions: (...args) => read(() => lists.listTransactions(...args)),
+    listTransactions: (scope, filter, page) =>
+      read(() => {
+        const hasList = filter.agentId !== undefined || filter.mandateId !== undefined
+        return hasList
+          ? transactionLists.list(scope, filter, page)
+          : lists.listTransactions(scope, filter, page)
+      }),
     listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
     findLedgerFaults: () => read(() => lists.findLedgerFaults()),
-  }
-}
-
-/**
- * Writes the acts as one transaction. When one of them throws, the whole is undone and each is written
- * by itself, so that a bad row never fails its neighbours; acts decide on what they read, so writing
- * them again is safe.
- */
-function writeBatch(db: SqliteDatabase, batch: readonly (() => unknown)[]): Settled<unknown>[] {
-  try {
-    return inTransaction(db, () => batch.map((act) => ({ value: act() })))
-  } catch (error) {
-    const failure = explainFailure(error)
-    if (batch.length === 1 || failure instanceof StoreUnavailableError) {
-      return batch.map(() => ({ error: failure }))
-    }
-    return batch.flatMap((act) => writeBatch(db, [act]))
-  }
-}
-
-function inTransaction<Result>(db: SqliteDatabase, work: () => Result): Result {
-  db.exec('begin immediate')
-  try {
-    const result = work()
-    db.exec('commit')
-    return result
-  } catch (error) {
-    if (db.inTransaction) db.exec('rollback')
-    throw error
   }
 }
 

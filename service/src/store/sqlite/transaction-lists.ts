@@ -1,0 +1,169 @@
+import type { Scope, Transaction } from '../../domain/records.ts'
+import { toTransaction, type TransactionRow } from '../rows.ts'
+import type { Page, PageOf, TransactionFilter } from '../store.ts'
+import type { SqliteDatabase } from './open.ts'
+
+/** How many entries may wait in memory before each batch of payments writes some of them. */
+const maxWaiting = 32_768
+/** How many entries a batch writes, give or take a list: a fraction of a millisecond. */
+const writtenAtOnce = 256
+
+/** What of a transaction says which lists it stands in. */
+type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
+
+/** Entries of one list that are not written yet. */
+interface WaitingList {
+  readonly accountId: string
+  readonly listId: string
+  /** The rowid of the first transaction among them. */
+  readonly sinceRowid: bigint
+  readonly ids: string[]
+}
+
+/**
+ * The lists of each agent's and each mandate's transactions. An index would cost every payment a page
+ * of its own in the write-ahead log, for each of the two. So the entries wait in memory and are written
+ * list by list, many of a list at once. Nothing is lost by that: what was not written yet is found again
+ * by its rowid when the file is opened, and reads look into both.
+ */
+export function prepareTransactionLists(db: SqliteDatabase) {
+  const insertEntry = db.prepare(
+    'insert into transaction_lists (account_id, list_id, id) values (?, ?, ?) on conflict do nothing',
+  )
+  const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
+  const setProgress = db.prepare('update list_progress set listed_up_to = ?')
+  const selectUnlisted = db.prepare<[bigint], ListedTransaction & { rowid: bigint }>(
+    'select rowid, account_id, id, agent_id, mandate_id from transactions where rowid > ? order by rowid',
+  )
+  const selectTransaction = db.prepare<[string, string], TransactionRow>(
+    'select * from transactions where account_id = ? and id = ?',
+  )
+  const selectWritten = db.prepare<[string, string, string], TransactionRow>(`
+    select t.* from transaction_lists l join transactions t on t.account_id = l.account_id and t.id = l.id
+    where l.account_id = ? and l.list_id = ? and l.id < ? order by l.id desc`)
+
+  const lists = new Map<string, WaitingList>()
+  let waitingEntries = 0
+  let lastRowid = selectProgress.get() ?? 0n
+  for (const { rowid, ...transaction } of selectUnlisted.all(lastRowid)) {
+    lastRowid = rowid
+    wait(transaction)
+  }
+
+  function wait({
+    account_id: accountId,
+    id,
+    agent_id: agentId,
+    mandate_id: mandateId,
+  }: ListedTransaction): void {
+    for (const listId of [agentId, mandateId]) {
+      const key = keyOf(accountId, listId)
+      const list = lists.get(key)
+      if (list) list.ids.push(id)
+      else lists.set(key, { accountId, listId, sinceRowid: lastRowid, ids: [id] })
+      waitingEntries += 1
+    }
+  }
+
+  /** At most so many rows of a list that fit, newest first, older than an id. */
+  function readList(accountId: string, listId: string, reading: ListReading): TransactionRow[] {
+    const { olderThan = '\uffff', most, fits } = reading
+    const rows: TransactionRow[] = []
+    const waitingIds = lists.get(keyOf(accountId, listId))?.ids ?? []
+    for (const id of waitingIds
+      .filter((one) => one < olderThan)
+      .sort()
+      .reverse()) {
+      const row = selectTransaction.get(accountId, id)
+      if (row && fits(row)) rows.push(row)
+      if (rows.length === most) break
+    }
+    let written = 0
+    for (const row of selectWritten.iterate(accountId, listId, olderThan)) {
+      if (!fits(row)) continue
+      rows.push(row)
+      if (++written === most) break
+    }
+    // The clock may have been set back between the two, so which is newer is for the ids to say.
+    return rows.sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
+  }
+
+  return {
+    /** Takes note of transactions that are committed, in the order in which they were inserted. */
+    add(committed: readonly ListedTransaction[]): void {
+      for (const transaction of committed) {
+        lastRowid += 1n
+        wait(transaction)
+      }
+    },
+
+    /**
+     * Writes some of what waits, when enough does, within the transaction that is open. What it returns
+     * must be called when that is committed.
+     */
+    writeSome(): () => void {
+      const written: string[] = []
+      let entries = 0
+      if (waitingEntries > maxWaiting) {
+        // The map keeps the order in which its lists began to wait: the first has waited longest.
+        for (const [key, { accountId, listId, ids }] of lists) {
+          if (entries >= writtenAtOnce) {
+            setProgress.run((lists.get(key)?.sinceRowid ?? 1n) - 1n)
+            break
+          }
+          for (const id of ids) insertEntry.run(accountId, listId, id)
+          written.push(key)
+          entries += ids.length
+        }
+      }
+      return () => {
+        for (const key of written) lists.delete(key)
+        waitingEntries -= entries
+      }
+    },
+
+    /** The latest transactions of a list, whoever's they are. */
+    latest: (accountId: string, listId: string, most: number): TransactionRow[] =>
+      readList(accountId, listId, { most, fits: ({ side }) => side === 'payer' }),
+
+    /** A page of the transactions of an agent or of a mandate. */
+    list(scope: Scope, filter: TransactionFilter, page: Page): PageOf<Transaction> {
+      const rows = readList(scope.accountId, filter.mandateId ?? filter.agentId ?? '', {
+        olderThan: page.olderThan,
+        most: page.limit + 1,
+        fits: (row) => fitsFilter(row, scope, filter),
+      })
+      const items = rows.slice(0, page.limit).map(toTransaction)
+      return { items, next: rows.length > page.limit ? items.at(-1)?.id : undefined }
+    },
+  }
+}
+
+export type TransactionLists = ReturnType<typeof prepareTransactionLists>
+
+interface ListReading {
+  readonly olderThan?: string | undefined
+  readonly most: number
+  readonly fits: (row: TransactionRow) => boolean
+}
+
+function fitsFilter(
+  row: TransactionRow,
+  { accountId, environment }: Scope,
+  filter: TransactionFilter,
+): boolean {
+  const { agentId, mandateId, status, merchantDomain, receivedOnly } = filter
+  return (
+    row.environment === environment &&
+    (agentId === undefined || row.agent_id === agentId) &&
+    (mandateId === undefined || row.mandate_id === mandateId) &&
+    (status === undefined || row.status === status) &&
+    (merchantDomain === undefined || row.merchant_domain === merchantDomain) &&
+    (!receivedOnly ||
+      (row.status === 'paid' && (row.seller_account_id === null || row.seller_account_id === accountId)))
+  )
+}
+
+function keyOf(accountId: string, listId: string): string {
+  return `${accountId}\n${listId}`
+}
