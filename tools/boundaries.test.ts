@@ -20,7 +20,7 @@ const rooms: readonly Room[] = [
   {
     name: 'domain',
     path: 'service/src/domain',
-    values: ['service/src/domain', 'node:crypto', 'node:url', 'packages/wire/src/api-keys.ts'],
+    values: ['service/src/domain', 'node:crypto', 'node:url', 'node:zlib', 'packages/wire/src/api-keys.ts'],
     types: ['packages/wire/src'],
   },
   {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 
 import { keyPrefixes } from '@purser/wire/api-keys'
 import type { Environment } from '@purser/wire/fields'
@@ -36,8 +37,7 @@ export function hintOf(text: string): string {
 }
 
 function checksum(body: string): string {
-  // 48 bits of the hash: more than six characters can tell apart, and still an exact number.
-  let rest = Number.parseInt(hash('sha256', body).slice(0, 12), 16)
+  let rest = crc32(body)
   let text = ''
   for (let index = 0; index < checksumLength; index++) {
     text += base62[rest % 62]

@@ -20,10 +20,26 @@ export function canonicalJson(value: unknown, depth = 0): string | undefined {
     return `[${parts.join(',')}]`
   }
   const record = value as Record<string, unknown>
-  for (const key of Object.keys(record).sort()) {
+  const keys = Object.keys(record).sort()
+  if (isPlain(record, keys)) return JSON.stringify(pick(record, keys))
+  for (const key of keys) {
     const text = canonicalJson(record[key], depth + 1)
     if (text === undefined) return undefined
     parts.push(`${JSON.stringify(key)}:${text}`)
   }
   return `{${parts.join(',')}}`
+}
+
+/**
+ * Whether an object holds only texts, under names that keep the order in which they are set: the shape
+ * of every proof, for which JSON's own writer is many times faster.
+ */
+function isPlain(record: Record<string, unknown>, keys: readonly string[]): boolean {
+  return keys.every((key) => typeof record[key] === 'string' && !/^[0-9]|^__proto__$|^toJSON$/.test(key))
+}
+
+function pick(record: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  for (const key of keys) picked[key] = record[key]
+  return picked
 }

@@ -8,6 +8,7 @@ import { prepareAccountActs } from './account-acts.ts'
 import { prepareAgentActs } from './agent-acts.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditActs } from './audit-acts.ts'
+import { startCheckpoints } from './checkpoints.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
 import { codeOf, openSqliteFile } from './open.ts'
@@ -24,6 +25,8 @@ export interface SqliteStoreOptions {
 
 /** Most acts in one transaction, so that it takes a few milliseconds at the most. */
 const maxBatch = 128
+/** How busy a store must have been before a thread is started for its checkpoints. */
+const commitsBeforeCheckpoints = 500
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
 
@@ -54,6 +57,8 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
     maxWaiting,
   })
   let isClosed = false
+  let commits = 0
+  let checkpoints: ReturnType<typeof startCheckpoints> | undefined
 
   /**
    * Writes the acts as one transaction. When one of them throws, the whole is undone and each is written
@@ -78,6 +83,8 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
       const result = work()
       const settleLists = transactionLists.writeSome()
       db.exec('commit')
+      commits += 1
+      if (commits === commitsBeforeCheckpoints) checkpoints = startCheckpoints(path)
       settleLists()
       transactionLists.add(payments.takeRecorded())
       return result
@@ -113,6 +120,7 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
       if (isClosed) return
       await queue.drain()
       isClosed = true
+      await checkpoints?.stop()
       close()
     },
 

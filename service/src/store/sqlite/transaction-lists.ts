@@ -84,8 +84,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       rows.push(row)
       if (++written === most) break
     }
-    // The clock may have been set back between the two, so which is newer is for the ids to say.
-    return rows.sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
+    // What was written before a crash may wait again after it; and the clock may have been set back between
+    // the two, so which is newer is for the ids to say.
+    const distinct = new Map(rows.map((row) => [row.id, row])).values()
+    return [...distinct].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
   }
 
   return {

@@ -1,0 +1,36 @@
+import type { AddressInfo } from 'node:net'
+
+import fastify, { LogController } from 'fastify'
+
+import { keepAliveTimeoutMs, maxBodyBytes, requestTimeoutMs } from '../service/src/limits.ts'
+import { answerParent } from './child.ts'
+
+/**
+ * The least that an HTTP service of this kind can do: Fastify with the service's own options reads the
+ * JSON of a request and answers JSON of the same size, with no check, no key and no store.
+ */
+const app = fastify({
+  bodyLimit: maxBodyBytes,
+  requestTimeout: requestTimeoutMs,
+  keepAliveTimeout: keepAliveTimeoutMs,
+  forceCloseConnections: 'idle',
+  return503OnClosing: false,
+  exposeHeadRoutes: false,
+  logController: new LogController({ disableRequestLogging: true }),
+  logger: { level: 'warn', stream: process.stderr },
+})
+
+app.post('/v1/payments/verify', (request, reply) => {
+  const { proof } = request.body as { proof: { nonce: string } }
+  return reply.send({ verified: true, transaction_id: proof.nonce })
+})
+
+export const echoActs = {
+  async open(): Promise<number> {
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    return (app.server.address() as AddressInfo).port
+  },
+  cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
+}
+
+answerParent(echoActs, () => app.close())

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Histogram } from './histogram.ts'
+import { LedgerCheck } from './ledger.ts'
+import type { Block, Order } from './rig.ts'
+import { judge, medianOf } from './verdicts.ts'
+
+test('A percentile is within 1/64 of the exact one, however large the durations are', () => {
+  for (const scale of [1, 37, 1_000, 250_000]) {
+    const histogram = new Histogram()
+    for (let micros = 1; micros <= 1_000; micros++) histogram.record(micros * scale)
+    for (const share of [0.5, 0.99, 0.999]) {
+      const exact = share * 1_000 * scale
+      const found = histogram.percentile(share)
+      assert.ok(Math.abs(found - exact) <= exact / 64 + 1, `${share} of ${scale}: ${found}, not ${exact}`)
+    }
+  }
+})
+
+test('A histogram that was carried over and added counts the same', () => {
+  const histogram = new Histogram()
+  for (const micros of [0, 3, 63, 64, 65, 127, 128, 129, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
+    histogram.record(micros)
+  }
+  const sum = new Histogram([...histogram.counts])
+  sum.add(histogram)
+  assert.equal(histogram.total, 10)
+  assert.equal(sum.total, 20)
+  assert.equal(sum.percentile(0.5), histogram.percentile(0.5))
+  assert.ok(Number.isNaN(new Histogram().percentile(0.5)))
+})
+
+test('The median of an even number of rounds lies between the two in the middle', () => {
+  assert.equal(medianOf([9, 1, 5]), 5)
+  assert.equal(medianOf([4, 1, 2, 9]), 3)
+  assert.ok(Number.isNaN(medianOf([])))
+})
+
+const quickly = new Histogram()
+quickly.record(2_000)
+
+function block(order: Partial<Order>, perSecond: number, latency = quickly): Block {
+  return {
+    service: 'service',
+    flow: 'verify',
+    clients: 64,
+    spread: 'uniform',
+    seconds: 1,
+    ...order,
+    operations: 1,
+    captured: 1,
+    latency: latency.counts,
+    clientShare: 0.5,
+    unexpected: 0,
+    sample: undefined,
+    perSecond,
+    cpuMicros: 1,
+  }
+}
+
+/** Rounds that meet every target exactly, but for what is overridden. */
+function rounds({ verify = 450, alone = 95, latency = quickly } = {}): Block[][] {
+  const without = { service: 'service without group commit' } as const
+  return [
+    [
+      block(without, 150),
+      block({ spread: 'hot' }, 427.5),
+      block({}, verify, latency),
+      block({ service: 'echo', flow: 'echo' }, 1_000),
+    ],
+    [block({ clients: 1 }, alone), block({ ...without, clients: 1 }, 100)],
+    // Other flows are never mistaken for the one that is compared.
+    [block({ flow: 'evaluate' }, 1), block({ flow: 'evaluate', spread: 'hot' }, 1)],
+  ]
+}
+
+function missed(measured: Block[][]): string[] {
+  return judge(measured).flatMap(({ id, isMet }) => (isMet ? [] : [id]))
+}
+
+test('Targets that are just met are met, and each is missed by itself', () => {
+  const slowly = new Histogram()
+  slowly.record(11_000)
+  assert.deepEqual(missed(rounds()), [])
+  assert.deepEqual(missed(rounds({ verify: 449 })), ['echo', 'group-commit'])
+  assert.deepEqual(missed(rounds({ verify: 451 })), ['hot'])
+  assert.deepEqual(missed(rounds({ alone: 94 })), ['one-client'])
+  assert.deepEqual(missed(rounds({ latency: slowly })), ['p99'])
+})
+
+test('A target that was not measured is missed', () => {
+  assert.deepEqual(missed([]), ['echo', 'group-commit', 'hot', 'one-client', 'p99'])
+})
+
+test('A ledger that holds one payment more or less than clients were told of is at fault', () => {
+  for (const [spent, faults] of [
+    [7n, 0],
+    [6n, 1],
+    [8n, 1],
+  ] as const) {
+    const ledger = new LedgerCheck()
+    ledger.begin('service')
+    ledger.count('service', 3)
+    ledger.count('service', 4)
+    ledger.check('service', { faults: [], spentMicro: spent * 1_000_000n })
+    assert.equal(ledger.faults.length, faults, `${spent} spent`)
+  }
+})
+
+test('Every fault that the store finds in its ledger is told', () => {
+  const ledger = new LedgerCheck()
+  ledger.begin('service')
+  const fault = { accountId: 'acct', subjectId: 'txn', fault: 'paid without its audit event' }
+  ledger.check('service', { faults: [fault, fault], spentMicro: 0n })
+  assert.equal(ledger.faults.length, 2)
+  assert.match(ledger.faults[0] ?? '', /service: txn: paid without its audit event/)
+})

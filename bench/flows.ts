@@ -1,0 +1,77 @@
+/** What the clients do to the service, over and over. */
+export const flows = ['verify', 'proof', 'lifecycle', 'evaluate', 'verify-agent'] as const
+export type Flow = (typeof flows)[number]
+
+/** Over how many mandates: all of them in turn, or the first one only. */
+export const spreads = ['uniform', 'hot'] as const
+export type Spread = (typeof spreads)[number]
+
+/** Who buys: one agent under its mandate. */
+export interface Purchase {
+  readonly agentId: string
+  readonly mandateId: string
+}
+
+/** Where requests go, and as whom. */
+export interface Target {
+  readonly port: number
+  readonly key: string
+  readonly purchases: readonly Purchase[]
+}
+
+export const merchantDomain = 'api.example.com'
+const resourceUrl = 'https://api.example.com/v1/reports/2026-11'
+
+/** The amount of every payment: one unit of the currency, so that sums can be counted on fingers. */
+export const amount = '1.00'
+
+/** A request and what must come of it. */
+export interface Exchange {
+  readonly request: Buffer
+  readonly status: number
+  /** What follows from the answer's body before the operation is complete. */
+  readonly follow?: (body: string) => Exchange | undefined
+}
+
+/** The requests of the flows to one target, their bytes made before they are needed. */
+export function prepareExchanges({ port, key, purchases }: Target) {
+  function post(path: string, body: string): Buffer {
+    return Buffer.from(
+      `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+  }
+
+  function payment({ agentId, mandateId }: Purchase) {
+    return { agent_id: agentId, mandate_id: mandateId, amount, currency: 'USDC', resource_url: resourceUrl }
+  }
+
+  function proposal(purchase: Purchase): string {
+    return JSON.stringify({ ...payment(purchase), merchant_domain: merchantDomain, category: 'data' })
+  }
+
+  const proofs = purchases.map((purchase) => post('/v1/payments/proof', JSON.stringify(payment(purchase))))
+  const verifyHead = '{"proof":'
+  const verifyTail = `,"merchant_domain":"${merchantDomain}","expected_amount":"${amount}"}`
+
+  return {
+    /** Asking for the proof of each purchase. */
+    proof: proofs.map((request): Exchange => ({ request, status: 201 })),
+    evaluate: purchases.map((purchase): Exchange => ({
+      request: post('/v1/policy/evaluate', proposal(purchase)),
+      status: 200,
+    })),
+    'verify-agent': purchases.map((purchase): Exchange => ({
+      request: post('/v1/verify-agent', proposal(purchase)),
+      status: 200,
+    })),
+
+    /** Having a proof verified, from the answer that brought it: `{"proof":{…}}`. */
+    verify(body: string): Exchange {
+      const proof = body.slice('{"proof":'.length, -1)
+      return { request: post('/v1/payments/verify', verifyHead + proof + verifyTail), status: 200 }
+    },
+  }
+}
+
+export type Exchanges = ReturnType<typeof prepareExchanges>

@@ -1,0 +1,46 @@
+import type { LedgerFault } from '../service/src/store/store.ts'
+
+/** What a service says of its ledger. */
+export interface LedgerReport {
+  readonly faults: readonly LedgerFault[]
+  /** The sum of what all mandates have spent. */
+  readonly spentMicro: bigint
+}
+
+/** The payment of every flow, in millionths of a unit. */
+const paymentMicro = 1_000_000n
+
+/** Counts what clients were told, and holds it against what the ledgers say. */
+export class LedgerCheck {
+  readonly #captured = new Map<string, number>()
+  #checks = 0
+  readonly #faults: string[] = []
+
+  get checks(): number {
+    return this.#checks
+  }
+
+  get faults(): readonly string[] {
+    return this.#faults
+  }
+
+  /** A service has begun a new ledger. */
+  begin(service: string): void {
+    this.#captured.set(service, 0)
+  }
+
+  /** Clients were told so many times that their payment is verified. */
+  count(service: string, captured: number): void {
+    this.#captured.set(service, (this.#captured.get(service) ?? 0) + captured)
+  }
+
+  /** Whether every sum agrees with its records, and the whole with what clients were told. */
+  check(service: string, { faults, spentMicro }: LedgerReport): void {
+    this.#checks++
+    const captured = BigInt(this.#captured.get(service) ?? 0)
+    if (spentMicro !== captured * paymentMicro) {
+      this.#faults.push(`${service}: ${captured} payments of 1.00 were verified, ${spentMicro} µ are spent`)
+    }
+    for (const { subjectId, fault } of faults) this.#faults.push(`${service}: ${subjectId}: ${fault}`)
+  }
+}

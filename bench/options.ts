@@ -1,0 +1,60 @@
+import { parseArgs } from 'node:util'
+
+import { flows, type Flow } from './flows.ts'
+
+/** What a run measures, and for how long. */
+export interface Options {
+  readonly flows: readonly Flow[]
+  /** Rounds of the comparisons with many clients, and how long each of their blocks lasts. */
+  readonly rounds: number
+  readonly blockSeconds: number
+  /** The same for the comparison with one client, whose figures hang on the disk's mood. */
+  readonly singleRounds: number
+  readonly singleSeconds: number
+  readonly warmUpSeconds: number
+  readonly isQuick: boolean
+  readonly publish: boolean
+}
+
+const full = { rounds: 7, blockSeconds: 1.5, singleRounds: 21, singleSeconds: 0.5, warmUpSeconds: 1.5 }
+const quick = { rounds: 3, blockSeconds: 0.6, singleRounds: 9, singleSeconds: 0.25, warmUpSeconds: 1 }
+
+export const help = `npm run bench -- [--quick] [--only <flow>,…] [--publish]
+
+  --quick    fewer and shorter rounds: one to two minutes, for a first look
+  --only     only these flows: ${flows.join(', ')}
+             (the targets are checked when verify is among them)
+  --publish  also writes docs/bench.json and docs/bench.svg
+
+PURSER_BENCH_DIR names the folder for the databases; the system's folder for temporary files otherwise.`
+
+/** The options of the command line, or what to print instead. */
+export function readOptions(
+  argv: readonly string[],
+): { readonly options: Options } | { readonly text: string; readonly isFault: boolean } {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        quick: { type: 'boolean' },
+        only: { type: 'string' },
+        publish: { type: 'boolean' },
+        help: { type: 'boolean' },
+      },
+    })
+    if (values.help) return { text: help, isFault: false }
+    const isQuick = values.quick ?? false
+    const chosen = values.only === undefined ? flows : values.only.split(',').map(readFlow)
+    return {
+      options: { ...(isQuick ? quick : full), flows: chosen, isQuick, publish: values.publish ?? false },
+    }
+  } catch (error) {
+    return { text: `${error instanceof Error ? error.message : String(error)}\n\n${help}`, isFault: true }
+  }
+}
+
+function readFlow(text: string): Flow {
+  const flow = flows.find((known) => known === text)
+  if (!flow) throw new Error(`There is no flow ${JSON.stringify(text)}.`)
+  return flow
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import type { Mandate } from '../../domain/records.ts'
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import type { Store } from '../store.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+/** More than may wait in memory: each evaluation waits in two lists. */
+const evaluations = 18_000
+
+test('What waits to be listed, what is listed, and what a crash left unlisted read as one list [decision.24]', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const store = openSqliteStore({ path })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const owner = await ledger.tenant()
+  const mandates = await Promise.all(Array.from({ length: 40 }, () => ledger.mandate(owner.sandbox)))
+  const expected = new Map<string, string[]>(mandates.map(({ id }) => [id, []]))
+  for (let done = 0; done < evaluations; done += 1_000) {
+    const proposals = Array.from({ length: 1_000 }, (_, index) =>
+      ledger.newProposal(mandates[(done + index) % mandates.length] ?? assert.fail()),
+    )
+    await Promise.all(proposals.map((proposal) => ledger.evaluate(proposal)))
+    for (const { id, mandateId } of proposals) expected.get(mandateId)?.unshift(id)
+  }
+  await assertLists(store, mandates, expected)
+
+  // The file and its log as a crash would leave them: nothing of what waited in memory is in them.
+  const crashed = join(folder, 'crashed.db')
+  copyFileSync(path, crashed)
+  copyFileSync(`${path}-wal`, `${crashed}-wal`)
+  await store.close()
+  const recovered = openSqliteStore({ path: crashed })
+  context.after(() => recovered.close())
+  await assertLists(recovered, mandates, expected)
+})
+
+/** Every mandate's list is complete and newest first, and so is that of its agent; page by page. */
+async function assertLists(
+  store: Store,
+  mandates: readonly Mandate[],
+  expected: ReadonlyMap<string, readonly string[]>,
+): Promise<void> {
+  for (const mandate of mandates) {
+    for (const filter of [{ mandateId: mandate.id }, { agentId: mandate.agentId }]) {
+      const ids: string[] = []
+      let olderThan: string | undefined
+      do {
+        const page = await store.listTransactions(mandate, filter, { limit: 150, olderThan })
+        ids.push(...page.items.map(({ id }) => id))
+        olderThan = page.next
+      } while (olderThan !== undefined)
+      assert.deepEqual(ids, expected.get(mandate.id))
+    }
+  }
+}
