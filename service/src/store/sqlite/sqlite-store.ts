@@ -1,6 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely'
 
 import { prepareReads } from '../reads.ts'
+import type { Caller } from '../../domain/records.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
 import { GroupCommit, type Settled } from '../group-commit.ts'
 import { StoreUnavailableError, type Store } from '../store.ts'
@@ -25,6 +26,8 @@ export interface SqliteStoreOptions {
 
 /** Most acts in one transaction, so that it takes a few milliseconds at the most. */
 const maxBatch = 128
+/** Most keys that are remembered between two commits. */
+const maxAuthenticated = 1_000
 /** How busy a store must have been before a thread is started for its checkpoints. */
 const commitsBeforeCheckpoints = 500
 /** Most acts that wait for a transaction. */
@@ -82,6 +85,7 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
     try {
       const result = work()
       const settleLists = transactionLists.writeSome()
+      authenticated.clear()
       db.exec('commit')
       commits += 1
       if (commits === commitsBeforeCheckpoints) checkpoints = startCheckpoints(path)
@@ -102,6 +106,21 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
     const [settled] = writeBatch([act])
     if (!settled || 'error' in settled) throw settled?.error ?? new Error('the act has no outcome')
     return settled.value as Outcome
+  }
+
+  /**
+   * Keys that were looked up since the last commit. Only this process writes the file, and only by
+   * commits, so a look-up stands until the next one; the requests that arrive together share it.
+   */
+  const authenticated = new Map<string, Caller | undefined>()
+
+  function authenticate(text: string, secretHash: Buffer): Caller | undefined {
+    if (authenticated.has(text)) return authenticated.get(text)
+    const row = selectCaller.get(secretHash)
+    const caller = row && toCaller(row)
+    // Bounded against a flood of wrong keys between two commits.
+    if (authenticated.size < maxAuthenticated) authenticated.set(text, caller)
+    return caller
   }
 
   /** A read's answer, from what is committed. */
@@ -138,11 +157,7 @@ export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions
     releaseExpiredHolds: (...args) => commit(() => holds.releaseExpiredHolds(...args)),
 
     isEmpty: () => read(() => anyAccount.get() === undefined),
-    authenticate: (secretHash) =>
-      read(() => {
-        const row = selectCaller.get(secretHash)
-        return row && toCaller(row)
-      }),
+    authenticate: (secretHash) => read(() => authenticate(secretHash.toString('latin1'), secretHash)),
     findCapture: (attempt) => read(() => payments.findCapture(attempt)),
     readAgentFacts: (question) => read(() => agentFacts.readAgentFacts(question)),
     findAgent: (agent) => read(() => agents.findAgent(agent)),
