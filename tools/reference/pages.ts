@@ -65,12 +65,7 @@ function endpointSection(one: Endpoint): string[] {
     `${one.summary} Key: ${access}.`,
     ...(one.query ? ['', '| Query parameter | Type | Default |', '|---|---|---|', ...queryRows(one)] : []),
     ...(one.body
-      ? [
-          '',
-          '| Field | Type | Required | Default |',
-          '|---|---|---|---|',
-          ...fieldRows(one.body),
-        ]
+      ? ['', '| Field | Type | Required | Default |', '|---|---|---|---|', ...fieldRows(one.body)]
       : []),
     '',
     '| Status | Answer |',
