@@ -73,7 +73,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     for (const id of waitingIds
       .filter((one) => one < olderThan)
       .sort()
-      .reverse()) {
+      .toReversed()) {
       const row = selectTransaction.get(accountId, id)
       if (row && fits(row)) rows.push(row)
       if (rows.length === most) break
