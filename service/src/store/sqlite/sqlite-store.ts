@@ -12,7 +12,7 @@ import { prepareAuditActs } from './audit-acts.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
-import { codeOf, openSqliteFile } from './open.ts'
+import { codeOf, explainOpenFailure, openSqliteFile, type OpenedFile } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
 import { prepareTransactionLists } from './transaction-lists.ts'
@@ -34,8 +34,20 @@ const commitsBeforeCheckpoints = 500
 const maxWaiting = 8_192
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
-export function openSqliteStore({ path, groupCommit = true }: SqliteStoreOptions): Store {
-  const { database: db, close } = openSqliteFile(path)
+export function openSqliteStore(options: SqliteStoreOptions): Store {
+  const file = openSqliteFile(options.path)
+  try {
+    return createStore(file, options)
+  } catch (error) {
+    file.close()
+    throw explainOpenFailure(error, options.path)
+  }
+}
+
+function createStore(
+  { database: db, close }: OpenedFile,
+  { path, groupCommit = true }: SqliteStoreOptions,
+): Store {
   const audit = prepareAuditActs(db)
   const holds = prepareHoldActs(db)
   const accounts = prepareAccountActs(db, audit)
