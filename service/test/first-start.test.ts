@@ -175,7 +175,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a file whose tables are overwritten',
-    says: /purser\.db is damaged or is no SQLite database \(SQLITE_CORRUPT\), and was left untouched; restore it/,
+    says: /purser\.db cannot be used \(SQLite answers SQLITE_CORRUPT\); restore it from a backup/,
     make: async (folder) => placeDatabase(folder, withoutTables(folder, await goodDatabase(folder))),
   },
   {

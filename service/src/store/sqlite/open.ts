@@ -94,7 +94,7 @@ function openDatabase(path: string): SqliteDatabase {
     return database
   } catch (error) {
     database?.close()
-    throw explainOpenFailure(error, path)
+    throw explain(error, path)
   }
 }
 
@@ -136,8 +136,7 @@ function migrate(database: SqliteDatabase, path: string): void {
     .immediate()
 }
 
-/** Why the file cannot be used, in one sentence that says what would help. */
-export function explainOpenFailure(error: unknown, path: string): unknown {
+function explain(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return error
   const code = codeOf(error)
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {

@@ -12,7 +12,7 @@ import { prepareAuditActs } from './audit-acts.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
-import { codeOf, explainOpenFailure, openSqliteFile, type OpenedFile } from './open.ts'
+import { codeOf, openSqliteFile, StoreOpenError, type OpenedFile } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
 import { prepareTransactionLists } from './transaction-lists.ts'
@@ -40,7 +40,11 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     return createStore(file, options)
   } catch (error) {
     file.close()
-    throw explainOpenFailure(error, options.path)
+    const code = codeOf(error)
+    if (!code.startsWith('SQLITE_')) throw error
+    throw new StoreOpenError(
+      `${options.path} cannot be used (SQLite answers ${code}); restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+    )
   }
 }
 
