@@ -100,13 +100,14 @@ function createStore(
     db.exec('begin immediate')
     try {
       const result = work()
-      const settleLists = transactionLists.writeSome()
+      const recorded = payments.takeRecorded()
+      const settleLists = transactionLists.writeSome(recorded.length)
       authenticated.clear()
       db.exec('commit')
       commits += 1
       if (commits === commitsBeforeCheckpoints) checkpoints = startCheckpoints(path)
       settleLists()
-      transactionLists.add(payments.takeRecorded())
+      transactionLists.add(recorded)
       return result
     } catch (error) {
       if (db.inTransaction) db.exec('rollback')

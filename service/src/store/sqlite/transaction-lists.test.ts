@@ -10,7 +10,7 @@ import type { Store } from '../store.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 /** More than may wait in memory: each evaluation waits in two lists. */
-const evaluations = 18_000
+const evaluations = 24_000
 
 test('What waits to be listed, what is listed, and what a crash left unlisted read as one list [decision.24]', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))

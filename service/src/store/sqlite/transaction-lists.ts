@@ -5,8 +5,11 @@ import type { SqliteDatabase } from './open.ts'
 
 /** How many entries may wait in memory before each batch of payments writes some of them. */
 const maxWaiting = 32_768
-/** How many entries a batch writes, give or take a list: a fraction of a millisecond. */
-const writtenAtOnce = 256
+/** How many waiting entries a batch writes for each transaction of its own, which adds two. */
+const writtenForEach = 4
+
+/** How many written entries of a list are kept in memory before they are let go. */
+const forgottenAtOnce = 1_024
 
 /** What of a transaction says which lists it stands in. */
 type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
@@ -15,9 +18,9 @@ type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' |
 interface WaitingList {
   readonly accountId: string
   readonly listId: string
-  /** The rowid of the first transaction among them. */
-  readonly sinceRowid: bigint
-  readonly ids: string[]
+  /** Oldest first; those before `written` are written already. */
+  readonly entries: { readonly id: string; readonly rowid: bigint }[]
+  written: number
 }
 
 /**
@@ -59,8 +62,9 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     for (const listId of [agentId, mandateId]) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
-      if (list) list.ids.push(id)
-      else lists.set(key, { accountId, listId, sinceRowid: lastRowid, ids: [id] })
+      const entry = { id, rowid: lastRowid }
+      if (list) list.entries.push(entry)
+      else lists.set(key, { accountId, listId, entries: [entry], written: 0 })
       waitingEntries += 1
     }
   }
@@ -69,11 +73,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   function readList(accountId: string, listId: string, reading: ListReading): TransactionRow[] {
     const { olderThan = '\uffff', most, fits } = reading
     const rows: TransactionRow[] = []
-    const waitingIds = lists.get(keyOf(accountId, listId))?.ids ?? []
-    for (const id of waitingIds
-      .filter((one) => one < olderThan)
-      .sort()
-      .toReversed()) {
+    const waiting = lists.get(keyOf(accountId, listId))
+    for (let index = (waiting?.entries.length ?? 0) - 1; index >= (waiting?.written ?? 0); index--) {
+      const { id } = waiting?.entries[index] ?? { id: olderThan }
+      if (id >= olderThan) continue
       const row = selectTransaction.get(accountId, id)
       if (row && fits(row)) rows.push(row)
       if (rows.length === most) break
@@ -90,6 +93,22 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     return [...distinct].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
   }
 
+  /** The oldest rowid that still waits once these are written: all others began to wait later. */
+  function firstWaitingRowid(taken: readonly { key: string; list: WaitingList; upTo: number }[]): bigint {
+    const partly = taken.at(-1)
+    const cut = partly?.list.entries[partly.upTo]?.rowid
+    let passed = 0
+    let next: WaitingList | undefined
+    for (const list of lists.values()) {
+      if (passed++ < taken.length) continue
+      next = list
+      break
+    }
+    const following = next?.entries[next.written]?.rowid
+    const candidates = [cut, following].filter((rowid) => rowid !== undefined)
+    return candidates.reduce((least, rowid) => (rowid < least ? rowid : least), lastRowid + 1n)
+  }
+
   return {
     /** Takes note of transactions that are committed, in the order in which they were inserted. */
     add(committed: readonly ListedTransaction[]): void {
@@ -100,27 +119,33 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     },
 
     /**
-     * Writes some of what waits, when enough does, within the transaction that is open. What it returns
-     * must be called when that is committed.
+     * Writes some of what waits, when enough does, within the transaction that is open and that records
+     * so many transactions itself. What it returns must be called when that is committed.
      */
-    writeSome(): () => void {
-      const written: string[] = []
-      let entries = 0
-      if (waitingEntries > maxWaiting) {
-        // The map keeps the order in which its lists began to wait: the first has waited longest.
-        for (const [key, { accountId, listId, ids }] of lists) {
-          if (entries >= writtenAtOnce) {
-            setProgress.run((lists.get(key)?.sinceRowid ?? 1n) - 1n)
-            break
-          }
-          for (const id of ids) insertEntry.run(accountId, listId, id)
-          written.push(key)
-          entries += ids.length
+    writeSome(recorded: number): () => void {
+      const taken: { key: string; list: WaitingList; upTo: number }[] = []
+      let left = waitingEntries > maxWaiting ? recorded * writtenForEach : 0
+      // The map keeps the order in which its lists began to wait: the first has waited longest.
+      for (const [key, list] of lists) {
+        if (left === 0) break
+        const upTo = Math.min(list.entries.length, list.written + left)
+        for (const { id } of list.entries.slice(list.written, upTo)) {
+          insertEntry.run(list.accountId, list.listId, id)
         }
+        left -= upTo - list.written
+        taken.push({ key, list, upTo })
       }
+      if (taken.length > 0) setProgress.run(firstWaitingRowid(taken) - 1n)
       return () => {
-        for (const key of written) lists.delete(key)
-        waitingEntries -= entries
+        for (const { key, list, upTo } of taken) {
+          waitingEntries -= upTo - list.written
+          list.written = upTo
+          if (upTo === list.entries.length) lists.delete(key)
+          if (list.written >= forgottenAtOnce) {
+            list.entries.splice(0, list.written)
+            list.written = 0
+          }
+        }
       }
     },
 
