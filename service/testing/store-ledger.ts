@@ -7,9 +7,7 @@ import type { MandateStatus } from '@purser/wire/mandates'
 
 import { hashApiKey, hintOf } from '../src/domain/api-key.ts'
 import { auditEvent, systemActor } from '../src/domain/audit.ts'
-import { checkCollection } from '../src/domain/collection.ts'
 import { formatSum, parseAmount, type MicroUsdc } from '../src/domain/money.ts'
-import { checkPolicy, type PolicyDecision } from '../src/domain/policy.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type {
   Account,
@@ -23,14 +21,7 @@ import type {
   Seller,
 } from '../src/domain/records.ts'
 import { createIds } from '../src/ids.ts'
-import type {
-  Capture,
-  CaptureOutcome,
-  Decide,
-  NewApiKey,
-  ProposedTransaction,
-  Store,
-} from '../src/store/store.ts'
+import type { Capture, CaptureOutcome, NewApiKey, ProposedTransaction, Store } from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
 import type { OpenedStore } from './stores.ts'
 
@@ -217,15 +208,10 @@ export class StoreLedger {
     }
   }
 
-  /** Asks for a hold, as the policy decides now. */
-  issueProof(hold: Hold, decide: Decide = decideHold(hold)): Promise<PolicyDecision> {
-    return this.store.issueProof(hold, decide)
-  }
-
   /** A hold that was granted. */
   async hold(mandate: Mandate, amountText = '1.00', fields: Partial<Hold> = {}): Promise<Hold> {
     const hold = this.newHold(mandate, amountText, fields)
-    assert.deepEqual(await this.issueProof(hold), { decision: 'approved' })
+    assert.deepEqual(await this.store.issueProof(hold), { decision: 'approved' })
     return hold
   }
 
@@ -239,7 +225,6 @@ export class StoreLedger {
       transactionId: this.ids.next('transaction'),
       eventId: this.ids.next('auditEvent'),
       nowMs: this.clock.nowMs,
-      checkCollection,
       ...fields,
     }
   }
@@ -276,12 +261,6 @@ export class StoreLedger {
     }
   }
 
-  evaluate(proposal: ProposedTransaction): Promise<PolicyDecision> {
-    const { merchantDomain, category } = proposal
-    const payment = { ...proposal, seller: { merchantDomain, category }, countHolds: false }
-    return this.store.evaluate(proposal, (facts) => checkPolicy(facts, payment, proposal.createdAtMs))
-  }
-
   /** The sums of a mandate as text: spent and held. */
   async sums(mandate: Scope & { readonly id: string }): Promise<{ spent: string; held: string }> {
     const { spentMicro, heldMicro } =
@@ -313,8 +292,4 @@ export function scopeOf({ accountId, environment }: Scope): Scope {
 
 function callerOf({ accountId, environment, id, role, agentId }: NewApiKey): Caller {
   return { accountId, environment, keyId: id, role, agentId }
-}
-
-function decideHold(hold: Hold): Decide {
-  return (facts) => checkPolicy(facts, { ...hold, countHolds: true }, hold.issuedAtMs)
 }

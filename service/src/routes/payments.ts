@@ -8,9 +8,7 @@ import {
   type VerificationFailure,
 } from '@purser/wire/payments'
 
-import { checkCollection } from '../domain/collection.ts'
 import { parseAmount } from '../domain/money.ts'
-import { checkPolicy } from '../domain/policy.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
@@ -38,9 +36,7 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
       expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
       transactionId: null,
     }
-    const decision = await store.issueProof(hold, (facts) =>
-      checkPolicy(facts, { ...hold, countHolds: true }, nowMs),
-    )
+    const decision = await store.issueProof(hold)
     if (decision.decision === 'denied') {
       return {
         status: 402,
@@ -78,7 +74,6 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
       transactionId: ids.next('transaction'),
       eventId: ids.next('auditEvent'),
       nowMs,
-      checkCollection,
     }) // 4 to 8
     switch (outcome.outcome) {
       case 'captured':

@@ -1,7 +1,6 @@
 import { evaluate } from '@purser/wire/policy'
 
 import { parseAmount } from '../domain/money.ts'
-import { checkPolicy } from '../domain/policy.ts'
 import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { speaksFor, type RouteContext } from './context.ts'
@@ -9,37 +8,21 @@ import { speaksFor, type RouteContext } from './context.ts'
 export function servePolicy(serve: Serve, { store, now, ids }: RouteContext): void {
   serve(evaluate, async ({ caller, body }) => {
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
-    const nowMs = now()
-    const amountMicro = parseAmount(body.amount)
-    const category = body.category ?? null
     const transactionId = ids.next('transaction')
-    const decision = await store.evaluate(
-      {
-        accountId: caller.accountId,
-        environment: caller.environment,
-        id: transactionId,
-        agentId: body.agent_id,
-        mandateId: body.mandate_id,
-        amountText: body.amount,
-        amountMicro,
-        currency: body.currency ?? 'USDC',
-        resourceUrl: body.resource_url,
-        merchantDomain: body.merchant_domain,
-        category,
-        createdAtMs: nowMs,
-      },
-      (facts) =>
-        checkPolicy(
-          facts,
-          {
-            amountText: body.amount,
-            amountMicro,
-            seller: { merchantDomain: body.merchant_domain, category },
-            countHolds: false,
-          },
-          nowMs,
-        ),
-    )
+    const decision = await store.evaluate({
+      accountId: caller.accountId,
+      environment: caller.environment,
+      id: transactionId,
+      agentId: body.agent_id,
+      mandateId: body.mandate_id,
+      amountText: body.amount,
+      amountMicro: parseAmount(body.amount),
+      currency: body.currency ?? 'USDC',
+      resourceUrl: body.resource_url,
+      merchantDomain: body.merchant_domain,
+      category: body.category ?? null,
+      createdAtMs: now(),
+    })
     const echo = { agent_id: body.agent_id, mandate_id: body.mandate_id, transaction_id: transactionId }
     switch (decision.decision) {
       case 'approved':

@@ -80,13 +80,13 @@ storeConformance((open) => {
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet)
 
     await ledger.pay(owner.sandbox, await ledger.hold(other))
-    await ledger.evaluate(ledger.newProposal(other, { amountText: '99.00' }))
+    await ledger.store.evaluate(ledger.newProposal(other, { amountText: '99.00' }))
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet, "another mandate's acts")
 
     await ledger.hold(mandate, '1.00')
     await ledger.pay(owner.sandbox, await ledger.hold(mandate, '2.00'))
     for (let round = 0; round < 3; round++) {
-      await ledger.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
+      await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
     }
     const busy = {
       ...quiet,
@@ -114,7 +114,7 @@ storeConformance((open) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
-    assert.equal((await ledger.evaluate(ledger.newProposal(mandate))).decision, 'approved')
+    assert.equal((await ledger.store.evaluate(ledger.newProposal(mandate))).decision, 'approved')
     assert.equal((await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller, false)
   })
 

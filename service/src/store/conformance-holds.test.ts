@@ -33,9 +33,9 @@ storeConformance((open) => {
     ledger.clock.nowMs += 1_000
     const second = await ledger.hold(mandate, '4.00')
     ledger.clock.nowMs = first.expiresAtMs - 1
-    assert.equal((await ledger.issueProof(ledger.newHold(mandate, '6.00'))).decision, 'denied')
+    assert.equal((await ledger.store.issueProof(ledger.newHold(mandate, '6.00'))).decision, 'denied')
     ledger.clock.nowMs = first.expiresAtMs
-    assert.equal((await ledger.issueProof(ledger.newHold(mandate, '6.000001'))).decision, 'denied')
+    assert.equal((await ledger.store.issueProof(ledger.newHold(mandate, '6.000001'))).decision, 'denied')
     await ledger.hold(mandate, '6.00')
     assert.deepEqual(await statuses(ledger, [first, second]), ['expired', 'open'])
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
@@ -128,7 +128,7 @@ storeConformance((open) => {
     const mandate = await ledger.mandate(owner.sandbox, { expiresAtMs })
     const hold = await ledger.hold(mandate)
     ledger.clock.nowMs = expiresAtMs
-    assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+    assert.equal((await ledger.store.issueProof(ledger.newHold(mandate))).decision, 'denied')
     assert.equal((await ledger.capture(owner.sandbox, hold)).outcome, 'captured')
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
   })
@@ -204,7 +204,7 @@ storeConformance((open) => {
     assert.deepEqual(await statuses(ledger, holds), ['voided', 'voided', 'voided'])
     for (const mandate of mandates) {
       assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
-      assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+      assert.equal((await ledger.store.issueProof(ledger.newHold(mandate))).decision, 'denied')
     }
   })
 
@@ -214,7 +214,7 @@ storeConformance((open) => {
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
     const before = await ledger.hold(mandate, '5.00')
     await ledger.moveMandate(mandate, 'paused')
-    assert.equal((await ledger.issueProof(ledger.newHold(mandate))).decision, 'denied')
+    assert.equal((await ledger.store.issueProof(ledger.newHold(mandate))).decision, 'denied')
     await ledger.moveMandate(mandate, 'active')
     const after = await ledger.hold(mandate, '5.00')
     assert.equal((await ledger.capture(owner.sandbox, before)).outcome, 'failed')

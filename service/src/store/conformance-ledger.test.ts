@@ -139,7 +139,7 @@ class Model {
     const mandate = this.#anyMandate()
     const hold = this.#ledger.newHold(mandate.record, this.#anyAmount())
     const refusal = this.#refusal(mandate, hold.amountMicro, this.#liveMicro(mandate))
-    const decision = await this.#ledger.issueProof(hold)
+    const decision = await this.#ledger.store.issueProof(hold)
     assert.equal(decision.decision === 'denied' ? decision.code : undefined, refusal)
     if (!refusal) this.#holds.push({ record: hold, mandate, state: 'open' })
     this.seen.add(refusal ?? 'approved')
@@ -149,7 +149,7 @@ class Model {
     const mandate = this.#anyMandate()
     const proposal = this.#ledger.newProposal(mandate.record, { amountText: this.#anyAmount() })
     const refusal = this.#refusal(mandate, proposal.amountMicro, 0n)
-    const decision = await this.#ledger.evaluate(proposal)
+    const decision = await this.#ledger.store.evaluate(proposal)
     assert.equal(decision.decision === 'denied' ? decision.code : undefined, refusal)
     mandate.evaluated += 1
     this.seen.add(refusal ?? 'approved')

@@ -63,7 +63,7 @@ storeConformance((open) => {
         const agent = await ledger.agent(caller)
         const mandate = await ledger.mandate(agent)
         await ledger.seller(caller, `shop-${index}.example`)
-        await ledger.evaluate(ledger.newProposal(mandate))
+        await ledger.store.evaluate(ledger.newProposal(mandate))
       }
     }
     for (const tenant of tenants) {
@@ -173,7 +173,7 @@ storeConformance((open) => {
     await ledger.seller(shop.sandbox)
     const theirs = await ledger.mandate(payer.sandbox, { allowedSellers: ['*'] })
     const own = await ledger.mandate(shop.sandbox, { allowedSellers: ['*'] })
-    await ledger.evaluate(ledger.newProposal(own))
+    await ledger.store.evaluate(ledger.newProposal(own))
     const fromPayer = await ledger.pay(shop.sandbox, await ledger.hold(theirs))
     const unregistered = { merchantDomain: 'unregistered.example' }
     const fromItself = await ledger.pay(shop.sandbox, await ledger.hold(own), unregistered)
@@ -236,8 +236,8 @@ async function makeWorld(open: OpenLedger, context: Parameters<OpenLedger>[0]): 
   ]
   for (const mandate of mandates) {
     for (const merchantDomain of [shopDomain, 'other.example']) {
-      await ledger.evaluate(ledger.newProposal(mandate, { merchantDomain }))
-      await ledger.evaluate(ledger.newProposal(mandate, { merchantDomain, amountText: '99.00' }))
+      await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain }))
+      await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain, amountText: '99.00' }))
       await ledger.pay(owner.sandbox, await ledger.hold(mandate), { merchantDomain })
     }
   }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import type { CollectionFacts, CollectionRefusal } from '../domain/collection.ts'
-import type { PolicyFacts } from '../domain/policy.ts'
 import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
+import { decideEvaluation, decideHold } from './payment-records.ts'
 import type { Capture } from './store.ts'
 
 // Proofs and their capture: what is held, what is paid, and what a refusal leaves alone.
@@ -25,7 +24,7 @@ storeConformance((open) => {
     const ledger = await open(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox, { maxTotalText: '1.00' })
     const hold = ledger.newHold(mandate, '1.01')
-    const refusal = await ledger.issueProof(hold)
+    const refusal = await ledger.store.issueProof(hold)
     assert(refusal.decision === 'denied' && refusal.code === 'total_budget_exceeded')
     assert.equal(await ledger.store.findProof(hold), undefined)
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
@@ -37,7 +36,7 @@ storeConformance((open) => {
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
     await ledger.pay(owner.sandbox, await ledger.hold(mandate, '4.00'))
     await ledger.hold(mandate, '5.00')
-    const refusal = await ledger.issueProof(ledger.newHold(mandate, '1.000001'))
+    const refusal = await ledger.store.issueProof(ledger.newHold(mandate, '1.000001'))
     assert(refusal.decision === 'denied' && refusal.code === 'total_budget_exceeded')
     await ledger.hold(mandate, '1.00')
     assert.deepEqual(await ledger.sums(mandate), { spent: '4.00', held: '6.00' })
@@ -56,19 +55,12 @@ storeConformance((open) => {
       [owner.production, agent.id, mandate.id, { agent: undefined, mandate: undefined }],
       [other.sandbox, agent.id, mandate.id, { agent: undefined, mandate: undefined }],
     ] as const
-    for (const [scope, agentId, mandateId, expected] of rows) {
-      const seen: PolicyFacts[] = []
-      const decide = (facts: PolicyFacts) => {
-        seen.push(facts)
-        return { decision: 'denied', code: 'agent_revoked', detail: 'no' } as const
-      }
+    for (const [scope, agentId, mandateId, facts] of rows) {
       const fields = { ...scopeOf(scope), agentId, mandateId }
-      assert.equal(
-        (await ledger.issueProof(ledger.newHold(mandate, '1.00', fields), decide)).decision,
-        'denied',
-      )
-      await ledger.store.evaluate(ledger.newProposal(mandate, fields), decide)
-      assert.deepEqual(seen, [expected, expected])
+      const hold = ledger.newHold(mandate, '1.00', fields)
+      assert.deepEqual(await ledger.store.issueProof(hold), decideHold(hold, facts))
+      const proposal = ledger.newProposal(mandate, fields)
+      assert.deepEqual(await ledger.store.evaluate(proposal), decideEvaluation(proposal, facts))
     }
   })
 
@@ -217,7 +209,7 @@ storeConformance((open) => {
     const id = await ledger.pay(payer.sandbox, await ledger.hold(mandate))
     assert.equal((await ledger.store.findTransaction({ ...payer.sandbox, id }, {}))?.sellerId, null)
     assert.equal(await ledger.store.findTransaction({ ...stranger.sandbox, id }, {}), undefined)
-    await ledger.evaluate(ledger.newProposal(mandate))
+    await ledger.store.evaluate(ledger.newProposal(mandate))
     const { items } = await ledger.store.listTransactions(payer.sandbox, {}, { limit: 10 })
     assert.deepEqual(
       items.map(({ sellerId }) => sellerId),
@@ -229,40 +221,39 @@ storeConformance((open) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
-    const seller = await ledger.seller(shop.sandbox)
+    const stranger = await ledger.tenant()
+    await ledger.seller(shop.sandbox)
     const mandate = await ledger.mandate(payer.sandbox)
-    const hold = await ledger.hold(mandate)
-    for (const code of ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'] as const) {
-      const seen: CollectionFacts[] = []
-      const checkCollection = (facts: CollectionFacts): CollectionRefusal => {
-        seen.push(facts)
-        return code
-      }
-      const fields = { checkCollection }
-      assert.deepEqual(await ledger.capture(shop.sandbox, hold, fields), { outcome: 'refused', code })
-      const { resourceUrl } = hold
-      assert.deepEqual(
-        seen.map(({ mandate: { accountId, allowedSellers }, seller: found, ...facts }) => ({
-          ...facts,
-          mandate: { accountId, allowedSellers },
-          seller: { accountId: found?.accountId, id: found?.id },
-        })),
-        [
-          {
-            caller: shop.sandbox,
-            mandate: { accountId: mandate.accountId, allowedSellers: mandate.allowedSellers },
-            seller: { accountId: seller.accountId, id: seller.id },
-            merchantDomain: shopDomain,
-            resourceUrl,
-          },
-        ],
-      )
+    const elsewhere = await ledger.mandate(payer.sandbox, { allowedSellers: ['other.example'] })
+    const own = await ledger.hold(mandate)
+    const rows = [
+      ['seller_not_yours', stranger.sandbox, own],
+      ['merchant_not_allowed', shop.sandbox, await ledger.hold(elsewhere)],
+      [
+        'merchant_not_payee',
+        shop.sandbox,
+        await ledger.hold(mandate, '1.00', { resourceUrl: 'https://other.example/data' }),
+      ],
+    ] as const
+    for (const [code, caller, hold] of rows) {
+      assert.deepEqual(await ledger.capture(caller, hold), { outcome: 'refused', code })
+      assert.deepEqual(await ledger.store.findProof(hold), hold)
     }
-    assert.deepEqual(await ledger.store.findProof(hold), hold)
-    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
-    const { items } = await ledger.store.listTransactions(payer.sandbox, {}, { limit: 10 })
-    assert.deepEqual(items, [])
-    assert.equal((await ledger.capture(shop.sandbox, hold)).outcome, 'captured')
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.00' })
+    for (const { sandbox } of [payer, shop]) {
+      const { items } = await ledger.store.listTransactions(sandbox, {}, { limit: 10 })
+      assert.deepEqual(items, [])
+    }
+    assert.equal((await ledger.capture(shop.sandbox, own)).outcome, 'captured')
+    // Sent at once, decided in turn: the seller is registered within the very batch.
+    const second = await ledger.hold(await ledger.mandate(payer.sandbox, { allowedSellers: ['*'] }), '1.00', {
+      resourceUrl: 'https://new.example/data',
+    })
+    const [, outcome] = await Promise.all([
+      ledger.seller(stranger.sandbox, 'new.example'),
+      ledger.capture(stranger.sandbox, second, { merchantDomain: 'new.example' }),
+    ])
+    assert.equal(outcome.outcome, 'captured')
   })
 
   test('The refusal to collect comes before nonce_reused, so that a stranger learns nothing [decision.12] [verify.order]', async (context) => {
@@ -363,10 +354,11 @@ storeConformance((open) => {
     const hold = await ledger.hold(await ledger.mandate(payer.sandbox))
     const attempt = ledger.newCapture(shop.sandbox, hold, { idempotencyKey: 'order-1' })
     assert.equal(await ledger.store.findCapture(attempt), undefined)
-    await ledger.capture(shop.sandbox, hold, {
+    const refused = await ledger.capture(shop.sandbox, hold, {
       idempotencyKey: 'order-1',
-      checkCollection: () => 'merchant_not_payee',
+      merchantDomain: 'other.example',
     })
+    assert.equal(refused.outcome, 'refused')
     assert.equal(await ledger.store.findCapture(attempt), undefined)
     await ledger.store.capture(attempt)
     assert.equal(await ledger.store.findCapture(attempt), attempt.transactionId)

@@ -45,7 +45,7 @@ storeConformance((open) => {
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '100.00' })
     const holds = times(500, () => ledger.newHold(mandate, '1.00'))
-    const decisions = await Promise.all(holds.map((hold) => ledger.issueProof(hold)))
+    const decisions = await Promise.all(holds.map((hold) => ledger.store.issueProof(hold)))
     const granted = holds.filter((_, index) => decisions[index]?.decision === 'approved')
     assert.equal(granted.length, 100)
     for (const decision of decisions) {
@@ -65,7 +65,7 @@ storeConformance((open) => {
     const holds = await Promise.all(times(60, () => ledger.hold(mandate)))
     const acts: Promise<unknown>[] = []
     for (const [index, hold] of holds.entries()) {
-      acts.push(ledger.capture(owner.sandbox, hold), ledger.issueProof(ledger.newHold(mandate)))
+      acts.push(ledger.capture(owner.sandbox, hold), ledger.store.issueProof(ledger.newHold(mandate)))
       if (index === 30) acts.push(ledger.moveMandate(mandate, 'paused'))
     }
     await Promise.all(acts)

@@ -48,7 +48,7 @@ storeConformance((open) => {
       () => ledger.store.findMandate(mandate),
       () => ledger.store.listMandates(owner.sandbox, {}, { limit: 1 }),
       () => ledger.store.findLedgerFaults(),
-      () => ledger.issueProof(hold),
+      () => ledger.store.issueProof(hold),
       () => ledger.capture(owner.sandbox, hold),
       () => ledger.agent(owner.sandbox),
     ]

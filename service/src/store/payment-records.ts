@@ -1,7 +1,8 @@
 import { auditEvent } from '../domain/audit.ts'
+import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
-import type { PolicyDecision } from '../domain/policy.ts'
-import type { AuditEvent, CollectedMandate, RegisteredSeller } from '../domain/records.ts'
+import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
+import type { AuditEvent, CollectedMandate, Hold, RegisteredSeller } from '../domain/records.ts'
 import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
@@ -29,6 +30,19 @@ export interface PaymentRecords {
   readonly event: AuditEvent
 }
 
+/** The decision about a proof, at the moment when it is issued; open holds count as spent. */
+export function decideHold(hold: Hold, facts: PolicyFacts): PolicyDecision {
+  const { amountText, amountMicro, issuedAtMs } = hold
+  return checkPolicy(facts, { amountText, amountMicro, countHolds: true }, issuedAtMs)
+}
+
+/** The decision about an evaluation, at the moment when it is made. */
+export function decideEvaluation(proposal: ProposedTransaction, facts: PolicyFacts): PolicyDecision {
+  const { amountText, amountMicro, merchantDomain, category, createdAtMs } = proposal
+  const seller = { merchantDomain, category }
+  return checkPolicy(facts, { amountText, amountMicro, seller, countHolds: false }, createdAtMs)
+}
+
 /** The decision about a capture, the same in every store (steps 4 to 8 of a verification). */
 export function decideCapture(capture: Capture, { hold, mandate, seller }: CaptureFacts): CaptureDecision {
   // A signed proof without its hold is one of a store that was set back: nothing is free for it.
@@ -36,7 +50,7 @@ export function decideCapture(capture: Capture, { hold, mandate, seller }: Captu
   if (hold.transaction_id !== null && isRetry(hold, capture)) {
     return { outcome: { outcome: 'replayed', transactionId: hold.transaction_id } }
   }
-  const refusal = capture.checkCollection({
+  const refusal = checkCollection({
     caller: capture.caller,
     mandate,
     seller,

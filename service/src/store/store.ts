@@ -2,7 +2,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { MandateStatus } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
-import type { CollectionFacts, CollectionRefusal } from '../domain/collection.ts'
+import type { CollectionRefusal } from '../domain/collection.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {
   Account,
@@ -62,14 +62,14 @@ export interface StoreActs {
 
   createSeller(seller: Seller, event: AuditEvent): Promise<'created' | 'seller_exists'>
 
-  /** Holds the amount of a proof when `decide` approves on the facts inside the transaction. */
-  issueProof(hold: Hold, decide: Decide): Promise<PolicyDecision>
+  /** Holds the amount of a proof when the policy approves on the facts inside the transaction. */
+  issueProof(hold: Hold): Promise<PolicyDecision>
 
   /** Captures a hold, once: steps 4 to 8 of a verification. */
   capture(capture: Capture): Promise<CaptureOutcome>
 
-  /** Records an evaluation with the decision that `decide` takes on the facts inside the transaction. */
-  evaluate(proposal: ProposedTransaction, decide: Decide): Promise<PolicyDecision>
+  /** Records an evaluation with the decision of the policy on the facts inside the transaction. */
+  evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
   /** Gives the amounts of expired holds back, those of at most `maxMandates`; resolves to the holds ended. */
   releaseExpiredHolds(nowMs: number, maxMandates: number): Promise<number>
@@ -116,9 +116,6 @@ export interface NewApiKey extends ApiKey {
   readonly secretHash: Buffer
 }
 
-/** A pure decision; the store calls it on facts that it read inside the transaction. */
-export type Decide = (facts: PolicyFacts) => PolicyDecision
-
 /** An evaluation before its outcome is known; the store adds the seller. */
 export type ProposedTransaction = Omit<Transaction, 'status' | 'sellerId' | 'reasonCode' | 'reasonDetail'>
 
@@ -135,8 +132,6 @@ export interface Capture extends CaptureAttempt {
   readonly transactionId: string
   readonly eventId: string
   readonly nowMs: number
-  /** The pure decision who may collect. */
-  readonly checkCollection: (facts: CollectionFacts) => CollectionRefusal | undefined
 }
 
 export type CaptureOutcome =

@@ -1,9 +1,15 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { CollectedMandate, Hold } from '../../domain/records.ts'
-import { decideCapture, isRetry, recordOfEvaluation } from '../payment-records.ts'
+import {
+  decideCapture,
+  decideEvaluation,
+  decideHold,
+  isRetry,
+  recordOfEvaluation,
+} from '../payment-records.ts'
 import { transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
-import type { Capture, CaptureAttempt, CaptureOutcome, Decide, ProposedTransaction } from '../store.ts'
+import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
@@ -74,20 +80,20 @@ export function preparePaymentActs(
       return taken
     },
 
-    evaluate(proposal: ProposedTransaction, decide: Decide): PolicyDecision {
+    evaluate(proposal: ProposedTransaction): PolicyDecision {
       const agent = acts.findAgent({ ...proposal, id: proposal.agentId })
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
-      const decision = decide({ agent, mandate })
+      const decision = decideEvaluation(proposal, { agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
       recordTransaction(recordOfEvaluation(proposal, decision, seller))
       return decision
     },
 
-    issueProof(hold: Hold, decide: Decide): PolicyDecision {
+    issueProof(hold: Hold): PolicyDecision {
       acts.releaseExpired(hold.accountId, hold.mandateId, hold.issuedAtMs)
       const agent = acts.findAgent({ ...hold, id: hold.agentId })
       const mandate = acts.findMandate({ ...hold, id: hold.mandateId })
-      const decision = decide({ agent, mandate })
+      const decision = decideHold(hold, { agent, mandate })
       if (decision.decision === 'denied') return decision
       insertHold.run(
         hold.accountId,

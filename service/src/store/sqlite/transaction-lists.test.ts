@@ -25,7 +25,7 @@ test('What waits to be listed, what is listed, and what a crash left unlisted re
     const proposals = Array.from({ length: 1_000 }, (_, index) =>
       ledger.newProposal(mandates[(done + index) % mandates.length] ?? assert.fail()),
     )
-    await Promise.all(proposals.map((proposal) => ledger.evaluate(proposal)))
+    await Promise.all(proposals.map((proposal) => ledger.store.evaluate(proposal)))
     for (const { id, mandateId } of proposals) expected.get(mandateId)?.unshift(id)
   }
   await assertLists(store, mandates, expected)
