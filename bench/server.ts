@@ -48,7 +48,7 @@ answerParent(serverActs, async () => service?.close())
 
 /** The service as `service/src/start.ts` makes it, but for the flag of its store. */
 async function openService({ path, groupCommit, mandates }: OpenOrder) {
-  const store = openSqliteStore({ path, groupCommit })
+  const store = openSqliteStore({ path, groupCommit, ownThread: true })
   const secrets = [randomBytes(32).toString('hex')] as const
   const now = Date.now
   const context = {

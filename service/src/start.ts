@@ -36,7 +36,7 @@ export class ListenError extends Error {
  * it cannot be.
  */
 export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
-  const store = openSqliteStore({ path: config.database.path })
+  const store = openSqliteStore({ path: config.database.path, ownThread: true })
   try {
     const secrets = loadProofSecrets(config.proofSecrets, config.database.path)
     const context = {

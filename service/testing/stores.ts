@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext } from 'node:test'
 
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { StoreLedger } from './store-ledger.ts'
 
@@ -23,7 +23,8 @@ interface StoreUnderTest {
 }
 
 const stores: readonly StoreUnderTest[] = [
-  { name: 'SQLite', open: () => openSqlite({ groupCommit: true }) },
+  { name: 'SQLite', open: () => openSqlite({}) },
+  { name: 'SQLite in a thread of its own', open: () => openSqlite({ ownThread: true }) },
   { name: 'SQLite without group commit', open: () => openSqlite({ groupCommit: false }) },
 ]
 
@@ -43,11 +44,11 @@ export function storeConformance(declareTests: (open: OpenLedger) => void): void
   }
 }
 
-async function openSqlite(options: { readonly groupCommit: boolean }): Promise<OpenedStore> {
+async function openSqlite(options: Omit<SqliteStoreOptions, 'path'>): Promise<OpenedStore> {
   return openSqliteIn(mkdtempSync(join(tmpdir(), 'purser-test-')), options)
 }
 
-function openSqliteIn(folder: string, options: { readonly groupCommit: boolean }): OpenedStore {
+function openSqliteIn(folder: string, options: Omit<SqliteStoreOptions, 'path'>): OpenedStore {
   const store = openSqliteStore({ path: join(folder, 'purser.db'), ...options })
   return {
     store,

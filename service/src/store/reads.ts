@@ -1,6 +1,6 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
 
-import type { Hold, Scope, Transaction } from '../domain/records.ts'
+import type { Agent, Hold, Mandate, Scope, Transaction } from '../domain/records.ts'
 import {
   toAgent,
   toApiKey,
@@ -47,6 +47,28 @@ export function prepareReads(db: Kysely<Tables>) {
   }
 
   return {
+    async findAgent({ accountId, environment, id }: RecordKey): Promise<Agent | undefined> {
+      const row = await db
+        .selectFrom('agents')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('environment', '=', environment)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row && toAgent(row)
+    },
+
+    async findMandate({ accountId, environment, id }: RecordKey): Promise<Mandate | undefined> {
+      const row = await db
+        .selectFrom('mandates')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('environment', '=', environment)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return row && toMandate(row)
+    },
+
     async findTransaction(key: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined> {
       const row = await transactions(key, filter).where('id', '=', key.id).executeTakeFirst()
       return row && toTransaction(row)

@@ -4,7 +4,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import Database from 'better-sqlite3'
 
 /** How long the log may grow before its pages are copied into the database file. */
-const intervalMs = 200
+const intervalMs = 50
 
 /**
  * Copies the pages of the write-ahead log into the database file from a thread of its own, so that no

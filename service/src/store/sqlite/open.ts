@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
@@ -83,19 +83,49 @@ function openDatabase(path: string): SqliteDatabase {
     checkOwnershipOfLog(path)
     database = new Database(path, { timeout: 5_000 })
     checkOwnership(database, path)
-    database.pragma('journal_mode = wal')
-    database.pragma('synchronous = full')
-    // Pages that change often are copied back less often this way; the log stays below some 64 MB.
-    database.pragma('wal_autocheckpoint = 16384')
-    database.pragma('cache_size = -65536')
-    database.pragma('temp_store = memory')
-    database.defaultSafeIntegers(true)
+    configure(database)
     migrate(database, path)
     return database
   } catch (error) {
     database?.close()
     throw explain(error, path)
   }
+}
+
+/** How long the write-ahead log grows before it is copied into the database and begins anew: 16 MB. */
+const logPages = 4_096
+const pageBytes = 4_096
+
+/**
+ * Gives the write-ahead log its full length beforehand. A commit that only overwrites it is durable in
+ * half the time of one that makes it longer, for the file system has nothing of its own to record.
+ * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none.
+ */
+export function extendLog(path: string): void {
+  const log = openSync(`${path}-wal`, 'r+')
+  try {
+    const zeros = Buffer.alloc(64 * pageBytes)
+    for (let length = fstatSync(log).size; length < logPages * pageBytes; length += zeros.length) {
+      writeSync(log, zeros, 0, zeros.length, length)
+    }
+    fsyncSync(log)
+  } finally {
+    closeSync(log)
+  }
+}
+
+/** One more connection to a file that this process has opened. */
+export function connect(path: string): SqliteDatabase {
+  return configure(new Database(path, { timeout: 5_000 }))
+}
+
+function configure(database: SqliteDatabase): SqliteDatabase {
+  database.pragma('journal_mode = wal')
+  database.pragma('synchronous = full')
+  database.pragma(`wal_autocheckpoint = ${logPages}`)
+  database.pragma('cache_size = -65536')
+  database.pragma('temp_store = memory')
+  return database.defaultSafeIntegers(true)
 }
 
 /** A connection that may write would write another program's log back as it closes, so one that reads looks first. */

@@ -1,18 +1,13 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { CollectedMandate, Hold } from '../../domain/records.ts'
-import {
-  decideCapture,
-  decideEvaluation,
-  decideHold,
-  isRetry,
-  recordOfEvaluation,
-} from '../payment-records.ts'
+import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
 import { transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
-import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from '../store.ts'
+import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
+import { prepareHoldLookup } from './hold-lookup.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
@@ -29,12 +24,7 @@ export function preparePaymentActs(
   const holdAmount = db.prepare(
     'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
   )
-  const selectHold = db.prepare<[string, string, string], HoldRow>(
-    'select * from holds where account_id = ? and nonce = ? and environment = ?',
-  )
-  const selectAccountOf = db
-    .prepare<[string], string>('select account_id from record_accounts where id = ?')
-    .pluck()
+  const { findHold } = prepareHoldLookup(db)
   const captureHold = db.prepare(`
     update holds set status = 'captured', transaction_id = ?, captured_by = ?, merchant_domain = ?, idempotency_key = ?
     where account_id = ? and nonce = ? and status = 'open'`)
@@ -50,14 +40,6 @@ export function preparePaymentActs(
   const recordPaidSeller = db.prepare(`
     insert into paid_sellers (account_id, mandate_id, merchant_domain) values (@account_id, @mandate_id, @merchant_domain)
     on conflict do nothing`)
-
-  /** The hold of a proof: most often the caller's own, else that of the account that owns the mandate. */
-  function findHold({ caller, nonce, mandateId }: CaptureAttempt): HoldRow | undefined {
-    return (
-      selectHold.get(caller.accountId, nonce, caller.environment) ??
-      selectHold.get(selectAccountOf.get(mandateId) ?? '', nonce, caller.environment)
-    )
-  }
 
   function findCollectedMandate(hold: HoldRow): CollectedMandate | undefined {
     const allowedSellers = selectAllowedSellers.get(hold.account_id, hold.mandate_id)
@@ -138,11 +120,6 @@ export function preparePaymentActs(
       recordPaidSeller.run(payment.paidSeller)
       acts.recordEvent(payment.event) // 8
       return { outcome: 'captured', transactionId }
-    },
-
-    findCapture(attempt: CaptureAttempt): string | undefined {
-      const hold = findHold(attempt)
-      return hold && isRetry(hold, attempt) ? (hold.transaction_id ?? undefined) : undefined
     },
   }
 }

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { batchSize, LedgerThread } from './ledger-thread.ts'
+import type { Call } from './ledger.ts'
+import { extendLog } from './open.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+const noCall: Call = { act: 'releaseExpiredHolds', input: [0, 1] }
+
+test('A thread that cannot open its file fails every call as unavailable, and can be closed [decision.27]', async (context) => {
+  const thread = threadFor(join(folderFor(context), 'missing', 'purser.db'))
+  for (const when of ['while it starts', 'after it has ended']) {
+    await assert.rejects(thread.submit(noCall), StoreUnavailableError, when)
+  }
+  await thread.drain()
+  await thread.close()
+})
+
+test('One call more than maxWaiting is turned away, and those that wait are answered in their order [decision.27]', async (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const store = openSqliteStore({ path })
+  const thread = threadFor(path, 3)
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => thread.submit(noCall)))
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  )
+  assert.equal(await thread.submit(noCall), 0, 'what was turned away blocks nobody')
+  await thread.close()
+  await store.close()
+})
+
+test('Of many calls that wait half are written together, of few all', () => {
+  const rows = [
+    { waiting: 1, together: 16 },
+    { waiting: 16, together: 16 },
+    { waiting: 33, together: 17 },
+    { waiting: 64, together: 32 },
+    { waiting: 1_000, together: 128 },
+  ]
+  for (const { waiting, together } of rows) assert.equal(batchSize(waiting, 128), together, `${waiting}`)
+  assert.equal(batchSize(64, 1), 1, 'without group commit')
+})
+
+test('Acts that were sent before the store closes are written before it has closed [decision.9]', async (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const store = openSqliteStore({ path, ownThread: true })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const owner = await ledger.tenant()
+  const agents = Array.from({ length: 200 }, () => ledger.agent(owner.sandbox))
+  const closed = store.close()
+  const { length } = await Promise.all(agents)
+  await closed
+  await assert.rejects(ledger.agent(owner.sandbox), StoreUnavailableError)
+  const again = openSqliteStore({ path })
+  const { items } = await again.listAgents(owner.sandbox, {}, { limit: 500 })
+  assert.equal(items.length, length)
+  await again.close()
+})
+
+test('A log that was given its length beforehand holds nothing, and what is written into it stays [decision.9]', async (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const first = openSqliteStore({ path })
+  await new StoreLedger({ store: first, close: () => first.close() }).tenant()
+  await first.close()
+  const store = openSqliteStore({ path })
+  extendLog(path)
+  const { size } = statSync(`${path}-wal`)
+  assert(size >= 16 * 1024 * 1024, `${size}`)
+  extendLog(path)
+  assert.equal(statSync(`${path}-wal`).size, size, 'a log that is long enough is left alone')
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  ledger.clock.nowMs += 1
+  await ledger.tenant()
+  assert.deepEqual(await store.findLedgerFaults(), [])
+  await store.close()
+})
+
+function threadFor(path: string, maxWaiting = 100): LedgerThread {
+  return new LedgerThread({ path, maxBatch: 10, maxWaiting }, () => undefined)
+}
+
+function folderFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}

@@ -1,0 +1,137 @@
+import type { Settled } from '../group-commit.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { prepareAccountActs } from './account-acts.ts'
+import { prepareAgentActs } from './agent-acts.ts'
+import { prepareAgentFacts } from './agent-facts.ts'
+import { prepareAuditActs } from './audit-acts.ts'
+import { startCheckpoints } from './checkpoints.ts'
+import { prepareHoldActs } from './hold-acts.ts'
+import { prepareMandateActs } from './mandate-acts.ts'
+import { codeOf, type SqliteDatabase } from './open.ts'
+import { preparePaymentActs } from './payment-acts.ts'
+import { prepareSellerActs } from './seller-acts.ts'
+import { prepareTransactionLists } from './transaction-lists.ts'
+
+/** How busy a ledger must have been before a thread is started for its checkpoints. */
+const commitsBeforeCheckpoints = 500
+
+/** Everything that writes, and the reads that need what only the writer knows. */
+function prepareActs(db: SqliteDatabase) {
+  const audit = prepareAuditActs(db)
+  const holds = prepareHoldActs(db)
+  const agents = prepareAgentActs(db, audit, holds)
+  const mandates = prepareMandateActs(db, audit, holds, agents)
+  const sellers = prepareSellerActs(db, audit)
+  const acts = { ...audit, ...holds, ...agents, ...mandates, ...sellers }
+  const transactionLists = prepareTransactionLists(db)
+  const payments = preparePaymentActs(db, acts)
+  const accounts = prepareAccountActs(db, audit)
+  const agentFacts = prepareAgentFacts(db, { ...acts, ...transactionLists })
+  return {
+    transactionLists,
+    payments,
+    acts: {
+      createAccount: accounts.createAccount,
+      issueApiKey: accounts.issueApiKey,
+      revokeApiKey: accounts.revokeApiKey,
+      createAgent: agents.createAgent,
+      revokeAgent: agents.revokeAgent,
+      createMandate: mandates.createMandate,
+      moveMandate: mandates.moveMandate,
+      createSeller: sellers.createSeller,
+      issueProof: payments.issueProof,
+      capture: payments.capture,
+      evaluate: payments.evaluate,
+      releaseExpiredHolds: holds.releaseExpiredHolds,
+      readAgentFacts: agentFacts.readAgentFacts,
+      listTransactions: transactionLists.list,
+    },
+  }
+}
+
+type Acts = ReturnType<typeof prepareActs>['acts']
+export type ActName = keyof Acts
+
+/** One act and what it is done with; it can be sent to another thread. */
+export interface Call<Name extends ActName = ActName> {
+  readonly act: Name
+  readonly input: Parameters<Acts[Name]>
+}
+export type Outcome<Name extends ActName> = ReturnType<Acts[Name]>
+
+/** Acts that write nothing. */
+const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts', 'listTransactions'])
+
+/** The ledger on a connection, which no other connection may write beside. */
+export function createLedger(db: SqliteDatabase, path: string) {
+  const { acts, payments, transactionLists } = prepareActs(db)
+  let commits = 0
+  let checkpoints: ReturnType<typeof startCheckpoints> | undefined
+
+  /**
+   * Writes the calls as one transaction. When one of them throws, the whole is undone and each is written
+   * by itself, so that a bad row never fails its neighbours; acts decide on what they read, so writing
+   * them again is safe.
+   */
+  function write(calls: readonly Call[]): Settled<unknown>[] {
+    try {
+      if (calls.every(({ act }) => readActs.has(act))) return calls.map(settle)
+      return inTransaction(() => calls.map(settle))
+    } catch (error) {
+      const failure = explainFailure(error)
+      if (calls.length === 1 || failure instanceof StoreUnavailableError) {
+        return calls.map(() => ({ error: failure }))
+      }
+      return calls.flatMap((call) => write([call]))
+    }
+  }
+
+  function settle({ act, input }: Call): Settled<unknown> {
+    return { value: (acts[act] as (...input: unknown[]) => unknown)(...input) }
+  }
+
+  function inTransaction<Result>(work: () => Result): Result {
+    db.exec('begin immediate')
+    try {
+      const result = work()
+      const recorded = payments.takeRecorded()
+      const settleLists = transactionLists.writeSome(recorded.length)
+      db.exec('commit')
+      commits += 1
+      if (commits === commitsBeforeCheckpoints) checkpoints = startCheckpoints(path)
+      settleLists()
+      transactionLists.add(recorded)
+      return result
+    } catch (error) {
+      if (db.inTransaction) db.exec('rollback')
+      payments.takeRecorded()
+      throw error
+    }
+  }
+
+  return {
+    write,
+    close: async (): Promise<void> => checkpoints?.stop(),
+  }
+}
+
+/** The codes with which SQLite says that the disk or the file fails it, not the statement. */
+const storeFailures = [
+  'FULL',
+  'IOERR',
+  'BUSY',
+  'LOCKED',
+  'CANTOPEN',
+  'READONLY',
+  'CORRUPT',
+  'NOTADB',
+  'NOMEM',
+  'PROTOCOL',
+]
+
+/** A failure of the disk or the file as a `StoreUnavailableError`; anything else as it is. */
+export function explainFailure(error: unknown): unknown {
+  const code = codeOf(error)
+  if (!storeFailures.some((failure) => code.startsWith(`SQLITE_${failure}`))) return error
+  return new StoreUnavailableError(`SQLite answers ${code}`, { retryAfterSeconds: 5, cause: error })
+}
