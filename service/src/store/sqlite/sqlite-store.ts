@@ -1,15 +1,16 @@
 import { Kysely, SqliteDialect } from 'kysely'
 
 import type { Caller } from '../../domain/records.ts'
+import { codeOf } from '../error-code.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
-import { StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
+import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
-import { codeOf, openSqliteFile, StoreOpenError, type OpenedFile } from './open.ts'
+import { openSqliteFile, type OpenedFile } from './open.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
