@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 
@@ -19,6 +20,8 @@ export interface Config {
   /** Keys that the operator chose, used instead of minted ones when the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
   readonly logLevel: LogLevel
+  /** How many processes answer on this machine. */
+  readonly workers: number
 }
 
 /** The settings, or every fault in them, each with what would be right. */
@@ -72,8 +75,8 @@ const settings = {
   workers: {
     name: 'PURSER_WORKERS',
     flag: 'workers',
-    standard: '1',
-    meaning: 'number of processes; always 1 on SQLite',
+    standard: '',
+    meaning: 'number of processes; one for each core when unset, and always 1 with SQLite',
   },
 } as const satisfies Record<string, Setting>
 
@@ -102,19 +105,19 @@ export function readConfig(
     return variables[name] ?? standard
   }
 
+  const ledger = database(text('database'), folder, faults)
   const config: Config = {
     host: nonEmpty(text('host'), settings.host, faults),
     port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
-    database: database(text('database'), folder, faults),
+    database: ledger,
     proofSecrets: proofSecrets(text('proofSecret'), faults),
     bootstrapKeys: {
       sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', settings.sandboxKey, faults),
       production: bootstrapKey(text('productionKey'), 'production', settings.productionKey, faults),
     },
     logLevel: logLevel(text('logLevel'), faults),
+    workers: workers(text('workers'), ledger, faults),
   }
-  const workers = wholeNumber(text('workers'), settings.workers, { least: 1, most: 1_024 }, faults)
-  if (workers > 1) faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
   return faults.length > 0 ? { faults } : { config }
 }
 
@@ -230,17 +233,30 @@ function logLevel(text: string, faults: string[]): LogLevel {
   return level ?? 'info'
 }
 
+function workers(text: string, { kind }: Config['database'], faults: string[]): number {
+  if (text === '') return kind === 'sqlite' ? 1 : availableParallelism()
+  const count = wholeNumber(text, settings.workers, { least: 1, most: 1_024 }, faults)
+  if (kind === 'sqlite' && count > 1) {
+    faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
+  }
+  return count
+}
+
 function helpText(): string {
-  const lines = Object.values(settings).map(({ name, flag, standard, meaning }) => {
-    const value = standard === '' ? '' : ` (${standard})`
-    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
-  })
   return [
     'Purser: spending mandates for software agents.',
     '',
     'A flag wins over its variable:',
-    ...lines,
+    ...settingsHelp(),
   ].join('\n')
+}
+
+/** A line for each setting: its flag, its variable, what it means, and its standard value. */
+export function settingsHelp(): string[] {
+  return Object.values(settings).map(({ name, flag, standard, meaning }) => {
+    const value = standard === '' ? '' : ` (${standard})`
+    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
+  })
 }
 
 /** The environments whose first key is the operator's own choice. */

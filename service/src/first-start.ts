@@ -10,7 +10,8 @@ import type { RouteContext } from './routes/context.ts'
 export type MintedKeys = Partial<Record<Environment, string>>
 
 /**
- * The first account and its two operator keys, made when the store is empty. Undefined when it is not.
+ * The first account and its two operator keys, made when the store is empty. Undefined when it is not,
+ * or when another process made them at the same time.
  */
 export async function prepareFirstStart(
   { store, now, ids, randomBytes }: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
@@ -48,6 +49,7 @@ export async function prepareFirstStart(
     data: { name: account.name },
     atMs: nowMs,
   })
-  await store.createAccount(account, keys, [accountCreated, ...events])
-  return minted
+  // Of several processes that find the same store empty, one makes the account and tells its keys.
+  const outcome = await store.createAccount(account, keys, [accountCreated, ...events])
+  return outcome === 'created' ? minted : undefined
 }
