@@ -1,6 +1,6 @@
 import type { Config } from './config.ts'
 import { ListenError, startService, type RunningService } from './start.ts'
-import { StoreOpenError } from './store/sqlite/open.ts'
+import { StoreOpenError } from './store/store.ts'
 import { welcome } from './welcome.ts'
 
 /** Starts the service in this process; resolves to whether it started. */

@@ -1,4 +1,4 @@
-import { StoreOpenError } from '../store/sqlite/open.ts'
+import { StoreOpenError } from '../store/store.ts'
 import { CommandError, exitCodes, UsageError, type Command, type ExitCode, type Surroundings } from './command.ts'
 import { migrateCopy } from './migrate-copy.ts'
 import { migrateStatus } from './migrate-status.ts'
