@@ -24,6 +24,9 @@ export interface Config {
   readonly workers: number
 }
 
+export type Database =
+  { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
+
 /** The settings, or every fault in them, each with what would be right. */
 export type ConfigReading =
   { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
@@ -119,6 +122,21 @@ export function readConfig(
     workers: workers(text('workers'), ledger, faults),
   }
   return faults.length > 0 ? { faults } : { config }
+}
+
+/** The ledger that a text names, or the settings do when it is undefined; or what is wrong with it. */
+export function readDatabase(
+  text: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): { readonly database: Database } | { readonly faults: readonly string[] } {
+  const faults: string[] = []
+  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
+  const { name, standard } = settings.database
+  const address = text ?? variables[name] ?? standard
+  if (/^postgres(ql)?:/.test(address)) return { database: { kind: 'postgres', url: address } }
+  const found = database(address, folder, faults)
+  return faults.length > 0 ? { faults } : { database: found }
 }
 
 function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {

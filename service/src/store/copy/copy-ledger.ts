@@ -31,6 +31,8 @@ export interface CopyReport {
   readonly place: string
   readonly tables: readonly { readonly name: string; readonly rows: bigint; readonly agrees: boolean }[]
   readonly ledgerFaults: readonly LedgerFault[]
+  /** Whether all agrees; only then may a service start on the copy. */
+  readonly isProven: boolean
 }
 
 interface BatchSize {
@@ -109,6 +111,8 @@ async function prove(target: PostgresTarget, sourceTotals: readonly TableTotals[
     agrees: isDeepStrictEqual(totals, targetTotals[index]),
   }))
   const ledgerFaults = await target.findLedgerFaults()
-  if (tables.every(({ agrees }) => agrees) && ledgerFaults.length === 0) await target.release()
-  return { isContinued: target.isContinued, place: target.place, tables, ledgerFaults }
+  const isProven = tables.every(({ agrees }) => agrees) && ledgerFaults.length === 0
+  if (isProven) await target.release()
+  const { place, isContinued } = target
+  return { place, isContinued, tables, ledgerFaults, isProven }
 }

@@ -73,12 +73,14 @@ async function claimEmpty(client: ClientBase, place: string, source: string): Pr
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw error
+    // Another copy made the claim a moment ago, which is looked at next.
+    if (codeOf(error) !== '42P07' && codeOf(error) !== '23505') throw error
   }
 }
 
 async function lockClaim(client: ClientBase, place: string, source: string): Promise<void> {
   await client.query('begin')
+  await client.query('set local idle_in_transaction_session_timeout = 0')
   const { rows } = await client
     .query<{ source: string }>('select source from purser_copy for update nowait')
     .catch((error: unknown) => {
