@@ -1,5 +1,5 @@
 import { exitCodes, type Command } from './command.ts'
-import { databaseFlag, databaseHelp, readDatabaseFlag } from './database-flag.ts'
+import { databaseHelp, readDatabaseFlag } from './database-flag.ts'
 import { readSchemaStatus, type SchemaStatus } from './schema-status.ts'
 
 export const migrateStatus: Command = {
