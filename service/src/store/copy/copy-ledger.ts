@@ -41,7 +41,7 @@ interface BatchSize {
 }
 
 /** Large enough that a round trip costs little, small enough that memory stays bounded whatever rows hold. */
-const standardBatch: BatchSize = { rows: 5_000, bytes: 4 * 1024 * 1024 }
+const standardBatch: BatchSize = { rows: 2_000, bytes: 1024 * 1024 }
 
 /**
  * Carries a ledger over from SQLite to PostgreSQL, and proves that both add up to the same. Each table is
