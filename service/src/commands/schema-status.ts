@@ -1,5 +1,5 @@
 import type { Database } from '../config.ts'
-import { hasUnfinishedCopy } from '../store/copy/postgres-target.ts'
+import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
 import { describeUrl, withClient } from '../store/postgres/connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
 import { openSqliteFile } from '../store/sqlite/open.ts'

@@ -8,6 +8,7 @@ import { prepareReads } from '../reads.ts'
 import type { Tables } from '../rows.ts'
 import { StoreOpenError, type LedgerFault } from '../store.ts'
 import { copiedTables, type Column, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import { hasUnfinishedCopy } from './unfinished-copy.ts'
 
 /** The database that a ledger is copied to, claimed for this copy alone. */
 export interface PostgresTarget {
@@ -49,12 +50,6 @@ export async function withPostgresTarget<Result>(
       return work({ place, isContinued, ...prepareTarget(writer, claim, url) })
     })
   })
-}
-
-/** Whether a database is the target of a copy that has not come to its end. */
-export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ oid: string | null }>(`select to_regclass('purser_copy')::text as oid`)
-  return rows[0]?.oid != null
 }
 
 async function claimEmpty(client: ClientBase, place: string, source: string): Promise<void> {
