@@ -6,7 +6,7 @@ import { runCommand } from './commands/run-command.ts'
 process.exitCode = await runCommand(process.argv.slice(2), {
   environment: process.env,
   folder: process.cwd(),
-  isWatched: process.stderr.isTTY === true,
+  isWatched: process.stderr.isTTY,
   print: (text) => console.log(text),
   printError: (text) => console.error(text),
   overwrite: (line) => void process.stderr.write(`\r\u001b[2K${line}`),

@@ -62,12 +62,13 @@ class Crew {
     const worker = cluster.fork()
     const startedAtMs = performance.now()
     const said = firstMessageOf(worker)
+    let failure: string | undefined
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'failed') failure = message.message
+    })
     worker.once('exit', (code: number | null, signal: string | null) => {
       const isSteady = performance.now() - startedAtMs > steadyWorkerMs
-      void said.then((message) => {
-        const reason = message.kind === 'failed' ? message.message : (signal ?? `code ${code}`)
-        this.#startAgain(reason, isSteady ? 0 : failuresInARow)
-      })
+      this.#startAgain(failure ?? signal ?? `code ${code}`, isSteady ? 0 : failuresInARow)
     })
     tell(worker, { kind: 'start', config: this.#config })
     return said
@@ -133,12 +134,15 @@ function stopOnSignals(crew: Crew): void {
       }
       isStopping = true
       console.log('Purser is stopping: it finishes what it accepted.')
-      void crew.stop().then((isInGoodOrder) => {
-        crew.kill()
-        process.exit(isInGoodOrder ? 0 : 1)
-      })
+      void finish(crew)
     })
   }
+}
+
+async function finish(crew: Crew): Promise<never> {
+  const isInGoodOrder = await crew.stop()
+  crew.kill()
+  process.exit(isInGoodOrder ? 0 : 1)
 }
 
 function firstMessageOf(worker: Worker): Promise<FromWorker> {

@@ -22,7 +22,9 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   const shop = await ledger.seller(seller.sandbox)
   await ledger.seller(buyer.production, 'überall.example.com')
   await ledger.createSeller(
-    ledger.newSeller(buyer.sandbox, 'data.example.com', { priceConfig: { per_call: '0.01', note: 'Größe ≤ 1' } }),
+    ledger.newSeller(buyer.sandbox, 'data.example.com', {
+      priceConfig: { per_call: '0.01', note: 'Größe ≤ 1' },
+    }),
   )
   const revokedKey = await ledger.key(buyer.sandbox, 'merchant', { label: 'old “shop”, {a\\b}' })
   await ledger.revokeKey(revokedKey, 'sandbox')
@@ -41,7 +43,10 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
     }),
     await ledger.mandate(buyer.sandbox, { maxTotalText: '500000' }),
   ] as const
-  await ledger.mandate(buyer.production, { expiresAtText: '2020-01-01T00:00:00Z', expiresAtMs: 1_577_836_800_000 })
+  await ledger.mandate(buyer.production, {
+    expiresAtText: '2020-01-01T00:00:00Z',
+    expiresAtMs: 1_577_836_800_000,
+  })
 
   const nonces: string[] = []
   const note = (hold: Hold) => void nonces.push(hold.nonce)
@@ -70,7 +75,11 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
 }
 
 /** Holds that expired, that were voided with their mandate, and with their agent. */
-async function endHoldsInEveryWay(ledger: StoreLedger, scope: Scope, note: (hold: Hold) => void): Promise<void> {
+async function endHoldsInEveryWay(
+  ledger: StoreLedger,
+  scope: Scope,
+  note: (hold: Hold) => void,
+): Promise<void> {
   const expiring = await ledger.mandate(scope)
   note(await ledger.hold(expiring))
   ledger.clock.nowMs += holdLifeMs

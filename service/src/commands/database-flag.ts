@@ -10,20 +10,13 @@ export const databaseHelp: readonly string[] = [
 ]
 
 /** The ledger that a command is about: its flag, or the setting. Throws a `UsageError`. */
-export function readDatabaseFlag(
-  args: readonly string[],
-  { environment, folder }: Surroundings,
-): Database {
+export function readDatabaseFlag(args: readonly string[], { environment, folder }: Surroundings): Database {
   const { database } = readFlags(args, ['database'])
   return addressOf(readDatabase(database, environment, folder))
 }
 
 /** The ledger that a flag names. Throws a `UsageError` when it is no address of one. */
-export function readAddress(
-  flag: string,
-  text: string | undefined,
-  { folder }: Surroundings,
-): Database {
+export function readAddress(flag: string, text: string | undefined, { folder }: Surroundings): Database {
   if (text === undefined) throw new UsageError(`--${flag} is missing`)
   return addressOf(readDatabase(text, {}, folder), flag)
 }

@@ -1,5 +1,12 @@
 import { StoreOpenError } from '../store/store.ts'
-import { CommandError, exitCodes, UsageError, type Command, type ExitCode, type Surroundings } from './command.ts'
+import {
+  CommandError,
+  exitCodes,
+  UsageError,
+  type Command,
+  type ExitCode,
+  type Surroundings,
+} from './command.ts'
 import { migrateCopy } from './migrate-copy.ts'
 import { migrateStatus } from './migrate-status.ts'
 import { migrateUp } from './migrate-up.ts'

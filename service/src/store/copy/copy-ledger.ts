@@ -75,15 +75,17 @@ async function copyTable(
   const columns = source.columnsOf(table)
   let copied = await target.rowsOf(table)
   const report = () => onProgress?.({ table: table.name, copied, rows })
+  const write = async (read: Value[][]) => {
+    await target.insert(table, columns, read)
+    copied += BigInt(read.length)
+    report()
+  }
   report()
   // While one batch is written, the next one is read.
   let writing = Promise.resolve()
   for (const read of batchesOf(source.rowsAfter(table, await target.lastKey(table)), batch)) {
     await writing
-    writing = target.insert(table, columns, read).then(() => {
-      copied += BigInt(read.length)
-      report()
-    })
+    writing = write(read)
   }
   await writing
 }

@@ -24,7 +24,7 @@ export function openSqliteSource(path: string): SqliteSource {
   refuseUnlessCurrent(path)
   const { database, close } = openSqliteFile(path)
   database.function('storable_bytes', { deterministic: true }, (text: string) =>
-    Buffer.byteLength(storable(text)),
+    BigInt(Buffer.byteLength(storable(text))),
   )
   return {
     path,

@@ -4,7 +4,9 @@ import { StoreOpenError } from '../store.ts'
 
 /** Whether a database is the target of a copy that has not come to its end. */
 export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ oid: string | null }>(`select to_regclass('purser_copy')::text as oid`)
+  const { rows } = await client.query<{ oid: string | null }>(
+    `select to_regclass('purser_copy')::text as oid`,
+  )
   return rows[0]?.oid != null
 }
 
