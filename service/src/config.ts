@@ -14,7 +14,7 @@ export interface Config {
   readonly host: string
   /** 0 lets the operating system pick one. */
   readonly port: number
-  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  readonly database: Database
   /** The first signs proofs, all verify them; none means: the one kept beside the store. */
   readonly proofSecrets: readonly string[]
   /** Keys that the operator chose, used instead of minted ones when the store is empty. */
@@ -24,6 +24,7 @@ export interface Config {
   readonly workers: number
 }
 
+/** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
 export type Database =
   { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
@@ -46,7 +47,8 @@ const settings = {
     name: 'PURSER_DATABASE',
     flag: 'database',
     standard: 'sqlite:./data/purser.db',
-    meaning: 'where the ledger lies',
+    meaning: 'where the ledger lies: sqlite: and a path, or postgresql://user:password@host:5432/name',
+    isSecret: true,
   },
   proofSecret: {
     name: 'PURSER_PROOF_SECRET',
@@ -94,49 +96,65 @@ export function readConfig(
   const faults: string[] = []
   const flags = readFlags(argv, faults)
   if (flags['help']) return { help: helpText() }
-  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
-
-  function text(key: SettingKey): string {
-    const { name, flag, standard, ...rest } = settings[key]
-    const given = flags[flag]
-    if (typeof given === 'string') return given
-    const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
-    if (file !== undefined && variables[name] !== undefined) {
-      faults.push(`${name} and ${name}_FILE are both set; set one of them`)
-    }
-    if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
-    return variables[name] ?? standard
-  }
-
-  const ledger = database(text('database'), folder, faults)
-  const config: Config = {
+  const sources = { flags, variables: readVariables(environment, folder, faults), folder }
+  const text = (key: SettingKey) => readText(key, sources, faults)
+  const others = {
     host: nonEmpty(text('host'), settings.host, faults),
     port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
-    database: ledger,
+    database: database(text('database'), folder, faults),
     proofSecrets: proofSecrets(text('proofSecret'), faults),
     bootstrapKeys: {
       sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', settings.sandboxKey, faults),
       production: bootstrapKey(text('productionKey'), 'production', settings.productionKey, faults),
     },
     logLevel: logLevel(text('logLevel'), faults),
-    workers: workers(text('workers'), ledger, faults),
   }
+  const config: Config = { ...others, workers: workers(text('workers'), others.database, faults) }
   return faults.length > 0 ? { faults } : { config }
 }
 
-/** The ledger that a text names, or the settings do when it is undefined; or what is wrong with it. */
+/** The ledger that a flag names, or the settings do without it; or what is wrong with it. */
 export function readDatabase(
-  text: string | undefined,
+  flag: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
 ): { readonly database: Database } | { readonly faults: readonly string[] } {
   const faults: string[] = []
-  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
-  const { name, standard } = settings.database
-  const address = text ?? variables[name] ?? standard
-  if (/^postgres(ql)?:/.test(address)) return { database: { kind: 'postgres', url: address } }
-  const found = database(address, folder, faults)
+  const flags = { [settings.database.flag]: flag }
+  const text = readText(
+    'database',
+    { flags, variables: readVariables(environment, folder, faults), folder },
+    faults,
+  )
+  const found = database(text, folder, faults)
   return faults.length > 0 ? { faults } : { database: found }
+}
+
+/** Where settings are looked for. */
+interface Sources {
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly folder: string
+}
+
+function readText(key: SettingKey, { flags, variables, folder }: Sources, faults: string[]): string {
+  const { name, flag, standard, ...rest } = settings[key]
+  const given = flags[flag]
+  if (typeof given === 'string') return given
+  const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
+  if (file !== undefined && variables[name] !== undefined) {
+    faults.push(`${name} and ${name}_FILE are both set; set one of them`)
+  }
+  if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
+  return variables[name] ?? standard
+}
+
+function readVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  faults: string[],
+) {
+  return { ...readEnvFile(join(folder, '.env'), faults), ...environment }
 }
 
 function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {
@@ -195,16 +213,30 @@ function wholeNumber(
   return value
 }
 
-function database(text: string, folder: string, faults: string[]): Config['database'] {
+function database(text: string, folder: string, faults: string[]): Database {
+  if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresAddress(text, faults) }
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
   if (path === undefined) {
+    // What may hold a password is not repeated.
+    const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
     faults.push(
-      /^postgres(ql)?:/.test(text)
-        ? 'PURSER_DATABASE names a PostgreSQL address, which this release cannot use yet; use sqlite:./data/purser.db'
-        : `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, not ${JSON.stringify(text)}`,
+      `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
     )
   }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
+}
+
+function postgresAddress(text: string, faults: string[]): string {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    faults.push(
+      'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
+    )
+  } else if (new URL(text).pathname.length < 2) {
+    faults.push(
+      'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
+    )
+  }
+  return text
 }
 
 /** The fewest bytes that a secret may have. */

@@ -49,7 +49,7 @@ export async function prepareFirstStart(
     data: { name: account.name },
     atMs: nowMs,
   })
-  // Of several processes that find the same store empty, one makes the account and tells its keys.
   const outcome = await store.createAccount(account, keys, [accountCreated, ...events])
+  // Of several processes that start on an empty store at once, one makes the keys.
   return outcome === 'created' ? minted : undefined
 }

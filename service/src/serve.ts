@@ -9,7 +9,7 @@ export async function serve(config: Config): Promise<boolean> {
     const { serveAlone } = await import('./serve-alone.ts')
     return serveAlone(config)
   }
-  // Loaded apart: the primary of several processes needs neither the application nor the store.
+  // Loaded apart: the primary of several processes does not need the application.
   const { serveWithWorkers } = await import('./workers.ts')
   return serveWithWorkers(config)
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 /** The service as a process of its own, as `npm start` runs it. */
 export interface ServiceProcess {
+  readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
   /** What of its standard output matches, once it does; rejects when the process ends before. */
@@ -109,5 +110,5 @@ export function spawnProcess(
     })
   }
 
-  return { stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
+  return { pid: child.pid ?? 0, stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
 }

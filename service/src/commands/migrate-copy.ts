@@ -1,9 +1,9 @@
+import { placeOfLedger } from '../open-store.ts'
 import { readKeptProofSecret } from '../proof-secret.ts'
 import { copyLedger } from '../store/copy/copy-ledger.ts'
 import { CommandError, exitCodes, type Command } from './command.ts'
 import { describeReport, showProgress, whatNext } from './copy-words.ts'
 import { readAddress, readFlags } from './database-flag.ts'
-import { describeDatabase } from './schema-status.ts'
 
 export const migrateCopy: Command = {
   name: 'migrate copy',
@@ -32,7 +32,7 @@ export const migrateCopy: Command = {
       )
     }
     const { print } = surroundings
-    print(`Copying ${describeDatabase(from)} to ${describeDatabase(to)}`)
+    print(`Copying ${placeOfLedger(from)} to ${placeOfLedger(to)}`)
     const progress = showProgress(surroundings)
     const proofSecret = readKeptProofSecret(from.path)
     const report = await copyLedger({ from: from.path, to: to.url, proofSecret, onProgress: progress.show })

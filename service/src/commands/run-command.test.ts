@@ -77,7 +77,10 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
 
   await openSqliteStore({ path }).close()
   const before = [readdirSync(folder), statSync(path).mtimeMs]
-  assert.match((await status()).output, /^Schema {3}version 1; this release needs version 1\nTo do {4}nothing$/m)
+  assert.match(
+    (await status()).output,
+    /^Schema {3}version 1; this release needs version 1\nTo do {4}nothing$/m,
+  )
   assert.deepEqual([readdirSync(folder), statSync(path).mtimeMs], before)
 
   const service = openSqliteStore({ path })

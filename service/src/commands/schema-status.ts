@@ -1,6 +1,6 @@
 import type { Database } from '../config.ts'
 import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
-import { describeUrl, withClient } from '../store/postgres/connection.ts'
+import { withClient } from '../store/postgres/connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
 import { openSqliteFile } from '../store/sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
@@ -34,9 +34,4 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
 export async function runMissingSteps(database: Database): Promise<void> {
   if (database.kind === 'sqlite') openSqliteFile(database.path).close()
   else await withClient(database.url, (client, place) => migrate(client, place))
-}
-
-/** A ledger as a person may see it. */
-export function describeDatabase(database: Database): string {
-  return database.kind === 'sqlite' ? database.path : describeUrl(database.url)
 }

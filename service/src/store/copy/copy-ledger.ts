@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { keepSecret } from '../postgres/service-secrets.ts'
 import type { LedgerFault } from '../store.ts'
 import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
 import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'
@@ -57,7 +58,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
         const rows = sourceTotals.find((totals) => totals.table === table.name)?.rows ?? 0n
         await copyTable(source, target, table, rows, options)
       }
-      if (options.proofSecret !== undefined) await target.keepProofSecret(options.proofSecret)
+      if (options.proofSecret !== undefined) await keepSecret(options.to, 'proof', options.proofSecret)
       return prove(target, sourceTotals)
     })
   } finally {

@@ -21,7 +21,6 @@ export interface PostgresTarget {
   readonly lastKey: (table: CopiedTable) => Promise<Value[] | undefined>
   /** Writes rows, all of them or none. */
   readonly insert: (table: CopiedTable, columns: readonly Column[], rows: readonly Value[][]) => Promise<void>
-  readonly keepProofSecret: (secret: string) => Promise<void>
   readonly totals: () => Promise<TableTotals[]>
   readonly findLedgerFaults: () => Promise<LedgerFault[]>
   /** Gives the database free: it is a whole ledger from now on. */
@@ -108,13 +107,6 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
       const arrays = columns.map(({ type }, index) => `$${index + 1}::${arrayTypes[type]}`).join(', ')
       const values = columns.map((_, index) => rows.map((row) => row[index]))
       await writer.query(`insert into ${name} (${names}) select * from unnest(${arrays})`, values)
-    },
-
-    async keepProofSecret(secret: string): Promise<void> {
-      await writer.query(
-        `insert into service_secrets (name, secret) values ('proof', $1) on conflict (name) do nothing`,
-        [secret],
-      )
     },
 
     async totals(): Promise<TableTotals[]> {
