@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { get } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,6 +25,19 @@ test('So many workers as are asked for share one port, and the welcome with the 
   assert.match(stdout, /^ {2}Processes {3}3$/m)
   for (const once of ['Purser is ready', 'PURSER_SANDBOX_KEY=', 'PURSER_PRODUCTION_KEY=', 'is stopping']) {
     assert.equal(stdout.split(once).length - 1, 1, once)
+  }
+})
+
+test('Every worker answers [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 3 })
+  const pids = workersOf(service)
+  for (const pid of pids) {
+    const others = pids.filter((other) => other !== pid)
+    for (const other of others) process.kill(other, 'SIGSTOP')
+    // A worker that stands still takes one connection at the most; so one of these is for this worker.
+    const statuses = pids.map(() => statusOnNewConnection(`${service.url}/readyz`))
+    assert.equal(await Promise.any(statuses), 200)
+    for (const other of others) process.kill(other, 'SIGCONT')
   }
 })
 
@@ -189,6 +203,12 @@ function isAlive(pid: number): boolean {
   } catch {
     return false
   }
+}
+
+function statusOnNewConnection(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false }, (answer) => resolve(answer.resume().statusCode)).on('error', reject)
+  })
 }
 
 async function answers({ url }: ReadyProcess): Promise<boolean> {
