@@ -20,6 +20,7 @@ test('Without any setting the standard ones hold [decision.29]', (context) => {
     proofSecrets: [],
     bootstrapKeys: { sandbox: undefined, production: undefined },
     logLevel: 'info',
+    workers: 1,
   })
 })
 

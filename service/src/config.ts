@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 
@@ -19,6 +20,8 @@ export interface Config {
   /** Keys that the operator chose, used instead of minted ones when the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
   readonly logLevel: LogLevel
+  /** How many processes answer on this machine. */
+  readonly workers: number
 }
 
 /** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
@@ -77,8 +80,8 @@ const settings = {
   workers: {
     name: 'PURSER_WORKERS',
     flag: 'workers',
-    standard: '1',
-    meaning: 'number of processes; always 1 on SQLite',
+    standard: '',
+    meaning: 'number of processes; one for each core when unset, and always 1 with SQLite',
   },
 } as const satisfies Record<string, Setting>
 
@@ -93,21 +96,9 @@ export function readConfig(
   const faults: string[] = []
   const flags = readFlags(argv, faults)
   if (flags['help']) return { help: helpText() }
-  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
-
-  function text(key: SettingKey): string {
-    const { name, flag, standard, ...rest } = settings[key]
-    const given = flags[flag]
-    if (typeof given === 'string') return given
-    const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
-    if (file !== undefined && variables[name] !== undefined) {
-      faults.push(`${name} and ${name}_FILE are both set; set one of them`)
-    }
-    if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
-    return variables[name] ?? standard
-  }
-
-  const config: Config = {
+  const sources = { flags, variables: readVariables(environment, folder, faults), folder }
+  const text = (key: SettingKey) => readText(key, sources, faults)
+  const others = {
     host: nonEmpty(text('host'), settings.host, faults),
     port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
     database: database(text('database'), folder, faults),
@@ -118,15 +109,52 @@ export function readConfig(
     },
     logLevel: logLevel(text('logLevel'), faults),
   }
-  const workers = wholeNumber(text('workers'), settings.workers, { least: 1, most: 1_024 }, faults)
-  if (workers > 1) {
-    faults.push(
-      config.database.kind === 'sqlite'
-        ? 'PURSER_WORKERS must be 1 with SQLite: one process writes the file'
-        : 'PURSER_WORKERS must be 1 in this release; start several processes on the same database instead',
-    )
-  }
+  const config: Config = { ...others, workers: workers(text('workers'), others.database, faults) }
   return faults.length > 0 ? { faults } : { config }
+}
+
+/** The ledger that a flag names, or the settings do without it; or what is wrong with it. */
+export function readDatabase(
+  flag: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): { readonly database: Database } | { readonly faults: readonly string[] } {
+  const faults: string[] = []
+  const flags = { [settings.database.flag]: flag }
+  const text = readText(
+    'database',
+    { flags, variables: readVariables(environment, folder, faults), folder },
+    faults,
+  )
+  const found = database(text, folder, faults)
+  return faults.length > 0 ? { faults } : { database: found }
+}
+
+/** Where settings are looked for. */
+interface Sources {
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly folder: string
+}
+
+function readText(key: SettingKey, { flags, variables, folder }: Sources, faults: string[]): string {
+  const { name, flag, standard, ...rest } = settings[key]
+  const given = flags[flag]
+  if (typeof given === 'string') return given
+  const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
+  if (file !== undefined && variables[name] !== undefined) {
+    faults.push(`${name} and ${name}_FILE are both set; set one of them`)
+  }
+  if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
+  return variables[name] ?? standard
+}
+
+function readVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  faults: string[],
+) {
+  return { ...readEnvFile(join(folder, '.env'), faults), ...environment }
 }
 
 function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {
@@ -255,17 +283,30 @@ function logLevel(text: string, faults: string[]): LogLevel {
   return level ?? 'info'
 }
 
+function workers(text: string, { kind }: Config['database'], faults: string[]): number {
+  if (text === '') return kind === 'sqlite' ? 1 : availableParallelism()
+  const count = wholeNumber(text, settings.workers, { least: 1, most: 1_024 }, faults)
+  if (kind === 'sqlite' && count > 1) {
+    faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
+  }
+  return count
+}
+
 function helpText(): string {
-  const lines = Object.values(settings).map(({ name, flag, standard, meaning }) => {
-    const value = standard === '' ? '' : ` (${standard})`
-    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
-  })
   return [
     'Purser: spending mandates for software agents.',
     '',
     'A flag wins over its variable:',
-    ...lines,
+    ...settingsHelp(),
   ].join('\n')
+}
+
+/** A line for each setting: its flag, its variable, what it means, and its standard value. */
+export function settingsHelp(): string[] {
+  return Object.values(settings).map(({ name, flag, standard, meaning }) => {
+    const value = standard === '' ? '' : ` (${standard})`
+    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
+  })
 }
 
 /** The environments whose first key is the operator's own choice. */

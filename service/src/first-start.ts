@@ -10,7 +10,8 @@ import type { RouteContext } from './routes/context.ts'
 export type MintedKeys = Partial<Record<Environment, string>>
 
 /**
- * The first account and its two operator keys, made when the store is empty. Undefined when it is not.
+ * The first account and its two operator keys, made when the store is empty. Undefined when it is not,
+ * or when another process made them at the same time.
  */
 export async function prepareFirstStart(
   { store, now, ids, randomBytes }: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,

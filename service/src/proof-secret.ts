@@ -15,14 +15,19 @@ export function loadProofSecrets(
 ): readonly [string, ...string[]] {
   const [first, ...others] = configured
   if (first !== undefined) return [first, ...others]
+  return [readKeptProofSecret(databasePath) ?? makeSecret(proofSecretPath(databasePath))]
+}
+
+/** The secret that is kept beside a store, if there is one. Throws a `StoreOpenError` when it is unusable. */
+export function readKeptProofSecret(databasePath: string): string | undefined {
   const path = proofSecretPath(databasePath)
-  const kept = readSecret(path) ?? makeSecret(path)
-  if (kept.length < 64) {
+  const kept = readSecret(path)
+  if (kept !== undefined && kept.length < 64) {
     throw new StoreOpenError(
       `${path} holds no proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
     )
   }
-  return [kept]
+  return kept
 }
 
 /** Where the secret of a store is kept when no setting gives one. */

@@ -3,11 +3,12 @@ import { placeOfLedger, placeOfSecret } from './open-store.ts'
 import type { RunningService } from './start.ts'
 
 /** What a start prints: where the service answers, where the data lies, and what to do next. */
-export function welcome({ url, minted }: RunningService, config: Config): string {
+export function welcome({ url, minted }: Pick<RunningService, 'url' | 'minted'>, config: Config): string {
   const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`]
   lines.push(`  Data        ${placeOfLedger(config.database)}`)
   if (config.proofSecrets.length === 0)
     lines.push(`  Secret      ${placeOfSecret(config.database)} (back it up with the data)`)
+  if (config.workers > 1) lines.push(`  Processes   ${config.workers}`)
   if (minted && (minted.sandbox || minted.production)) {
     lines.push('', '  Your operator keys. They are shown this once, so keep them now:', '')
     if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)

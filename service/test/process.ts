@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 /** The service as a process of its own, as `npm start` runs it. */
 export interface ServiceProcess {
+  readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
   /** What of its standard output matches, once it does; rejects when the process ends before. */
@@ -35,11 +36,13 @@ export interface ProcessOptions {
   /** The environment; nothing else is handed on but PATH, and PURSER_PORT is 0 when it is not named. */
   readonly settings?: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
+  /** What is run of `service/src`; `main.ts`, as `npm start` does, when it is not named. */
+  readonly program?: 'main.ts' | 'purser.ts'
 }
 
 type Context = { readonly after: (stop: () => Promise<void>) => void }
 
-const mainPath = join(import.meta.dirname, '../src/main.ts')
+const sourceFolder = join(import.meta.dirname, '../src')
 
 /** A folder of the test's own, which goes when the test ends. */
 export function makeFolder(context: Context): string {
@@ -68,9 +71,9 @@ export function runProcess(context: Context, options: ProcessOptions): Promise<E
 /** Starts the service. Whatever becomes of the test, the process does not outlive it. */
 export function spawnProcess(
   context: Context,
-  { folder, settings, flags = [] }: ProcessOptions,
+  { folder, settings, flags = [], program = 'main.ts' }: ProcessOptions,
 ): ServiceProcess {
-  const child = spawn(process.execPath, [mainPath, ...flags], {
+  const child = spawn(process.execPath, [join(sourceFolder, program), ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PURSER_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -109,5 +112,5 @@ export function spawnProcess(
     })
   }
 
-  return { stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
+  return { pid: child.pid ?? 0, stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
 }

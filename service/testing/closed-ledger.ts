@@ -1,17 +1,29 @@
 import assert from 'node:assert/strict'
 
 import { hashApiKey } from '../src/domain/api-key.ts'
+import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../src/store/store.ts'
+
+interface MandateOfKey {
+  readonly key: string
+  readonly mandateId: string
+}
 
 /**
  * The ids of everything that was paid under a mandate of the key's account, read from a file that no
  * service uses any more, and whose ledger must add up.
  */
-export async function readPaidFromFile(
-  databasePath: string,
-  { key, mandateId }: { readonly key: string; readonly mandateId: string },
-): Promise<string[]> {
-  const store = openSqliteStore({ path: databasePath })
+export async function readPaidFromFile(databasePath: string, mandate: MandateOfKey): Promise<string[]> {
+  return readPaid(openSqliteStore({ path: databasePath }), mandate)
+}
+
+/** The same from a PostgreSQL database. */
+export async function readPaidFromDatabase(url: string, mandate: MandateOfKey): Promise<string[]> {
+  return readPaid(await openPostgresStore({ url }), mandate)
+}
+
+async function readPaid(store: Store, { key, mandateId }: MandateOfKey): Promise<string[]> {
   try {
     assert.deepEqual(await store.findLedgerFaults(), [])
     const caller = await store.authenticate(hashApiKey(key))

@@ -165,5 +165,9 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.27', 'Store failures 503; 413; 404 Not Found; 405 with Allow; no stack trace.'],
     ['decision.28', 'healthz, readyz, openapi.json and docs need no key.'],
     ['decision.29', 'Settings from the environment, .env, files and flags.'],
+    ['decision.75', 'Workers share a port, start again when they die, and stop in good order.'],
+    ['decision.76', 'A ledger is copied whole, goes on where it was interrupted, and is proved equal.'],
+    ['decision.77', 'purser lists its commands; exit codes 0, 1 and 2; errors are one sentence.'],
+    ['decision.78', 'migrate status changes nothing; migrate up runs the missing steps once.'],
   ],
 }

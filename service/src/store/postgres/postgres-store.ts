@@ -3,6 +3,7 @@ import type { Pool, QueryConfig } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
 import { GroupCommit, type Settled } from '../group-commit.ts'
+import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toAgent, toMandate, type AgentRow, type HoldRow, type MandateRow, type Tables } from '../rows.ts'
@@ -53,7 +54,10 @@ const maxWaiting = 8_192
  * Throws a `StoreOpenError` when the database cannot be used.
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
-  await withClient(options.url, migrate)
+  await withClient(options.url, async (client, place) => {
+    await migrate(client, place)
+    await refuseUnfinishedCopy(client, place)
+  })
   return createStore(options)
 }
 

@@ -85,7 +85,7 @@ function openDatabase(path: string): SqliteDatabase {
     return database
   } catch (error) {
     database?.close()
-    throw explain(error, path)
+    throw explainOpenFailure(error, path)
   }
 }
 
@@ -140,11 +140,13 @@ function checkOwnership(database: SqliteDatabase, path: string): void {
   const found = Number(database.pragma('application_id', { simple: true }))
   if (found === applicationId) return
   const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
-  if (found !== 0 || Number(tables) > 0) {
-    throw new StoreOpenError(
-      `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
-    )
-  }
+  if (found !== 0 || Number(tables) > 0) refuseForeign(path)
+}
+
+export function refuseForeign(path: string): never {
+  throw new StoreOpenError(
+    `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+  )
 }
 
 function migrate(database: SqliteDatabase, path: string): void {
@@ -163,7 +165,8 @@ function migrate(database: SqliteDatabase, path: string): void {
     .immediate()
 }
 
-function explain(error: unknown, path: string): unknown {
+/** What SQLite says about a file, as a `StoreOpenError` where it is the file's fault. */
+export function explainOpenFailure(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return error
   const code = codeOf(error)
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {

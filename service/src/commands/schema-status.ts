@@ -1,0 +1,37 @@
+import type { Database } from '../config.ts'
+import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
+import { withClient } from '../store/postgres/connection.ts'
+import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
+import { openSqliteFile } from '../store/sqlite/open.ts'
+import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
+
+/** How far the schema of a ledger is. */
+export interface SchemaStatus {
+  /** The ledger as a person may see it. */
+  readonly place: string
+  /** The steps of the schema that the ledger has seen; 0 when there is none yet. */
+  readonly found: number
+  /** The steps that this release knows, and needs. */
+  readonly needed: number
+  readonly hasUnfinishedCopy: boolean
+}
+
+/** Looks, and changes nothing. Throws a `StoreOpenError` when the ledger cannot be looked at. */
+export async function readSchemaStatus(database: Database): Promise<SchemaStatus> {
+  if (database.kind === 'sqlite') {
+    const found = readSqliteVersion(database.path) ?? 0
+    return { place: database.path, found, needed: neededSqliteVersion, hasUnfinishedCopy: false }
+  }
+  return withClient(database.url, async (client, place) => ({
+    place,
+    found: await readSchemaVersion(client),
+    needed: neededVersion,
+    hasUnfinishedCopy: await hasUnfinishedCopy(client),
+  }))
+}
+
+/** Runs the steps that are missing, under the lock of the ledger. Throws a `StoreOpenError` when it cannot. */
+export async function runMissingSteps(database: Database): Promise<void> {
+  if (database.kind === 'sqlite') openSqliteFile(database.path).close()
+  else await withClient(database.url, (client, place) => migrate(client, place))
+}

@@ -1,0 +1,40 @@
+/** A table that is carried over, with the columns that order its rows. */
+export interface CopiedTable {
+  readonly name: string
+  readonly key: readonly string[]
+}
+
+/** All that a ledger consists of. */
+export const copiedTables: readonly CopiedTable[] = [
+  { name: 'accounts', key: ['id'] },
+  { name: 'api_keys', key: ['account_id', 'id'] },
+  { name: 'api_key_hashes', key: ['secret_hash'] },
+  { name: 'agents', key: ['account_id', 'id'] },
+  { name: 'mandates', key: ['account_id', 'id'] },
+  { name: 'record_accounts', key: ['id'] },
+  { name: 'sellers', key: ['account_id', 'id'] },
+  { name: 'seller_domains', key: ['environment', 'domain'] },
+  { name: 'paid_sellers', key: ['account_id', 'mandate_id', 'merchant_domain'] },
+  { name: 'holds', key: ['account_id', 'nonce'] },
+  { name: 'transactions', key: ['account_id', 'id'] },
+  { name: 'audit_events', key: ['account_id', 'id'] },
+]
+
+/** What SQLite keeps only to find transactions faster: PostgreSQL has indexes for it. */
+export const leftOutTables: readonly string[] = ['transaction_lists', 'list_progress']
+
+/** A column, as far as a copy must know it. */
+export interface Column {
+  readonly name: string
+  readonly type: 'text' | 'integer' | 'bytes'
+}
+
+/** A value of a row. */
+export type Value = string | bigint | Buffer | null
+
+/** What a table adds up to: the sum of each column of numbers, and the bytes of each other one. */
+export interface TableTotals {
+  readonly table: string
+  readonly rows: bigint
+  readonly columns: Readonly<Record<string, bigint>>
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+import { Client } from 'pg'
+
+import { fillMixedLedger, type MixedLedger } from '../../../testing/mixed-ledger.ts'
+import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { readWholeLedger } from '../../../testing/whole-ledger.ts'
+import { openPostgresStore } from '../postgres/postgres-store.ts'
+import { openSqliteStore } from '../sqlite/sqlite-store.ts'
+import { copiedTables, leftOutTables } from './copied-tables.ts'
+import { copyLedger, type CopyOptions, type CopyProgress } from './copy-ledger.ts'
+
+const payments = 300
+const batch = { rows: 40, bytes: 100_000 }
+
+const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+const sourcePath = join(folder, 'purser.db')
+let ledger: MixedLedger
+let whole: Awaited<ReturnType<typeof readWholeLedger>>
+
+before(async () => {
+  const store = openSqliteStore({ path: sourcePath })
+  ledger = await fillMixedLedger(new StoreLedger({ store, close: () => store.close() }), payments)
+  whole = await readWholeLedger(store, ledger)
+  await store.close()
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+for (const server of postgresServers) {
+  describe(server.name, { skip: server.missing ?? false }, () => {
+    test('A copied ledger answers everything as the first one did [decision.76]', async (context) => {
+      const to = await databaseOn(server, context)
+      const report = await copy({ to })
+      assert.ok(report.isProven && !report.isContinued)
+      assert.ok(report.tables.every(({ agrees, rows }) => agrees && rows > 0n))
+      assert.deepEqual(await readCopy(to), whole)
+    })
+
+    test('A copy that is killed goes on where it was, and no service starts on half of it [decision.76]', async (context) => {
+      const to = await databaseOn(server, context)
+      const reached = new Map<string, bigint>()
+      for (const killedAfter of [5, 14, 22, 30]) {
+        const killed = spawnSync(process.execPath, [
+          killedCopy,
+          JSON.stringify({ ...orderTo(to), killedAfter }),
+        ])
+        assert.equal(killed.signal, 'SIGKILL', String(killed.stderr))
+        await assert.rejects(openPostgresStore({ url: to }), {
+          name: 'StoreOpenError',
+          message: /holds a copy that is not finished; run the same purser migrate copy again/,
+        })
+        for (const { name } of copiedTables) {
+          const [row] = await query<{ count: bigint }>(to, `select count(*) as count from ${name}`)
+          const rows = BigInt(row?.count ?? 0)
+          assert.ok(rows >= (reached.get(name) ?? 0n), `${name} was not begun anew`)
+          reached.set(name, rows)
+        }
+      }
+      const progress: CopyProgress[] = []
+      const report = await copy({ to, onProgress: (one) => progress.push(one) })
+      assert.ok(report.isProven && report.isContinued)
+      const first = (table: string) => progress.find((one) => one.table === table)?.copied
+      for (const [table, rows] of reached) assert.equal(first(table), rows)
+      assert.deepEqual(await readCopy(to), whole)
+    })
+  })
+}
+
+const killedCopy = join(import.meta.dirname, '../../../testing/killed-copy.ts')
+const server = postgresServers[0] ?? assert.fail('there is a server')
+
+test('The proof secret goes with the ledger [decision.76]', async (context) => {
+  const to = await databaseOn(server, context)
+  await copy({ to, proofSecret: 'ab'.repeat(32) })
+  assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret: 'ab'.repeat(32) }])
+})
+
+test('A ledger that a service uses is not copied [decision.76]', async (context) => {
+  const store = openSqliteStore({ path: sourcePath })
+  context.after(() => store.close())
+  const to = await databaseOn(server, context)
+  await refused(copy({ to }), /^Another Purser process is using .*purser\.db/)
+  assert.deepEqual(await query(to, `select to_regclass('accounts') as found`), [{ found: null }])
+})
+
+test('Where there is no ledger, none is made [decision.76]', async (context) => {
+  const to = await databaseOn(server, context)
+  const from = join(folder, 'none.db')
+  await refused(copy({ to, from }), /^There is no ledger at .*none\.db; correct --from/)
+  await refused(copy({ to, from }), /^There is no ledger/)
+})
+
+test('A database that holds another ledger is left as it is [decision.76]', async (context) => {
+  const to = await databaseOn(server, context)
+  const store = await openPostgresStore({ url: to })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  await store.close()
+  await refused(copy({ to }), /holds another ledger, and was left untouched; copy to an empty database/)
+  assert.equal((await query(to, 'select id from accounts')).length, 1)
+  assert.deepEqual(await query(to, `select to_regclass('purser_copy') as found`), [{ found: null }])
+  await refused(copy({ to }), /holds another ledger/)
+})
+
+test('A finished copy is another ledger: it is not written to again [decision.76]', async (context) => {
+  const to = await databaseOn(server, context)
+  await copy({ to })
+  await refused(copy({ to }), /holds another ledger/)
+})
+
+test('A copy does not go on from a source that has changed, nor from another one [decision.76]', async (context) => {
+  const from = join(folder, 'changing.db')
+  copyFileSync(sourcePath, from)
+  const to = await databaseOn(server, context)
+  await interrupt({ from, to })
+  const store = openSqliteStore({ path: from })
+  const changing = new StoreLedger({ store, close: () => store.close() })
+  changing.clock.nowMs += 1_000
+  const mandate = await store.listMandates(ledger.scopes[0] ?? assert.fail(), {}, { limit: 1 })
+  await changing.moveMandate(mandate.items[0] ?? assert.fail(), 'revoked')
+  await store.close()
+  await refused(copy({ from, to }), /unfinished copy of another ledger, or the source has changed since/)
+})
+
+test('Two copies to one database do not meet [decision.76]', async (context) => {
+  const to = await databaseOn(server, context)
+  const from = join(folder, 'same.db')
+  copyFileSync(sourcePath, from)
+  let second: Promise<unknown> | undefined
+  const report = await copy({
+    to,
+    onProgress: () => {
+      second ??= refused(copy({ from, to }), /^Another copy to .* is running; let it finish/)
+    },
+  })
+  await second
+  assert.ok(second && report.isProven)
+})
+
+const damages: readonly (readonly [what: string, statement: string, table: string])[] = [
+  ['a lost row', `delete from audit_events where id = (select min(id) from audit_events)`, 'audit_events'],
+  ['another sum', 'update mandates set spent_micro = spent_micro + 1 where spent_micro > 0', 'mandates'],
+  ['a longer text', `update agents set name = name || '.' where status = 'active'`, 'agents'],
+]
+for (const [what, statement, table] of damages) {
+  test(`The proof at the end notices ${what}, and the copy stays unfinished [decision.76]`, async (context) => {
+    const to = await databaseOn(server, context)
+    await interrupt({ to, at: { table: 'audit_events', copied: 1n } })
+    await query(to, statement)
+    const report = await copy({ to })
+    assert.ok(!report.isProven)
+    assert.deepEqual(
+      report.tables.filter(({ agrees }) => !agrees).map(({ name }) => name),
+      [table],
+    )
+    await assert.rejects(openPostgresStore({ url: to }), { name: 'StoreOpenError' })
+  })
+}
+
+test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be shown [decision.76]', async (context) => {
+  const from = join(folder, 'nul.db')
+  const source = openSqliteStore({ path: from })
+  const filled = new StoreLedger({ store: source, close: () => source.close() })
+  const { sandbox } = await filled.tenant()
+  const agent = await filled.agent(sandbox, { name: 'a\0b\0', capabilities: ['c\0'] })
+  await source.close()
+  const to = await databaseOn(server, context)
+  assert.ok((await copy({ from, to })).isProven)
+  const store = await openPostgresStore({ url: to })
+  context.after(() => store.close())
+  assert.deepEqual(await store.findAgent(agent), { ...agent, name: 'a\uFFFDb\uFFFD' })
+})
+
+test('Every table of the ledger is copied, or left out on purpose [decision.76]', () => {
+  const database = new Database(sourcePath, { readonly: true })
+  const tables = database
+    .prepare<[], string>(`select name from sqlite_schema where type = 'table'`)
+    .pluck()
+    .all()
+  database.close()
+  const known = [...copiedTables.map(({ name }) => name), ...leftOutTables]
+  assert.deepEqual(new Set(tables), new Set(known))
+})
+
+function orderTo(to: string): CopyOptions {
+  return { from: sourcePath, to, proofSecret: undefined, batch }
+}
+
+function copy(options: Partial<CopyOptions> & { readonly to: string }) {
+  return copyLedger({ ...orderTo(options.to), ...options })
+}
+
+/** Begins a copy and has it fail once a table is so far. */
+async function interrupt({
+  at = { table: 'holds', copied: 1n },
+  ...options
+}: {
+  readonly to: string
+  readonly from?: string
+  readonly at?: { readonly table: string; readonly copied: bigint }
+}): Promise<void> {
+  const onProgress = ({ table, copied }: CopyProgress) => {
+    if (table === at.table && copied >= at.copied) throw new Error('interrupted')
+  }
+  await assert.rejects(copy({ ...options, onProgress }), /interrupted/)
+}
+
+function refused(copying: Promise<unknown>, message: RegExp): Promise<void> {
+  return assert.rejects(copying, { name: 'StoreOpenError', message })
+}
+
+async function databaseOn(where: PostgresServer, context: TestContext): Promise<string> {
+  const database = await where.createEmptyDatabase()
+  context.after(() => database.drop())
+  return database.url
+}
+
+async function readCopy(url: string) {
+  const store = await openPostgresStore({ url })
+  try {
+    return await readWholeLedger(store, ledger)
+  } finally {
+    await store.close()
+  }
+}
+
+async function query<Row>(url: string, statement: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query(statement)).rows as Row[]
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,121 @@
+import { isDeepStrictEqual } from 'node:util'
+
+import { keepSecret } from '../postgres/service-secrets.ts'
+import type { LedgerFault } from '../store.ts'
+import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'
+import { openSqliteSource, type SqliteSource } from './sqlite-source.ts'
+
+export interface CopyOptions {
+  /** The SQLite file, which no service may use meanwhile. */
+  readonly from: string
+  /** The address of the PostgreSQL database. */
+  readonly to: string
+  /** What proofs are signed with, when it is kept beside the file and not among the settings. */
+  readonly proofSecret: string | undefined
+  readonly onProgress?: (progress: CopyProgress) => void
+  /** How much is written at once. */
+  readonly batch?: BatchSize
+}
+
+/** How far a table is. */
+export interface CopyProgress {
+  readonly table: string
+  readonly copied: bigint
+  readonly rows: bigint
+}
+
+/** What the copy has proved, or what did not agree. */
+export interface CopyReport {
+  readonly isContinued: boolean
+  /** Where the ledger stands now, without the password. */
+  readonly place: string
+  readonly tables: readonly { readonly name: string; readonly rows: bigint; readonly agrees: boolean }[]
+  readonly ledgerFaults: readonly LedgerFault[]
+  /** Whether all agrees; only then may a service start on the copy. */
+  readonly isProven: boolean
+}
+
+interface BatchSize {
+  readonly rows: number
+  readonly bytes: number
+}
+
+/** Large enough that a round trip costs little, small enough that memory stays bounded whatever rows hold. */
+const standardBatch: BatchSize = { rows: 2_000, bytes: 1024 * 1024 }
+
+/**
+ * Carries a ledger over from SQLite to PostgreSQL, and proves that both add up to the same. Each table is
+ * copied in the order of its key, so a copy that was interrupted goes on after the last row that is there.
+ * Throws a `StoreOpenError` when the source is in use, or the target holds something else.
+ */
+export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
+  const source = openSqliteSource(options.from)
+  try {
+    const sourceTotals = source.totals()
+    return await withPostgresTarget({ url: options.to, sourceTotals }, async (target) => {
+      for (const table of copiedTables) {
+        const rows = sourceTotals.find((totals) => totals.table === table.name)?.rows ?? 0n
+        await copyTable(source, target, table, rows, options)
+      }
+      if (options.proofSecret !== undefined) await keepSecret(options.to, 'proof', options.proofSecret)
+      return prove(target, sourceTotals)
+    })
+  } finally {
+    source.close()
+  }
+}
+
+async function copyTable(
+  source: SqliteSource,
+  target: PostgresTarget,
+  table: CopiedTable,
+  rows: bigint,
+  { onProgress, batch = standardBatch }: CopyOptions,
+): Promise<void> {
+  const columns = source.columnsOf(table)
+  let copied = await target.rowsOf(table)
+  const report = () => onProgress?.({ table: table.name, copied, rows })
+  const write = async (read: Value[][]) => {
+    await target.insert(table, columns, read)
+    copied += BigInt(read.length)
+    report()
+  }
+  report()
+  // While one batch is written, the next one is read.
+  let writing = Promise.resolve()
+  for (const read of batchesOf(source.rowsAfter(table, await target.lastKey(table)), batch)) {
+    await writing
+    writing = write(read)
+  }
+  await writing
+}
+
+function* batchesOf(rows: Iterable<Value[]>, most: BatchSize): Iterable<Value[][]> {
+  let batch: Value[][] = []
+  let bytes = 0
+  for (const row of rows) {
+    batch.push(row)
+    for (const value of row) if (typeof value === 'string') bytes += value.length
+    if (batch.length < most.rows && bytes < most.bytes) continue
+    yield batch
+    batch = []
+    bytes = 0
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Compares what both add up to; only a copy that is whole and sound is given free. */
+async function prove(target: PostgresTarget, sourceTotals: readonly TableTotals[]): Promise<CopyReport> {
+  const targetTotals = await target.totals()
+  const tables = sourceTotals.map((totals, index) => ({
+    name: totals.table,
+    rows: totals.rows,
+    agrees: isDeepStrictEqual(totals, targetTotals[index]),
+  }))
+  const ledgerFaults = await target.findLedgerFaults()
+  const isProven = tables.every(({ agrees }) => agrees) && ledgerFaults.length === 0
+  if (isProven) await target.release()
+  const { place, isContinued } = target
+  return { place, isContinued, tables, ledgerFaults, isProven }
+}

@@ -1,0 +1,157 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import type { ClientBase } from 'pg'
+
+import { codeOf } from '../error-code.ts'
+import { openPool, withClient } from '../postgres/connection.ts'
+import { migrate } from '../postgres/migrate.ts'
+import { prepareReads } from '../reads.ts'
+import type { Tables } from '../rows.ts'
+import { StoreOpenError, type LedgerFault } from '../store.ts'
+import { copiedTables, type Column, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import { hasUnfinishedCopy } from './unfinished-copy.ts'
+
+/** The database that a ledger is copied to, claimed for this copy alone. */
+export interface PostgresTarget {
+  /** The database as a person may see it. */
+  readonly place: string
+  /** Whether an earlier run of the same copy has begun. */
+  readonly isContinued: boolean
+  readonly rowsOf: (table: CopiedTable) => Promise<bigint>
+  /** The key of the last row that is there already. */
+  readonly lastKey: (table: CopiedTable) => Promise<Value[] | undefined>
+  /** Writes rows, all of them or none. */
+  readonly insert: (table: CopiedTable, columns: readonly Column[], rows: readonly Value[][]) => Promise<void>
+  readonly totals: () => Promise<TableTotals[]>
+  readonly findLedgerFaults: () => Promise<LedgerFault[]>
+  /** Gives the database free: it is a whole ledger from now on. */
+  readonly release: () => Promise<void>
+}
+
+/**
+ * Claims a database as the target of a copy and hands it to `work`: an empty one, or one that holds an
+ * unfinished copy of the same source, as its totals say. A table named `purser_copy` stands in it until
+ * the copy is whole, and no service starts on it meanwhile. Throws a `StoreOpenError` when it cannot be.
+ */
+export async function withPostgresTarget<Result>(
+  { url, sourceTotals }: { readonly url: string; readonly sourceTotals: readonly TableTotals[] },
+  work: (target: PostgresTarget) => Promise<Result>,
+): Promise<Result> {
+  const source = JSON.stringify(sourceTotals, (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  return withClient(url, async (writer, place) => {
+    await migrate(writer, place)
+    const isContinued = await hasUnfinishedCopy(writer)
+    if (!isContinued) await claimEmpty(writer, place, source)
+    // The claim is held by a transaction that stays open on a connection of its own and ends with it.
+    return withClient(url, async (claim) => {
+      await lockClaim(claim, place, source)
+      return work({ place, isContinued, ...prepareTarget(writer, claim, url) })
+    })
+  })
+}
+
+async function claimEmpty(client: ClientBase, place: string, source: string): Promise<void> {
+  const tables = [...copiedTables.map(({ name }) => name), 'service_secrets']
+  try {
+    await client.query('begin')
+    await client.query('create table purser_copy (source text not null)')
+    await client.query('insert into purser_copy (source) values ($1)', [source])
+    const filled = tables.map((table) => `exists (select from ${table})`).join(' or ')
+    const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`)
+    if (rows[0]?.is_filled) {
+      throw new StoreOpenError(
+        `${place} holds another ledger, and was left untouched; copy to an empty database, made with createdb`,
+      )
+    }
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    // Another copy made the claim a moment ago, which is looked at next.
+    if (codeOf(error) !== '42P07' && codeOf(error) !== '23505') throw error
+  }
+}
+
+async function lockClaim(client: ClientBase, place: string, source: string): Promise<void> {
+  await client.query('begin')
+  await client.query('set local idle_in_transaction_session_timeout = 0')
+  const { rows } = await client
+    .query<{ source: string }>('select source from purser_copy for update nowait')
+    .catch((error: unknown) => {
+      if (codeOf(error) !== '55P03') throw error
+      throw new StoreOpenError(`Another copy to ${place} is running; let it finish`)
+    })
+  if (rows[0]?.source !== source) {
+    throw new StoreOpenError(
+      `${place} holds an unfinished copy of another ledger, or the source has changed since; begin again with an empty database`,
+    )
+  }
+}
+
+function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
+  return {
+    async rowsOf({ name }: CopiedTable): Promise<bigint> {
+      const { rows } = await writer.query<{ count: string }>(`select count(*) from ${name}`)
+      return BigInt(rows[0]?.count ?? 0)
+    },
+
+    async lastKey({ name, key }: CopiedTable): Promise<Value[] | undefined> {
+      const newestFirst = key.map((column) => `${column} desc`).join(', ')
+      const query = `select ${key.join(', ')} from ${name} order by ${newestFirst} limit 1`
+      const { rows } = await writer.query<Value[]>({ text: query, rowMode: 'array' })
+      return rows[0]
+    },
+
+    async insert({ name }: CopiedTable, columns: readonly Column[], rows: readonly Value[][]): Promise<void> {
+      const names = columns.map((column) => column.name).join(', ')
+      const arrays = columns.map(({ type }, index) => `$${index + 1}::${arrayTypes[type]}`).join(', ')
+      const values = columns.map((_, index) => rows.map((row) => row[index]))
+      await writer.query(`insert into ${name} (${names}) select * from unnest(${arrays})`, values)
+    },
+
+    async totals(): Promise<TableTotals[]> {
+      const totals: TableTotals[] = []
+      for (const { name } of copiedTables) totals.push(await addUp(writer, name))
+      return totals
+    },
+
+    async findLedgerFaults(): Promise<LedgerFault[]> {
+      // Tables that were filled a moment ago have no statistics yet, and would be joined in slow ways.
+      for (const { name } of copiedTables) await writer.query(`analyze ${name}`)
+      const ledger = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, { max: 1 }) }) })
+      try {
+        return await prepareReads(ledger).findLedgerFaults()
+      } finally {
+        await ledger.destroy()
+      }
+    },
+
+    async release(): Promise<void> {
+      await claim.query('drop table purser_copy')
+      await claim.query('commit')
+    },
+  }
+}
+
+const arrayTypes = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' } as const
+
+async function addUp(client: ClientBase, table: string): Promise<TableTotals> {
+  const described = await client.query<{ name: string; type: string }>(
+    `select attname as name, format_type(atttypid, null) as type from pg_attribute
+     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped order by attnum`,
+    [table],
+  )
+  const columns = described.rows.map(({ name, type }) => {
+    const value = type === 'bigint' ? name : `octet_length(${name})`
+    return `coalesce(sum(${value}), 0)::text as ${name}`
+  })
+  const { rows } = await client.query<Record<string, string>>(
+    `select count(*) as row_count, ${columns.join(', ')} from ${table}`,
+  )
+  const { row_count: rowCount = '0', ...sums } = rows[0] ?? {}
+  return {
+    table,
+    rows: BigInt(rowCount),
+    columns: Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, BigInt(sum)])),
+  }
+}

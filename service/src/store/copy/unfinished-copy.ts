@@ -1,0 +1,19 @@
+import type { ClientBase } from 'pg'
+
+import { StoreOpenError } from '../store.ts'
+
+/** Whether a database is the target of a copy that has not come to its end. */
+export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ oid: string | null }>(
+    `select to_regclass('purser_copy')::text as oid`,
+  )
+  return rows[0]?.oid != null
+}
+
+/** Throws a `StoreOpenError` when a database holds half a ledger. */
+export async function refuseUnfinishedCopy(client: ClientBase, place: string): Promise<void> {
+  if (!(await hasUnfinishedCopy(client))) return
+  throw new StoreOpenError(
+    `${place} holds a copy that is not finished; run the same purser migrate copy again, or use another database`,
+  )
+}

@@ -1,0 +1,53 @@
+/** One of several processes of the service, started by `workers.ts`, which hands it its settings. */
+
+import type { Config } from './config.ts'
+import { isStartFailure } from './serve-alone.ts'
+import { startService, type RunningService } from './start.ts'
+import type { FromWorker, ToWorker } from './worker-messages.ts'
+
+let starting: Promise<RunningService> | undefined
+let isStopping = false
+
+process.on('message', (message: ToWorker) => {
+  switch (message.kind) {
+    case 'start':
+      void start(message.config)
+      break
+    case 'stop':
+      void stop()
+      break
+    default:
+      message satisfies never
+  }
+})
+process.on('SIGTERM', () => void stop())
+// A terminal sends this to the primary, too, which says when to stop.
+process.on('SIGINT', () => undefined)
+
+async function start(config: Config): Promise<void> {
+  starting = startService(config)
+  try {
+    const { url, minted } = await starting
+    tell({ kind: 'ready', url, minted })
+  } catch (error) {
+    if (!isStartFailure(error)) throw error
+    tell({ kind: 'failed', message: error.message }, () => process.exit(1))
+  }
+}
+
+async function stop(): Promise<void> {
+  if (isStopping) return
+  isStopping = true
+  try {
+    const service = await starting
+    await service?.stop()
+    process.exit(0)
+  } catch (error) {
+    console.error('A worker could not stop in good order:', error)
+    process.exit(1)
+  }
+}
+
+function tell(message: FromWorker, whenTold: () => void = () => undefined): void {
+  process.send?.(message, undefined, undefined, whenTold)
+}

@@ -1,0 +1,164 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Config } from './config.ts'
+import { stopTimeoutMs } from './limits.ts'
+import { welcome } from './welcome.ts'
+import type { FromWorker, ToWorker } from './worker-messages.ts'
+
+/**
+ * Starts the service in several processes that share one port; resolves to whether it started. This
+ * process, the primary, answers no request: it hands connections on, starts a worker again that died, and
+ * stops all in good order.
+ */
+export async function serveWithWorkers(config: Config): Promise<boolean> {
+  const crew = new Crew(config)
+  stopOnSignals(crew)
+  // The first goes ahead: it makes the keys of an empty store, and tells what would hinder all of them.
+  const first = await crew.start()
+  if (first.kind === 'failed') {
+    console.error(`Purser cannot start: ${first.message}.`)
+    return false
+  }
+  await crew.startOthers(first)
+  console.log(welcome(first, config))
+  return true
+}
+
+/** How much longer than its own bound a worker may take to stop: its process, the store, a busy machine. */
+const stopSlackMs = 3_000
+
+/** A worker that ran so long before it died did not fail to start: the waiting begins anew. */
+const steadyWorkerMs = 60_000
+
+/** How long a worker that died is waited for, so that one which cannot start does not keep the machine busy. */
+export function restartDelayMs(failuresInARow: number): number {
+  return Math.min(100 * 2 ** failuresInARow, 10_000)
+}
+
+/** The workers of one primary. */
+class Crew {
+  #config: Config
+  /** Where the service answers; known once a worker did. */
+  #url: string | undefined
+  #isStopping = false
+
+  constructor(config: Config) {
+    this.#config = config
+    cluster.setupPrimary({
+      exec: join(import.meta.dirname, 'worker.ts'),
+      args: [],
+      // As `npm start` has it; a flag that this process was given comes later, and wins.
+      execArgv: ['--max-semi-space-size=32', ...process.execArgv],
+      serialization: 'advanced',
+    })
+  }
+
+  /** Starts one worker; resolves to what it says first, or to a failure when it ends before. */
+  start(failuresInARow = 0): Promise<FromWorker> {
+    this.#keepPort()
+    const worker = cluster.fork()
+    const startedAtMs = performance.now()
+    const said = firstMessageOf(worker)
+    let failure: string | undefined
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind === 'failed') failure = message.message
+    })
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      const isSteady = performance.now() - startedAtMs > steadyWorkerMs
+      this.#startAgain(failure ?? signal ?? `code ${code}`, isSteady ? 0 : failuresInARow)
+    })
+    tell(worker, { kind: 'start', config: this.#config })
+    return said
+  }
+
+  async startOthers(first: FromWorker & { kind: 'ready' }): Promise<void> {
+    this.#url = first.url
+    await Promise.all(Array.from({ length: this.#config.workers - 1 }, () => this.start()))
+  }
+
+  /** Has every worker finish what it accepted, within the bound; resolves to whether all of them did. */
+  async stop(): Promise<boolean> {
+    this.#isStopping = true
+    const workers = liveWorkers()
+    const stopped = workers.map(async (worker) => {
+      const exit = once(worker, 'exit')
+      tell(worker, { kind: 'stop' })
+      const [code] = (await exit) as [number | null]
+      return code === 0
+    })
+    const bound = sleep(stopTimeoutMs + stopSlackMs, [false])
+    return (await Promise.race([Promise.all(stopped), bound])).every(Boolean)
+  }
+
+  /** Ends every worker at once. */
+  kill(): void {
+    this.#isStopping = true
+    for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
+  }
+
+  #startAgain(reason: string, failuresInARow: number): void {
+    // Before the service has answered once, a failure is the start's.
+    if (this.#isStopping || this.#url === undefined) return
+    const delayMs = restartDelayMs(failuresInARow)
+    this.#log(`A worker ended (${reason}); another one starts in ${delayMs} ms.`)
+    setTimeout(() => {
+      if (!this.#isStopping) void this.start(failuresInARow + 1)
+    }, delayMs)
+  }
+
+  /** The port that was picked is given up with the last worker on it, so the next one asks for it by number. */
+  #keepPort(): void {
+    if (this.#url === undefined || liveWorkers().length > 0) return
+    this.#config = { ...this.#config, port: Number(new URL(this.#url).port) }
+  }
+
+  #log(msg: string): void {
+    const { logLevel } = this.#config
+    if (logLevel === 'silent' || logLevel === 'fatal') return
+    // A line as the workers' own log has them.
+    console.error(JSON.stringify({ level: 50, time: Date.now(), pid: process.pid, msg }))
+  }
+}
+
+/** Stops in good order at the first signal; a second one does not wait. */
+function stopOnSignals(crew: Crew): void {
+  let isStopping = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (isStopping) {
+        crew.kill()
+        process.exit(1)
+      }
+      isStopping = true
+      console.log('Purser is stopping: it finishes what it accepted.')
+      void finish(crew)
+    })
+  }
+}
+
+async function finish(crew: Crew): Promise<never> {
+  const isInGoodOrder = await crew.stop()
+  crew.kill()
+  process.exit(isInGoodOrder ? 0 : 1)
+}
+
+function firstMessageOf(worker: Worker): Promise<FromWorker> {
+  return new Promise((resolve) => {
+    worker.once('message', resolve)
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      resolve({ kind: 'failed', message: `A worker ended before it answered (${signal ?? `code ${code}`})` })
+    })
+  })
+}
+
+/** Tells a worker; one that is gone is told nothing, as its exit says. */
+function tell(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, () => undefined)
+}
+
+function liveWorkers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker?.isDead() === false) as Worker[]
+}

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { get } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Proof } from '@purser/wire/payments'
+
+import { restartDelayMs } from '../src/workers.ts'
+import { readPaidFromDatabase } from '../testing/closed-ledger.ts'
+import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
+import { postgres18 } from '../testing/postgres.ts'
+import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess } from './process.ts'
+
+const key = 'svc_sand_workers_test'
+
+test('So many workers as are asked for share one port, and the welcome with the keys is told once [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 3, settings: { PURSER_BOOTSTRAP_SANDBOX_KEY: '' } })
+  assert.equal(workersOf(service).length, 3)
+  const answers = await allAtOnce(12, () => fetch(`${service.url}/readyz`))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const { code, stdout, stderr } = await service.kill('SIGTERM')
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+  assert.match(stdout, /^ {2}Processes {3}3$/m)
+  for (const once of ['Purser is ready', 'PURSER_SANDBOX_KEY=', 'PURSER_PRODUCTION_KEY=', 'is stopping']) {
+    assert.equal(stdout.split(once).length - 1, 1, once)
+  }
+})
+
+test('Every worker answers [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 3 })
+  const pids = workersOf(service)
+  for (const pid of pids) {
+    const others = pids.filter((other) => other !== pid)
+    for (const other of others) process.kill(other, 'SIGSTOP')
+    // A worker that stands still takes one connection at the most; so one of these is for this worker.
+    const statuses = pids.map(() => statusOnNewConnection(`${service.url}/readyz`))
+    assert.equal(await Promise.any(statuses), 200)
+    for (const other of others) process.kill(other, 'SIGCONT')
+  }
+})
+
+test('Of machines that start on an empty database at once, one tells the keys, and all answer [decision.5] [decision.75]', async (context) => {
+  const settings = await databaseSettings(context)
+  const folder = makeFolder(context)
+  const machines = await allAtOnce(4, () =>
+    startProcess(context, { folder, settings: { ...settings, PURSER_WORKERS: '1' } }),
+  )
+  const telling = machines.filter(({ stdout }) => stdout().includes('PURSER_SANDBOX_KEY'))
+  assert.equal(telling.length, 1)
+  const sandboxKey = /PURSER_SANDBOX_KEY=(\S+)/.exec(telling[0]?.stdout() ?? '')?.[1]
+  for (const { url } of machines) {
+    const headers = { authorization: `Bearer ${sandboxKey}` }
+    assert.equal((await fetch(`${url}/agents`, { headers })).status, 200)
+  }
+})
+
+test('A worker that dies is started again on the same port, whatever it was that ended it [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    // Both, so that nobody is left to hold the port.
+    const before = workersOf(service)
+    for (const pid of before) process.kill(pid, signal)
+    await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === 2)
+    await until(() => answers(service))
+  }
+  const { code, stderr } = await service.kill('SIGTERM')
+  assert.equal(code, 0)
+  const reasons = stderr
+    .trim()
+    .split('\n')
+    .map((line) => /A worker ended \((.*)\); another one starts in \d+ ms\./.exec(line)?.[1])
+  assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
+})
+
+test('The wait before a worker is started again doubles up to ten seconds [decision.75]', () => {
+  assert.deepEqual([0, 1, 2, 6, 7, 1_000].map(restartDelayMs), [100, 200, 400, 6_400, 10_000, 10_000])
+})
+
+test('What hinders every worker ends the start with one sentence, and exit code 1 [decision.75]', async (context) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  context.after(() => taken.close())
+  const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '2' }
+  const { port } = taken.address() as AddressInfo
+  const folder = makeFolder(context)
+  const started = await runProcess(context, { folder, settings: { ...settings, PURSER_PORT: String(port) } })
+  assert.deepEqual([started.code, started.stdout], [1, ''])
+  assert.match(started.stderr, /^Purser cannot start: Port \d+ on 127\.0\.0\.1 is taken; .*\.\n$/)
+})
+
+test('At SIGTERM under load every worker answers what it accepted, and nothing is lost [decision.27] [decision.75]', async (context) => {
+  const settings = await databaseSettings(context)
+  const service = await startWorkers(context, { workers: 2, settings })
+  const client = openLoadClient(service.url, key, 32)
+  context.after(client.close)
+  const purchase = await makePurchase(client)
+  const acknowledged = new Map<string, string>()
+  const unknown: Proof[] = []
+  let ended: ReadyProcess['ended'] | undefined
+
+  async function buy(): Promise<void> {
+    for (;;) {
+      const asked = await client.askForProof(purchase).catch(() => undefined)
+      if (!asked) return
+      assert.equal(labelOf(asked), '201 ok')
+      const proof = asked.body.proof as Proof
+      const answer = await client.verify(proof, { idempotencyKey: proof.nonce }).catch(() => undefined)
+      if (!answer) return void unknown.push(proof)
+      assert.equal(labelOf(answer), '200 ok')
+      acknowledged.set(proof.nonce, answer.body.transaction_id as string)
+      if (acknowledged.size === 300) ended = service.kill('SIGTERM')
+    }
+  }
+  await allAtOnce(32, buy)
+  const ending = await ended
+  assert.deepEqual({ code: ending?.code, stderr: ending?.stderr }, { code: 0, stderr: '' })
+
+  const again = await startWorkers(context, { workers: 2, settings })
+  const retries = openLoadClient(again.url, key, 4)
+  context.after(retries.close)
+  for (const proof of unknown) {
+    const answer = await retries.verify(proof, { idempotencyKey: proof.nonce })
+    assert.equal(labelOf(answer), '200 ok')
+    // Whoever had no answer was not accepted: his connection was closed before his request was read.
+    assert.equal(answer.headers['idempotent-replayed'], undefined)
+    acknowledged.set(proof.nonce, answer.body.transaction_id as string)
+  }
+  assert.equal((await again.kill('SIGTERM')).code, 0)
+  context.diagnostic(`${acknowledged.size} paid, ${unknown.length} of them told only when asked again`)
+  const paid = await readPaidFromDatabase(settings.PURSER_DATABASE, { key, mandateId: purchase.mandateId })
+  assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
+})
+
+test('A second SIGTERM ends every process at once [decision.27] [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 2 })
+  const pids = workersOf(service)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  void service.kill('SIGTERM')
+  await service.sees(/Purser is stopping/)
+  assert.equal((await service.kill('SIGTERM')).code, 1)
+  await until(() => pids.every((pid) => !isAlive(pid)))
+})
+
+test('A service that is told to stop while its workers start stops in good order [decision.75]', async (context) => {
+  const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '3' }
+  const service = spawnProcess(context, { folder: makeFolder(context), settings })
+  await until(() => workersOf(service).length > 0)
+  const { code } = await service.kill('SIGTERM')
+  assert.equal(code, 0)
+})
+
+test('Workers do not outlive a primary that is killed [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 2 })
+  const pids = workersOf(service)
+  await service.kill('SIGKILL')
+  await until(() => pids.every((pid) => !isAlive(pid)))
+})
+
+test('With SQLite there is one process, however many cores there are [decision.29] [decision.75]', async (context) => {
+  const service = await startProcess(context, { folder: makeFolder(context) })
+  assert.deepEqual(workersOf(service), [])
+})
+
+interface WorkersOptions {
+  readonly workers: number
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+/** The service in several processes, on an empty database when the settings name none. */
+async function startWorkers(
+  context: TestContext,
+  { workers, settings }: WorkersOptions,
+): Promise<ReadyProcess> {
+  return startProcess(context, {
+    folder: makeFolder(context),
+    settings: {
+      ...(settings?.['PURSER_DATABASE'] === undefined ? await databaseSettings(context) : {}),
+      PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+      PURSER_LOG_LEVEL: 'warn',
+      PURSER_WORKERS: String(workers),
+      ...settings,
+    },
+  })
+}
+
+async function databaseSettings(context: TestContext): Promise<{ PURSER_DATABASE: string }> {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  return { PURSER_DATABASE: database.url }
+}
+
+/** The processes that the service has started. */
+function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
+  const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
+  return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function statusOnNewConnection(url: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent: false }, (answer) => resolve(answer.resume().statusCode)).on('error', reject)
+  })
+}
+
+async function answers({ url }: ReadyProcess): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+}
+
+/** Resolves once the condition holds; the runner's time-out ends a test whose condition never does. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(20)
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+
+import type { Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
+import { allAtOnce } from './load.ts'
+import { holdLifeMs, shopDomain, type StoreLedger } from './store-ledger.ts'
+
+export interface MixedLedger {
+  /** Every account in each environment. */
+  readonly scopes: readonly Scope[]
+  /** A caller of each account who may collect there. */
+  readonly callers: readonly Caller[]
+  readonly nonces: readonly string[]
+}
+
+/** How many payments are made at once. */
+const width = 64
+
+/** Fills a store with something of everything that a ledger can hold, and with so many payments. */
+export async function fillMixedLedger(ledger: StoreLedger, payments: number): Promise<MixedLedger> {
+  const buyer = await ledger.tenant()
+  const seller = await ledger.tenant()
+  const shop = await ledger.seller(seller.sandbox)
+  await ledger.seller(buyer.production, 'überall.example.com')
+  await ledger.createSeller(
+    ledger.newSeller(buyer.sandbox, 'data.example.com', {
+      priceConfig: { per_call: '0.01', note: 'Größe ≤ 1' },
+    }),
+  )
+  const revokedKey = await ledger.key(buyer.sandbox, 'merchant', { label: 'old “shop”, {a\\b}' })
+  await ledger.revokeKey(revokedKey, 'sandbox')
+
+  const agent = await ledger.agent(buyer.sandbox, {
+    description: 'Kauft "Daten", \\ und {mehr} 🛒\n',
+    capabilities: ['search', 'käufe'],
+  })
+  await ledger.key(buyer.sandbox, 'agent', { agentId: agent.id })
+  const mandates = [
+    await ledger.mandate(agent, { maxTotalText: '999999999999.999999', maxPerTransactionText: '100' }),
+    await ledger.mandate(agent, {
+      maxTotalText: '1000000',
+      allowedSellers: ['*'],
+      allowedCategories: ['data', 'NULL', ''],
+    }),
+    await ledger.mandate(buyer.sandbox, { maxTotalText: '500000' }),
+  ] as const
+  await ledger.mandate(buyer.production, {
+    expiresAtText: '2020-01-01T00:00:00Z',
+    expiresAtMs: 1_577_836_800_000,
+  })
+
+  const nonces: string[] = []
+  const note = (hold: Hold) => void nonces.push(hold.nonce)
+  await endHoldsInEveryWay(ledger, buyer.sandbox, note)
+  await evaluateInEveryWay(ledger, mandates[1])
+
+  let made = 0
+  await allAtOnce(width, async () => {
+    while (made < payments) {
+      const number = made++
+      const mandate = mandates[number % mandates.length] ?? mandates[0]
+      const hold = await ledger.hold(mandate, ['0.000001', '1.50', '0.25'][number % 3])
+      note(hold)
+      // Most are collected by the shop of another account, so that they stand in both.
+      const collector = number % 4 === 0 ? buyer.sandbox : seller.sandbox
+      await ledger.pay(collector, hold, { idempotencyKey: number % 5 === 0 ? `retry ${number}` : null })
+    }
+  })
+  assert.equal(shop.domain, shopDomain)
+  note(await ledger.hold(mandates[0], '7'))
+  return {
+    scopes: [buyer, seller].flatMap(({ sandbox, production }) => [sandbox, production]),
+    callers: [buyer.sandbox, seller.sandbox],
+    nonces,
+  }
+}
+
+/** Holds that expired, that were voided with their mandate, and with their agent. */
+async function endHoldsInEveryWay(
+  ledger: StoreLedger,
+  scope: Scope,
+  note: (hold: Hold) => void,
+): Promise<void> {
+  const expiring = await ledger.mandate(scope)
+  note(await ledger.hold(expiring))
+  ledger.clock.nowMs += holdLifeMs
+  await ledger.sweep()
+  const paused = await ledger.mandate(scope)
+  note(await ledger.hold(paused))
+  await ledger.moveMandate(paused, 'paused')
+  const agent = await ledger.agent(scope)
+  note(await ledger.hold(await ledger.mandate(agent)))
+  await ledger.revokeAgent(agent)
+}
+
+async function evaluateInEveryWay(ledger: StoreLedger, mandate: Mandate): Promise<void> {
+  await ledger.store.evaluate(ledger.newProposal(mandate, { category: 'data' }))
+  await ledger.store.evaluate(ledger.newProposal(mandate, { category: 'weapons' }))
+  await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain: 'nobody.example.net' }))
+  await ledger.store.evaluate(ledger.newProposal({ ...mandate, agentId: 'agent_unknown' }))
+}

@@ -1,0 +1,59 @@
+import type { Store, Page, PageOf } from '../src/store/store.ts'
+import type { MixedLedger } from './mixed-ledger.ts'
+
+/** All that a store answers about a ledger: every list from its first page to its last, and every proof. */
+export async function readWholeLedger(store: Store, { scopes, callers, nonces }: MixedLedger) {
+  const lists = await Promise.all(
+    scopes.map(async (scope) => {
+      const agents = await everyPage((page) => store.listAgents(scope, {}, page))
+      const mandates = await everyPage((page) => store.listMandates(scope, {}, page))
+      return {
+        agents,
+        mandates,
+        keys: await everyPage((page) => store.listApiKeys(scope, page)),
+        sellers: await everyPage((page) => store.listSellers(scope, page)),
+        transactions: await everyPage((page) => store.listTransactions(scope, {}, page)),
+        received: await everyPage((page) => store.listTransactions(scope, { receivedOnly: true }, page)),
+        denied: await everyPage((page) => store.listTransactions(scope, { status: 'denied' }, page)),
+        ofAgents: await Promise.all(
+          agents.map(({ id: agentId }) =>
+            everyPage((page) => store.listTransactions(scope, { agentId }, page)),
+          ),
+        ),
+        ofMandates: await Promise.all(
+          mandates.map(({ id: mandateId }) =>
+            everyPage((page) => store.listTransactions(scope, { mandateId }, page)),
+          ),
+        ),
+        events: await everyPage((page) => store.listAuditEvents(scope, {}, page)),
+        proofs: await Promise.all(nonces.map((nonce) => store.findProof({ ...scope, nonce }))),
+      }
+    }),
+  )
+  const facts = await Promise.all(
+    callers.flatMap((caller) =>
+      lists.flatMap(({ mandates }) =>
+        mandates.map(({ id: mandateId, agentId }) =>
+          store.readAgentFacts({
+            caller,
+            agentId,
+            mandateId,
+            merchantDomain: 'api.example.com',
+            nowMs: Date.UTC(2026, 10, 20, 13),
+          }),
+        ),
+      ),
+    ),
+  )
+  return { lists, facts, faults: await store.findLedgerFaults() }
+}
+
+async function everyPage<Item>(readPage: (page: Page) => Promise<PageOf<Item>>): Promise<Item[]> {
+  const items: Item[] = []
+  for (let olderThan: string | undefined; ;) {
+    const page = await readPage({ limit: 200, olderThan })
+    items.push(...page.items)
+    if (page.next === undefined) return items
+    olderThan = page.next
+  }
+}
