@@ -26,7 +26,14 @@ const rooms: readonly Room[] = [
   {
     name: 'store',
     path: 'service/src/store',
-    values: ['service/src/store', 'service/src/domain', 'npm:better-sqlite3', 'npm:kysely', 'node:'],
+    values: [
+      'service/src/store',
+      'service/src/domain',
+      'npm:better-sqlite3',
+      'npm:kysely',
+      'npm:pg',
+      'node:',
+    ],
     types: ['packages/wire/src'],
   },
   {

@@ -1,7 +1,7 @@
 import { welcome } from './welcome.ts'
 import { readConfig } from './config.ts'
 import { ListenError, startService, type RunningService } from './start.ts'
-import { StoreOpenError } from './store/sqlite/open.ts'
+import { StoreOpenError } from './store/store.ts'
 
 const reading = readConfig(process.argv.slice(2), process.env, process.cwd())
 if ('help' in reading) {

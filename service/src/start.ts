@@ -12,9 +12,9 @@ import { startHoldSweep } from './hold-sweep.ts'
 import { createIds } from './ids.ts'
 import { stopTimeoutMs } from './limits.ts'
 import { loadProofSecrets } from './proof-secret.ts'
-import { codeOf, StoreOpenError } from './store/sqlite/open.ts'
+import { codeOf } from './store/error-code.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
-import { StoreUnavailableError } from './store/store.ts'
+import { StoreOpenError, StoreUnavailableError } from './store/store.ts'
 
 /** A service that answers. */
 export interface RunningService {

@@ -199,3 +199,8 @@ export class StoreUnavailableError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 }
+
+/** The store cannot be opened; the message says in one sentence what is wrong and what would help. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+}

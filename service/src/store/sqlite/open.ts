@@ -3,14 +3,11 @@ import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
 
+import { codeOf } from '../error-code.ts'
+import { StoreOpenError } from '../store.ts'
 import { applicationId, migrations } from './schema.ts'
 
 export type SqliteDatabase = Database.Database
-
-/** The store cannot be opened; the message says in one sentence what is wrong and what would help. */
-export class StoreOpenError extends Error {
-  override readonly name = 'StoreOpenError'
-}
 
 export interface OpenedFile {
   readonly database: SqliteDatabase
@@ -146,9 +143,4 @@ function explain(error: unknown, path: string): unknown {
   }
   if (code === 'unknown') return error
   return new StoreOpenError(`${path} cannot be opened for writing (${code}); ${writableRemedy}`)
-}
-
-/** The short code that Node and SQLite put on their errors, such as EACCES or SQLITE_BUSY. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

@@ -1,0 +1,149 @@
+import { Client, Pool, type ClientBase, type PoolConfig } from 'pg'
+
+import { codeOf } from '../error-code.ts'
+import { StoreOpenError } from '../store.ts'
+
+/** The oldest server that the store is tested with. */
+const oldestServer = 15
+
+/** How long a new connection may take, and a request may wait for a connection. */
+const connectTimeoutMs = 5_000
+
+/** Connections to a database, opened when they are needed, at most `max`. */
+export function openPool(url: string, options: PoolConfig): Pool {
+  const pool = new Pool({ ...connectionConfig(url), idleTimeoutMillis: 60_000, ...options })
+  // An idle connection that breaks is replaced when it is needed; nobody waits for it.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/**
+ * Does something on a connection of its own, once the server has been found fit. Throws a
+ * `StoreOpenError` that says in one sentence why it cannot be.
+ */
+export async function withClient<Result>(
+  url: string,
+  work: (client: ClientBase, place: string) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client(connectionConfig(url))
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    await refuseUnfitServer(client, url)
+    return await work(client, describeUrl(url))
+  } catch (error) {
+    throw explainOpenFailure(error, url)
+  } finally {
+    await client.end()
+  }
+}
+
+function connectionConfig(url: string) {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: connectTimeoutMs,
+    application_name: 'purser',
+    keepAlive: true,
+  }
+}
+
+async function refuseUnfitServer(client: ClientBase, url: string): Promise<void> {
+  const { rows } = await client.query<{ version: string; encoding: string; is_read_only: string }>(`
+    select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
+      current_setting('transaction_read_only') as is_read_only`)
+  const { version = '0', encoding = '', is_read_only: isReadOnly = '' } = rows[0] ?? {}
+  const major = Math.floor(Number(version) / 10_000)
+  if (major < oldestServer) {
+    throw new StoreOpenError(
+      `The server of ${describeUrl(url)} is PostgreSQL ${major}; use ${oldestServer} or newer`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new StoreOpenError(
+      `${describeUrl(url)} keeps text as ${encoding}, which cannot hold every name; create a database with the encoding UTF8`,
+    )
+  }
+  if (isReadOnly === 'on') {
+    throw new StoreOpenError(
+      `${describeUrl(url)} takes no writes, as a standby does; name the primary server in PURSER_DATABASE`,
+    )
+  }
+}
+
+/** The address as a person may see it: without password and options. */
+export function describeUrl(url: string): string {
+  if (!URL.canParse(url)) return 'the database'
+  const { username, hostname, port, pathname, searchParams } = new URL(url)
+  const user = username === '' ? '' : `${username}@`
+  const host = hostname === '' ? (searchParams.get('host') ?? '') : hostname
+  return `postgresql://${user}${host}${port === '' ? '' : `:${port}`}${pathname}`
+}
+
+function explainOpenFailure(error: unknown, url: string): unknown {
+  if (error instanceof StoreOpenError || !(error instanceof Error)) return error
+  const place = describeUrl(url)
+  const code = codeOf(error)
+  switch (code) {
+    case '28P01':
+    case '28000':
+      return new StoreOpenError(
+        `${place} refuses this user or password; correct PURSER_DATABASE, or what the server allows in pg_hba.conf`,
+      )
+    case '3D000':
+      return new StoreOpenError(`${place} does not exist; make the database first, with createdb`)
+    case '42501':
+      return new StoreOpenError(
+        `${place} does not let this user make its tables (${error.message}); grant it create on the schema, or let it own the database`,
+      )
+    case '42P07':
+      return new StoreOpenError(
+        `${place} holds tables of another program (${error.message}), and was left untouched; give Purser a database of its own`,
+      )
+    case '53300':
+      return new StoreOpenError(
+        `${place} has no connection left for this user; raise max_connections, or put a pool in front of it`,
+      )
+    case '57P03':
+      return new StoreOpenError(`${place} is not ready yet (${error.message}); start Purser once it is`)
+    default:
+      return isConnectionFailure(error)
+        ? new StoreOpenError(
+            `No PostgreSQL server answers at ${place} (${code === 'unknown' ? error.message : code}); start it, or correct PURSER_DATABASE`,
+          )
+        : error
+  }
+}
+
+/** What Node answers when there is no way to the server, or none any more. */
+const networkCodes = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENOENT',
+  'EACCES',
+  'EPIPE',
+  'ETIMEDOUT',
+]
+
+/** What `pg` says, without a code, when a connection is gone. */
+const connectionMessages =
+  /^(Connection terminated|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
+
+/** Whether the connection failed, and not what was asked over it. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = codeOf(error)
+  return networkCodes.includes(code) || (code === 'unknown' && connectionMessages.test(error.message))
+}
+
+/**
+ * Text as PostgreSQL can hold it: it has no NUL, so that becomes the sign for what cannot be shown
+ * (U+FFFD), in what is written and in what is looked up.
+ */
+export function storable<Value>(value: Value): Value | string {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+}

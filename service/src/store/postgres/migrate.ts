@@ -1,0 +1,67 @@
+import type { ClientBase } from 'pg'
+
+import { codeOf } from '../error-code.ts'
+import { StoreOpenError } from '../store.ts'
+import { migrations } from './schema.ts'
+
+/** The schema that this release needs, as the number of its steps. */
+export const neededVersion = migrations.length
+
+/** How many steps of the schema a database has seen; 0 when it holds nothing of ours. */
+export async function readSchemaVersion(client: ClientBase): Promise<number> {
+  const found = await client.query<{ oid: string | null }>(`select to_regclass('purser_schema')::text as oid`)
+  if (found.rows[0]?.oid == null) return 0
+  const { rows } = await client.query<{ version: number }>('select version from purser_schema')
+  return rows[0]?.version ?? 0
+}
+
+/**
+ * Brings a database up to the schema of this release, in one transaction under a lock, so that any number
+ * of processes may start at once. Resolves to the version that it found.
+ * Throws a `StoreOpenError` when a newer release has written it.
+ */
+export async function migrate(client: ClientBase, place: string): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const version = await readSchemaVersion(client)
+    refuseNewer(version, place)
+    if (version === neededVersion) return version
+    try {
+      return await applyMissingSteps(client, place)
+    } catch (error) {
+      await client.query('rollback')
+      // Two that create the first table at once: one of them fails, and finds it there when it looks again.
+      const isRace = madeByAnother.includes(codeOf(error)) && (await readSchemaVersion(client)) > version
+      if (!isRace || attempt === maxAttempts) throw error
+    }
+  }
+}
+
+const maxAttempts = 5
+
+/** What PostgreSQL answers when another transaction made the table first. */
+const madeByAnother = ['23505', '42P07', '42710', '40001', '40P01']
+
+async function applyMissingSteps(client: ClientBase, place: string): Promise<number> {
+  await client.query(`
+    begin isolation level read committed;
+    create table if not exists purser_schema (
+      only_row boolean primary key default true check (only_row),
+      version integer not null
+    );
+    insert into purser_schema (version) values (0) on conflict do nothing;`)
+  // The lock: whoever comes second waits here, and then finds nothing left to do.
+  const { rows } = await client.query<{ version: number }>('select version from purser_schema for update')
+  const version = rows[0]?.version ?? 0
+  refuseNewer(version, place)
+  for (const step of migrations.slice(version)) await client.query(step)
+  await client.query('update purser_schema set version = $1', [neededVersion])
+  await client.query('commit')
+  return version
+}
+
+function refuseNewer(version: number, place: string): void {
+  if (version <= neededVersion) return
+  throw new StoreOpenError(
+    `${place} was written by a newer Purser (schema ${version}, this release knows ${neededVersion}); start that release or a later one`,
+  )
+}
