@@ -230,13 +230,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: 'a proof after the revocation was answered',
     complaint: 'success after stop',
     plant: (spoiled) => {
-      const { dossier } = spoiled
-      const { call } = spoiled.answered('denied', (_answer, { beganMs, request }) => {
-        if (request.act !== 'ask-proof') return false
-        const revocations = dossier.movesOf(request.mandateId).filter(({ request: { act } }) => act === 'revoke-mandate')
-        return revocations.some((revocation) => isDone(revocation) && revocation.endedMs < beganMs)
+      const { hold, revocation } = spoiled.revokedHold()
+      const { call } = spoiled.answered('granted', (_answer, { request }) => {
+        return request.act === 'ask-proof' && request.mandateId === hold.mandateId
       })
-      call.answer = { is: 'granted', nonce: 'nonce_in_vain' }
+      Object.assign(call, { beganMs: revocation.endedMs + 1, endedMs: revocation.endedMs + 10 })
     },
   },
   {

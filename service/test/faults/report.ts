@@ -1,0 +1,83 @@
+import type { Answer, Call } from './history.ts'
+import type { RunReport } from './run.ts'
+
+/** How many complaints are printed; the first ones tell most. */
+const shownComplaints = 20
+
+/** What a run was and what came of it, as tables. */
+export function printReport(report: RunReport): string {
+  const { faults, missing, clashes, evidence, complaints, bugs } = report
+  const { calls, content } = evidence
+  const lines = [
+    ...table('Faults', [...faults].sort(), sumOf([...faults.values()])),
+    ...missing.map((reason) => `  not made here: ${reason}`),
+    ...table('Transactions that were made to clash', Object.entries(clashes)),
+    ...table('Requests', [...countBy(calls, outcomeOf)].sort(), calls.length),
+    ...table('Retries', Object.entries(countRetries(calls))),
+    ...table('In the ledger', [...countBy(content.holds, ({ status }) => `proofs ${status}`)].sort()),
+    ...bugs.slice(0, shownComplaints),
+  ]
+  if (complaints.length === 0) return [...lines, '', 'The checker has nothing to say.'].join('\n')
+  const shown = complaints.slice(0, shownComplaints)
+  return [
+    ...lines,
+    '',
+    `The checker has ${complaints.length} complaints:`,
+    ...shown.map(({ kind, subject, text }) => `  ${kind}: ${subject}: ${text}`),
+  ].join('\n')
+}
+
+/** Requests that were asked again for want of an answer, and how that ended. */
+function countRetries(calls: readonly Call[]): Record<string, number> {
+  const verifications = calls.filter(({ request }) => request.act === 'verify')
+  const attempts = Map.groupBy(verifications, ({ keyId, request }) =>
+    request.act === 'verify' ? `${keyId} ${request.nonce} ${request.idempotencyKey}` : '',
+  )
+  const counts = { 'verifications asked again': 0, 'had been paid already': 0, 'paid by a retry': 0, refused: 0 }
+  for (const tries of attempts.values()) {
+    const first = tries[0]?.answer.is
+    const last = tries.at(-1)?.answer
+    if ((first !== 'unknown' && first !== 'unavailable') || !last) continue
+    counts['verifications asked again']++
+    if (last.is !== 'verified') counts.refused++
+    else if (last.isReplay) counts['had been paid already']++
+    else counts['paid by a retry']++
+  }
+  return counts
+}
+
+function outcomeOf({ request, answer }: Call): string {
+  return `${request.act}: ${wordOf(answer)}`
+}
+
+function wordOf(answer: Answer): string {
+  switch (answer.is) {
+    case 'denied':
+      return answer.code
+    case 'failed':
+      return answer.reason
+    case 'verified':
+      return answer.isReplay ? 'verified (replay)' : 'verified'
+    case 'unavailable':
+      return 'unavailable (503)'
+    case 'unknown':
+      return 'no answer'
+    default:
+      return answer.is
+  }
+}
+
+function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
+  return counts
+}
+
+function table(title: string, rows: readonly (readonly [string, number])[], sum?: number): string[] {
+  const all = sum === undefined ? rows : [...rows, ['together', sum] as const]
+  return ['', title, ...all.map(([name, count]) => `  ${name.padEnd(44)}${String(count).padStart(8)}`)]
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0)
+}

@@ -1,0 +1,140 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { findComplaints } from './checker.ts'
+import type { Complaint } from './complaint.ts'
+import { faultKinds, planFaults } from './faults.ts'
+import type { Call, Evidence } from './history.ts'
+import { createHttpSend } from './http-send.ts'
+import { trade } from './market.ts'
+import { MortalPostgres } from './mortal-postgres.ts'
+import { PostgresProxy } from './postgres-proxy.ts'
+import { readContent } from './read-content.ts'
+import { record } from './recorder.ts'
+import { readClock } from './service-clock.ts'
+import { Services } from './services.ts'
+
+export interface RunOptions {
+  readonly faults: number
+  readonly seed: number
+  /** Is told what happens. */
+  readonly tell: (text: string) => void
+}
+
+export interface RunReport {
+  /** How often each kind of fault struck. */
+  readonly faults: ReadonlyMap<string, number>
+  /** The kinds that cannot be made here, each with the reason. */
+  readonly missing: readonly string[]
+  /** Transactions that were made to fail, by the code. */
+  readonly clashes: Readonly<Record<string, number>>
+  readonly evidence: Evidence
+  readonly complaints: readonly Complaint[]
+  /** What the services' logs say of bugs. */
+  readonly bugs: readonly string[]
+}
+
+/** A minute of the service passes in a second. */
+const speed = 60
+const serviceProcesses = 2
+const clashPercent = 10
+
+/** How long the market is closed before the ledger is read: time for the sweep. */
+const quietMs = 3_000
+
+/**
+ * Two service processes on one PostgreSQL server, agents and merchants who trade, and so many faults, one
+ * after the other; then everything is brought up again, what was begun is brought to its end, and the
+ * checker judges.
+ */
+export async function runFaults({ faults, seed, tell }: RunOptions): Promise<RunReport> {
+  const stops: (() => Promise<void>)[] = []
+  const context = { after: (stop: () => Promise<void>) => void stops.unshift(stop) }
+  try {
+    return await runIn(context, { faults, seed, tell })
+  } finally {
+    for (const stop of stops) await stop()
+  }
+}
+
+async function runIn(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  { faults, seed, tell }: RunOptions,
+): Promise<RunReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-faults-'))
+  context.after(async () => rmSync(folder, { recursive: true, force: true }))
+  const clock = { originMs: Date.now(), speed }
+  const now = () => readClock(clock, Date.now())
+
+  const postgres = await MortalPostgres.start(folder)
+  context.after(() => postgres.close())
+  const proxy = new PostgresProxy({ upstreamPort: postgres.port, random: seededRandom(seed + 1), clashPercent })
+  proxy.areClashesOn = false
+  const database = postgres.urlAt(await proxy.listen())
+  context.after(() => proxy.close())
+  const services = new Services({ count: serviceProcesses, folder, database, clock, context })
+  await services.start()
+  const keys = await services.makeKeys()
+  tell(`${serviceProcesses} service processes on PostgreSQL, behind a proxy`)
+
+  const random = seededRandom(seed)
+  const send = createHttpSend({ urls: () => services.urls, secrets: keys.secrets, random: seededRandom(seed + 2) })
+  const recorder = record(send, now)
+  let isOpen = true
+  proxy.areClashesOn = true
+  const trading = trade(
+    {
+      ...keys,
+      send: recorder.send,
+      random: seededRandom(seed + 3),
+      sleep: (ms) => sleep(ms / speed),
+      isOpen: () => isOpen,
+    },
+    { buyers: 16, owners: 4, teams: 4 },
+  )
+
+  const missing = 'missing' in postgres.disk ? [`fill the disk: ${postgres.disk.missing}`] : []
+  const kinds = faultKinds.filter(({ kind }) => !missing.some((reason) => reason.startsWith(kind)))
+  const struck = new Map<string, number>()
+  async function makeFaults(): Promise<void> {
+    let made = 0
+    for (const { kind, strike } of planFaults(faults, kinds, random)) {
+      await untilAnswered(recorder.calls)
+      await sleep(random.below(200))
+      // One that finds no occasion is made at the next.
+      while (!(await strike({ proxy, postgres, services, random })));
+      struck.set(kind, (struck.get(kind) ?? 0) + 1)
+      tell(`${++made} of ${faults}: ${kind} (${recorder.calls.length} requests)`)
+    }
+  }
+  await Promise.race([makeFaults(), trading])
+
+  isOpen = false
+  proxy.areClashesOn = false
+  await postgres.bringUp()
+  tell('the market closes; what was begun is brought to its end')
+  await trading
+  send.close()
+  await sleep(quietMs)
+  await services.stop()
+
+  const client = await postgres.connect()
+  const content = await readContent(async (text) => (await client.query(text)).rows, now())
+  await client.end()
+  const evidence = { calls: recorder.calls, content }
+  const complaints = findComplaints(evidence)
+  return { faults: struck, missing, clashes: proxy.clashes, evidence, complaints, bugs: services.bugs }
+}
+
+/** Waits until requests are answered again, so that each fault strikes a service that works. */
+async function untilAnswered(calls: readonly Call[]): Promise<void> {
+  const from = calls.length
+  const isAnswer = ({ answer }: Call) => answer.is !== 'unknown' && answer.is !== 'unavailable'
+  for (let tries = 0; tries < 200; tries++) {
+    if (calls.slice(from).some(isAnswer)) return
+    await sleep(25)
+  }
+}
