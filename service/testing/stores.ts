@@ -5,6 +5,8 @@ import { describe, type TestContext } from 'node:test'
 
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
+import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
+import { postgres18, postgresServers, type PostgresDatabase, type PostgresServer } from './postgres.ts'
 import { StoreLedger } from './store-ledger.ts'
 
 /** A store of a test's own. */
@@ -19,12 +21,23 @@ export interface OpenedStore {
 /** A store that the conformance suite is run for. */
 interface StoreUnderTest {
   readonly name: string
+  /** Why it cannot be tested here, if it cannot. */
+  readonly missing?: string | undefined
   readonly open: () => Promise<OpenedStore>
 }
 
 const stores: readonly StoreUnderTest[] = [
   { name: 'SQLite', open: () => openSqlite({ groupCommit: true }) },
   { name: 'SQLite without group commit', open: () => openSqlite({ groupCommit: false }) },
+  ...postgresServers.map((server) => ({
+    name: server.name,
+    missing: server.missing,
+    open: () => openPostgres(server, { groupCommit: true }),
+  })),
+  {
+    name: `${postgres18.name} without group commit`,
+    open: () => openPostgres(postgres18, { groupCommit: false }),
+  },
 ]
 
 /** Opens an empty store for one test, and closes it after the test. */
@@ -32,8 +45,8 @@ export type OpenLedger = (context: Pick<TestContext, 'after'>) => Promise<StoreL
 
 /** Declares the tests of a chapter for every store. */
 export function storeConformance(declareTests: (open: OpenLedger) => void): void {
-  for (const { name, open } of stores) {
-    describe(name, () =>
+  for (const { name, missing, open } of stores) {
+    describe(name, { skip: missing ?? false }, () =>
       declareTests(async (context) => {
         const ledger = new StoreLedger(await open())
         context.after(() => ledger.close())
@@ -58,6 +71,31 @@ function openSqliteIn(folder: string, options: { readonly groupCommit: boolean }
     reopen: async () => {
       await store.close()
       return openSqliteIn(folder, options)
+    },
+  }
+}
+
+async function openPostgres(
+  server: PostgresServer,
+  options: { readonly groupCommit: boolean },
+): Promise<OpenedStore> {
+  return openPostgresOn(await server.createDatabase(), options)
+}
+
+async function openPostgresOn(
+  database: PostgresDatabase,
+  options: { readonly groupCommit: boolean },
+): Promise<OpenedStore> {
+  const store = await openPostgresStore({ url: database.url, ...options })
+  return {
+    store,
+    close: async () => {
+      await store.close()
+      await database.drop()
+    },
+    reopen: async () => {
+      await store.close()
+      return openPostgresOn(database, options)
     },
   }
 }

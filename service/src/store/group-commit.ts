@@ -10,6 +10,8 @@ export interface GroupCommitOptions<Call, Outcome> {
   readonly maxBatch: number
   /** Most calls that wait; one more is turned away before memory grows. */
   readonly maxWaiting: number
+  /** How many batches may be written side by side; one when left out. */
+  readonly lanes?: number
 }
 
 interface Waiting<Call, Outcome> {
@@ -26,7 +28,8 @@ interface Waiting<Call, Outcome> {
 export class GroupCommit<Call, Outcome> {
   readonly #options: GroupCommitOptions<Call, Outcome>
   #waiting: Waiting<Call, Outcome>[] = []
-  #isWriting = false
+  #isScheduled = false
+  #inFlight = 0
   #idle: (() => void)[] = []
 
   constructor(options: GroupCommitOptions<Call, Outcome>) {
@@ -42,22 +45,28 @@ export class GroupCommit<Call, Outcome> {
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject })
-      if (!this.#isWriting) this.#scheduleBatch()
+      this.#scheduleBatch()
     })
   }
 
   /** Resolves when nothing waits and nothing is being written. */
   async drain(): Promise<void> {
-    if (this.#isWriting) await new Promise<void>((resolve) => this.#idle.push(resolve))
+    if (this.#isScheduled || this.#inFlight > 0)
+      await new Promise<void>((resolve) => this.#idle.push(resolve))
   }
 
   #scheduleBatch(): void {
-    this.#isWriting = true
+    const { lanes = 1 } = this.#options
+    if (this.#isScheduled || this.#inFlight >= lanes) return
+    this.#isScheduled = true
     setImmediate(() => void this.#writeNextBatch())
   }
 
   async #writeNextBatch(): Promise<void> {
     const batch = this.#takeBatch()
+    this.#isScheduled = false
+    this.#inFlight += 1
+    if (this.#waiting.length > 0) this.#scheduleBatch()
     try {
       const written = this.#options.writeBatch(batch.map(({ call }) => call))
       // A store that writes synchronously is answered at once, without a turn of the event loop.
@@ -65,8 +74,9 @@ export class GroupCommit<Call, Outcome> {
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
+    this.#inFlight -= 1
     if (this.#waiting.length > 0) return this.#scheduleBatch()
-    this.#isWriting = false
+    if (this.#isScheduled || this.#inFlight > 0) return
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 

@@ -21,8 +21,16 @@ import type {
   TransactionFilter,
 } from './store.ts'
 
+export interface ReadOptions {
+  /** Whether the index of merchants holds only the beginning of each domain. */
+  readonly hasMerchantPrefixes?: boolean
+}
+
+/** How much of a domain such an index holds; no host name is longer. */
+const merchantPrefixLength = 255
+
 /** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(db: Kysely<Tables>) {
+export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }: ReadOptions = {}) {
   function transactions(scope: Scope, filter: TransactionFilter) {
     let query = db
       .selectFrom('transactions')
@@ -34,6 +42,7 @@ export function prepareReads(db: Kysely<Tables>) {
     if (filter.status !== undefined) query = query.where('status', '=', filter.status)
     if (filter.merchantDomain !== undefined) {
       query = query.where('merchant_domain', '=', filter.merchantDomain)
+      if (hasMerchantPrefixes) query = query.where(merchantPrefix(filter.merchantDomain))
     }
     if (filter.receivedOnly) {
       // A payment to an unregistered domain was collected by this account itself.
@@ -125,6 +134,11 @@ export function prepareReads(db: Kysely<Tables>) {
       return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
     },
   }
+}
+
+function merchantPrefix(domain: string) {
+  const length = sql.lit(merchantPrefixLength)
+  return sql<boolean>`left(merchant_domain, ${length}) = left(${domain}, ${length})`
 }
 
 /** The page's rows, and one more if there is one. Ids are time-ordered, so newest first is by id. */

@@ -1,6 +1,7 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { Mandate } from '../../domain/records.ts'
-import { manyDenials, manyTransactions, type RiskFacts } from '../../domain/risk.ts'
+import type { RiskFacts } from '../../domain/risk.ts'
+import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { MandateActs } from './mandate-acts.ts'
@@ -29,17 +30,9 @@ export function prepareAgentFacts(
 
   function riskFacts(mandate: Mandate, merchantDomain: string, nowMs: number): RiskFacts {
     const { accountId, id } = mandate
-    const recent = acts.latest(accountId, id, Math.max(manyDenials, manyTransactions))
-    return {
-      maxTotalMicro: mandate.maxTotalMicro,
-      spentMicro: mandate.spentMicro,
-      expiresAtMs: mandate.expiresAtMs,
-      hasPaidThisSeller: hasPaid.get(accountId, id, normalizeHostName(merchantDomain)) !== undefined,
-      deniedInLastHour: recent.filter(
-        (row) => row.status === 'denied' && nowMs - Number(row.created_at_ms) < 3_600_000,
-      ).length,
-      transactionsInLastMinute: recent.filter((row) => nowMs - Number(row.created_at_ms) < 60_000).length,
-    }
+    const recent = acts.latest(accountId, id, recentTransactions)
+    const hasPaidThisSeller = hasPaid.get(accountId, id, normalizeHostName(merchantDomain)) !== undefined
+    return riskFactsOf(mandate, recent, { hasPaidThisSeller, nowMs })
   }
 
   return {

@@ -1,0 +1,76 @@
+import type { Pool, QueryConfig } from 'pg'
+
+import { normalizeHostName } from '../../domain/host-name.ts'
+import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
+import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
+import type { AgentFacts, AgentQuestion } from '../store.ts'
+import { storable } from './connection.ts'
+import { roundTrip } from './transaction.ts'
+
+/** What verify-agent reports on; each read looks at a bounded number of rows. */
+export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {
+  const { caller, agentId, mandateId, nowMs } = question
+  const merchantDomain = normalizeHostName(question.merchantDomain)
+  const accountId = await accountToAsk(pool, question)
+  const client = await pool.connect()
+  let broken = true
+  try {
+    const [, agents, mandates, paid, recent] = await roundTrip(client, [
+      { text: 'begin isolation level repeatable read read only' },
+      query('select * from agents where account_id = $1 and id = $2 and environment = $3', [
+        accountId,
+        agentId,
+        caller.environment,
+      ]),
+      query(
+        'select * from mandates where account_id = $1 and id = $2 and environment = $3 and agent_id = $4',
+        [accountId, mandateId, caller.environment, agentId],
+      ),
+      query(
+        `select 1 from paid_sellers
+         where account_id = $1 and mandate_id = $2 and md5(merchant_domain) = md5($3) and merchant_domain = $3`,
+        [accountId, mandateId, merchantDomain],
+      ),
+      query(
+        `select status, created_at_ms from transactions where account_id = $1 and mandate_id = $2
+         order by id desc limit $3`,
+        [accountId, mandateId, recentTransactions],
+      ),
+      { text: 'commit' },
+    ])
+    broken = false
+    const [agentRow] = (agents?.rows ?? []) as AgentRow[]
+    const [mandateRow] = (mandates?.rows ?? []) as MandateRow[]
+    const agent = agentRow && toAgent(agentRow)
+    const mandate = agent && mandateRow && toMandate(mandateRow)
+    return {
+      agent,
+      mandate,
+      risk:
+        mandate &&
+        riskFactsOf(mandate, (recent?.rows ?? []) as TransactionRow[], {
+          hasPaidThisSeller: (paid?.rows.length ?? 0) > 0,
+          nowMs,
+        }),
+    }
+  } finally {
+    client.release(broken)
+  }
+}
+
+/** The account whose agent the caller may ask about: its own, or that of a customer of its seller. */
+async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: AgentQuestion): Promise<string> {
+  const { rows } = await pool.query<{ owner: string | null; seller: string | null }>(
+    query(
+      `select (select account_id from record_accounts where id = $1) as owner,
+         (select account_id from seller_domains where environment = $2 and domain = $3) as seller`,
+      [agentId, caller.environment, normalizeHostName(merchantDomain)],
+    ),
+  )
+  const { owner = null, seller = null } = rows[0] ?? {}
+  return owner !== null && seller === caller.accountId ? owner : caller.accountId
+}
+
+function query(text: string, values: readonly unknown[]): QueryConfig {
+  return { text, values: values.map(storable) }
+}

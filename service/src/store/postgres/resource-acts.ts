@@ -1,0 +1,336 @@
+import type { QueryConfig } from 'pg'
+
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import type { Account, Agent, ApiKey, AuditEvent, Mandate, Seller } from '../../domain/records.ts'
+import { toAgent, toApiKey, toMandate, type AgentRow, type ApiKeyRow, type MandateRow } from '../rows.ts'
+import type { NewApiKey, RecordKey } from '../store.ts'
+import { storable } from './connection.ts'
+import { endHolds } from './hold-acts.ts'
+import type { Transaction } from './transaction.ts'
+
+// The acts on accounts, keys, agents, mandates and sellers. Ids are the act's own, so a second attempt
+// writes over nothing: what it finds under its ids is what the first one wrote.
+
+export async function createAccount(
+  transaction: Transaction,
+  account: Account,
+  keys: readonly NewApiKey[],
+  events: readonly AuditEvent[],
+): Promise<'created' | 'account_exists'> {
+  const { id, name, email, idpUserId, createdAtMs } = account
+  const [, found] = await transaction.ask(
+    query(
+      `insert into accounts (id, name, email, idp_user_id, created_at_ms) values ($1, $2, $3, $4, $5)
+       on conflict do nothing`,
+      [id, name, email, idpUserId, createdAtMs],
+    ),
+    query('select id from accounts where md5(idp_user_id) = md5($1) and idp_user_id = $1', [idpUserId]),
+  )
+  if (rowsOf<{ id: string }>(found)[0]?.id !== id) {
+    await transaction.commit()
+    return 'account_exists'
+  }
+  await transaction.commit(...keys.flatMap(insertKey), ...events.map(insertEvent))
+  return 'created'
+}
+
+export async function issueApiKey(
+  transaction: Transaction,
+  key: NewApiKey,
+  event: AuditEvent,
+): Promise<'created' | 'not_found' | 'agent_revoked'> {
+  const [account, own, agent] = await transaction.ask(
+    query('select 1 from accounts where id = $1', [key.accountId]),
+    query('select 1 from api_keys where account_id = $1 and id = $2', [key.accountId, key.id]),
+    lockAgent({ ...key, id: key.agentId ?? '' }, 'share'),
+  )
+  const refusal = rowsOf(account).length === 0 ? 'not_found' : refusalOfAgent(key.agentId, rowsOf(agent))
+  if (refusal && rowsOf(own).length === 0) {
+    await transaction.commit()
+    return refusal
+  }
+  await transaction.commit(...insertKey(key), insertEvent(event))
+  return 'created'
+}
+
+export async function revokeApiKey(
+  transaction: Transaction,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+  event: AuditEvent,
+): Promise<ApiKey | 'not_found' | 'last_owner_key'> {
+  const [, found, others] = await transaction.ask(
+    // One at a time in an account, or the last two owner keys could go at once.
+    query('select 1 from accounts where id = $1 for no key update', [accountId]),
+    query('select * from api_keys where account_id = $1 and id = $2', [accountId, id]),
+    query(
+      `select 1 from api_keys
+       where account_id = $1 and id <> $2 and role in ('owner', 'operator') and revoked_at_ms is null limit 1`,
+      [accountId, id],
+    ),
+  )
+  const [row] = rowsOf<ApiKeyRow>(found)
+  const isOwnerKey = row?.role === 'owner' || row?.role === 'operator'
+  const isLast = isOwnerKey && rowsOf(others).length === 0
+  if (!row || row.revoked_at_ms !== null || isLast) {
+    await transaction.commit()
+    if (!row) return 'not_found'
+    return row.revoked_at_ms === null ? 'last_owner_key' : toApiKey(row)
+  }
+  await transaction.commit(
+    query('update api_keys set revoked_at_ms = $3 where account_id = $1 and id = $2', [
+      accountId,
+      id,
+      event.createdAtMs,
+    ]),
+    insertEvent({ ...event, environment: row.environment }),
+  )
+  return { ...toApiKey(row), revokedAtMs: event.createdAtMs }
+}
+
+export async function createAgent(transaction: Transaction, agent: Agent, event: AuditEvent): Promise<void> {
+  await transaction.commit(
+    query(
+      `insert into agents (account_id, id, environment, name, description, capabilities, status, created_at_ms)
+       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+      [
+        agent.accountId,
+        agent.id,
+        agent.environment,
+        agent.name,
+        agent.description,
+        JSON.stringify(agent.capabilities),
+        agent.status,
+        agent.createdAtMs,
+      ],
+    ),
+    insertAccountOf(agent),
+    insertEvent(event),
+  )
+}
+
+export async function revokeAgent(
+  transaction: Transaction,
+  key: RecordKey,
+  event: AuditEvent,
+): Promise<Agent | 'not_found'> {
+  const [found] = await transaction.ask(lockAgent(key, 'no key update'))
+  const [row] = rowsOf<AgentRow>(found)
+  if (!row || row.status === 'revoked') {
+    await transaction.commit()
+    return row ? toAgent(row) : 'not_found'
+  }
+  const [updated, , ended] = await transaction.ask(
+    query(
+      `update agents set status = 'revoked', revoked_at_ms = $3 where account_id = $1 and id = $2 returning *`,
+      [key.accountId, key.id, event.createdAtMs],
+    ),
+    // The agent is locked, so it gets no new mandate meanwhile; in one order, as payments lock them.
+    query(
+      `select 1 from mandates where account_id = $1 and agent_id = $2 order by account_id, id for no key update`,
+      [key.accountId, key.id],
+    ),
+    endHolds('agent_id', key, event.createdAtMs),
+  )
+  const [agent = row] = rowsOf<AgentRow>(updated)
+  await transaction.commit(insertEvent(withVoided(event, ended)))
+  return toAgent(agent)
+}
+
+export async function createMandate(
+  transaction: Transaction,
+  mandate: Mandate,
+  event: AuditEvent,
+): Promise<'created' | 'not_found' | 'agent_revoked'> {
+  const [agent, own] = await transaction.ask(
+    lockAgent({ ...mandate, id: mandate.agentId }, 'share'),
+    query('select 1 from mandates where account_id = $1 and id = $2', [mandate.accountId, mandate.id]),
+  )
+  const refusal = refusalOfAgent(mandate.agentId, rowsOf(agent))
+  if (refusal && rowsOf(own).length === 0) {
+    await transaction.commit()
+    return refusal
+  }
+  await transaction.commit(
+    query(
+      `insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
+         max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
+         expires_at_text, expires_at_ms, status, created_at_ms, updated_at_ms)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+       on conflict do nothing`,
+      [
+        mandate.accountId,
+        mandate.id,
+        mandate.environment,
+        mandate.agentId,
+        mandate.purpose,
+        mandate.maxTotalText,
+        mandate.maxTotalMicro,
+        mandate.maxPerTransactionText,
+        mandate.maxPerTransactionMicro,
+        mandate.currency,
+        JSON.stringify(mandate.allowedSellers),
+        JSON.stringify(mandate.allowedCategories),
+        mandate.expiresAtText,
+        mandate.expiresAtMs,
+        mandate.status,
+        mandate.createdAtMs,
+        mandate.updatedAtMs,
+      ],
+    ),
+    insertAccountOf(mandate),
+    insertEvent(event),
+  )
+  return 'created'
+}
+
+export async function moveMandate(
+  transaction: Transaction,
+  key: RecordKey,
+  to: MandateStatus,
+  event: AuditEvent,
+): Promise<Mandate | 'not_found' | 'mandate_revoked'> {
+  const [found] = await transaction.ask(
+    query('select * from mandates where account_id = $1 and id = $2 and environment = $3 for no key update', [
+      key.accountId,
+      key.id,
+      key.environment,
+    ]),
+  )
+  const [row] = rowsOf<MandateRow>(found)
+  if (!row || row.status === to || row.status === 'revoked') {
+    await transaction.commit()
+    if (!row) return 'not_found'
+    return row.status === to ? toMandate(row) : 'mandate_revoked'
+  }
+  const [, ended, moved] = await transaction.ask(
+    query('update mandates set status = $3, updated_at_ms = $4 where account_id = $1 and id = $2', [
+      key.accountId,
+      key.id,
+      to,
+      event.createdAtMs,
+    ]),
+    to === 'active' ? query('select 0 as voided') : endHolds('id', key, event.createdAtMs),
+    query('select * from mandates where account_id = $1 and id = $2', [key.accountId, key.id]),
+  )
+  const [mandate = row] = rowsOf<MandateRow>(moved)
+  await transaction.commit(insertEvent(withVoided(event, ended)))
+  return toMandate(mandate)
+}
+
+export async function createSeller(
+  transaction: Transaction,
+  seller: Seller,
+  event: AuditEvent,
+): Promise<'created' | 'seller_exists'> {
+  const { accountId, id, environment, name, domain, priceConfig, createdAtMs } = seller
+  const [, found] = await transaction.ask(
+    query(
+      `insert into seller_domains (environment, domain, account_id, seller_id) values ($1, $2, $3, $4)
+       on conflict do nothing`,
+      [environment, domain, accountId, id],
+    ),
+    query('select seller_id from seller_domains where environment = $1 and domain = $2', [
+      environment,
+      domain,
+    ]),
+  )
+  if (rowsOf<{ seller_id: string }>(found)[0]?.seller_id !== id) {
+    await transaction.commit()
+    return 'seller_exists'
+  }
+  await transaction.commit(
+    query(
+      `insert into sellers (account_id, id, environment, name, domain, price_config, created_at_ms)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+      [accountId, id, environment, name, domain, JSON.stringify(priceConfig), createdAtMs],
+    ),
+    insertEvent(event),
+  )
+  return 'created'
+}
+
+function query(text: string, values: readonly unknown[] = []): QueryConfig {
+  return { text, values: values.map(storable) }
+}
+
+function rowsOf<Row>(answer: { readonly rows: unknown[] } | undefined): Row[] {
+  return (answer?.rows ?? []) as Row[]
+}
+
+function lockAgent({ accountId, id, environment }: RecordKey, mode: 'share' | 'no key update'): QueryConfig {
+  return query(`select * from agents where account_id = $1 and id = $2 and environment = $3 for ${mode}`, [
+    accountId,
+    id,
+    environment,
+  ])
+}
+
+function refusalOfAgent(
+  agentId: string | null,
+  found: readonly AgentRow[],
+): 'not_found' | 'agent_revoked' | undefined {
+  if (agentId === null) return undefined
+  const [agent] = found
+  if (!agent) return 'not_found'
+  return agent.status === 'active' ? undefined : 'agent_revoked'
+}
+
+function insertKey(key: NewApiKey): QueryConfig[] {
+  return [
+    query(
+      `insert into api_keys (account_id, id, environment, role, agent_id, label, hint, created_at_ms, revoked_at_ms)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+      [
+        key.accountId,
+        key.id,
+        key.environment,
+        key.role,
+        key.agentId,
+        key.label,
+        key.hint,
+        key.createdAtMs,
+        key.revokedAtMs,
+      ],
+    ),
+    query(
+      'insert into api_key_hashes (secret_hash, account_id, key_id) values ($1, $2, $3) on conflict do nothing',
+      [key.secretHash, key.accountId, key.id],
+    ),
+  ]
+}
+
+function insertAccountOf({
+  id,
+  accountId,
+}: {
+  readonly id: string
+  readonly accountId: string
+}): QueryConfig {
+  return query('insert into record_accounts (id, account_id) values ($1, $2) on conflict do nothing', [
+    id,
+    accountId,
+  ])
+}
+
+function insertEvent(event: AuditEvent): QueryConfig {
+  return query(
+    `insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
+     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+    [
+      event.accountId,
+      event.id,
+      event.environment,
+      event.type,
+      event.actor,
+      event.subjectId,
+      JSON.stringify(event.data),
+      event.createdAtMs,
+    ],
+  )
+}
+
+function withVoided(event: AuditEvent, ended: { readonly rows: unknown[] } | undefined): AuditEvent {
+  const [row] = rowsOf<{ voided: number }>(ended)
+  return { ...event, data: { ...event.data, voided_holds: row?.voided ?? 0 } }
+}

@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { codeOf } from '../error-code.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { isConnectionFailure } from './connection.ts'
+
+export interface RetryOptions {
+  /** The moment, on the clock of `performance.now()`, at which the last attempt must have ended. */
+  readonly deadlineMs: number
+  /** From 0 to below 1; spreads the attempts of those that collided. */
+  readonly random: () => number
+}
+
+/**
+ * What the work gives, tried again while PostgreSQL says that another attempt may succeed. The work is
+ * told which attempt it is. Throws a `StoreUnavailableError` when none succeeds in time.
+ */
+export async function withRetries<Result>(
+  { deadlineMs, random }: RetryOptions,
+  work: (attempt: number) => Promise<Result>,
+): Promise<Result> {
+  let lastError: unknown
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    if (attempt > 0) {
+      const pauseMs = Math.min(longestPauseMs, shortestPauseMs * 2 ** attempt) * (0.5 + random())
+      if (performance.now() + pauseMs > deadlineMs) break
+      await sleep(pauseMs)
+    }
+    if (performance.now() >= deadlineMs) break
+    try {
+      return await work(attempt)
+    } catch (error) {
+      lastError = error
+      const verdict = judge(error, attempt)
+      if (verdict === 'fault') throw error
+      if (verdict === 'unavailable') break
+    }
+  }
+  throw unavailable(lastError)
+}
+
+const maxAttempts = 24
+const shortestPauseMs = 2
+const longestPauseMs = 500
+
+/** The statement must be asked again: two acts met, or the server is about to be another one. */
+const passing = [
+  '40001', // serialization_failure
+  '40P01', // deadlock_detected
+  '55P03', // lock_not_available
+  '57014', // query_canceled, by the time limit of a statement
+  '25006', // read_only_sql_transaction: a primary that has become a standby
+  '25P03', // idle_in_transaction_session_timeout
+  '26000', // invalid_sql_statement_name: a pool has forgotten it
+  '0A000', // cached plan must not change result type
+  '53300', // too_many_connections
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+]
+
+/** Insufficient resources, and errors of the system below the server, by the first two characters. */
+const exhausted = ['53', '58', 'XX']
+
+type Verdict = 'again' | 'unavailable' | 'fault'
+
+function judge(error: unknown, attempt: number): Verdict {
+  const code = codeOf(error)
+  if (passing.includes(code) || code.startsWith('08') || isConnectionFailure(error)) return 'again'
+  // A commit whose answer was lost can still arrive while the act is being run again.
+  if (code === '23505' && attempt > 0) return 'again'
+  return code.length === 5 && exhausted.includes(code.slice(0, 2)) ? 'unavailable' : 'fault'
+}
+
+function unavailable(error: unknown): StoreUnavailableError {
+  if (error instanceof StoreUnavailableError) return error
+  const message =
+    error === undefined
+      ? 'the store has no time for this act'
+      : `PostgreSQL answers ${codeOf(error) === 'unknown' ? String(error) : codeOf(error)}`
+  return new StoreUnavailableError(message, { retryAfterSeconds: 2, cause: error })
+}
+
+/** Whether the connection is of no more use after this error. */
+export function breaksConnection(error: unknown): boolean {
+  const code = codeOf(error)
+  return code.length !== 5 || code.startsWith('57P') || ['26000', '0A000', '25P03', '57014'].includes(code)
+}

@@ -1,0 +1,112 @@
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg'
+
+import { breaksConnection, withRetries, type RetryOptions } from './retries.ts'
+
+/** A transaction that an act asks and writes in; it is open from the first question to the commit. */
+export interface Transaction {
+  /** Whether an earlier attempt may have been written: the act then looks for what it wrote itself. */
+  readonly isRerun: boolean
+  /** Sends statements together, in one round trip; their answers, in their order. */
+  readonly ask: (...statements: QueryConfig[]) => Promise<QueryResult[]>
+  /** As `ask`, and then commits, all in one round trip: it resolves when everything is durable. */
+  readonly commit: (...statements: QueryConfig[]) => Promise<QueryResult[]>
+}
+
+/**
+ * Runs acts as transactions of a pool. An act that fails in passing is run again; also one whose commit
+ * got no answer, since it finds what it wrote. It must end with `commit`.
+ */
+export function prepareTransactions(pool: Pool, random: () => number) {
+  return function inTransaction<Result>(
+    { deadlineMs }: Pick<RetryOptions, 'deadlineMs'>,
+    act: (transaction: Transaction) => Promise<Result>,
+  ): Promise<Result> {
+    return withRetries({ deadlineMs, random }, async (attempt) => {
+      const client = await pool.connect()
+      const patience = guard(client, Math.min(attemptMs, deadlineMs - performance.now()))
+      let broken = true
+      try {
+        const result = await act(open(client, attempt > 0))
+        broken = false
+        return result
+      } catch (error) {
+        broken = breaksConnection(error) || !(await rollback(client))
+        throw error
+      } finally {
+        clearTimeout(patience)
+        client.release(broken)
+      }
+    })
+  }
+}
+
+export type InTransaction = ReturnType<typeof prepareTransactions>
+
+/** How long one attempt may take, the server's own limits included. */
+const attemptMs = 6_000
+
+/**
+ * Nothing is left behind on the connection, which a pool may share: all settings end with the transaction.
+ * The last three make the plans that are kept those of tables that have grown, though they were empty
+ * when the plans were made: each row is found by its index.
+ */
+const begin: QueryConfig = {
+  text: `begin isolation level read committed;
+    set local statement_timeout = 5000;
+    set local idle_in_transaction_session_timeout = 10000;
+    set local plan_cache_mode = force_generic_plan;
+    set local enable_seqscan = off;
+    set local enable_hashjoin = off;
+    set local enable_mergejoin = off;
+    set local enable_material = off`,
+}
+const commit: QueryConfig = { text: 'commit' }
+
+function open(client: PoolClient, isRerun: boolean): Transaction {
+  let isOpen = false
+
+  async function send(statements: QueryConfig[]): Promise<QueryResult[]> {
+    if (isOpen) return roundTrip(client, statements)
+    isOpen = true
+    const [, ...answers] = await roundTrip(client, [begin, ...statements])
+    return answers
+  }
+
+  return {
+    isRerun,
+    ask: (...statements) => send(statements),
+    commit: async (...statements) => {
+      const answers = await send([...statements, commit])
+      if (answers.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was not committed')
+      return answers
+    },
+  }
+}
+
+/** Sends the statements in one packet. Throws the first error once all are answered. */
+export async function roundTrip(client: PoolClient, statements: QueryConfig[]): Promise<QueryResult[]> {
+  const { stream } = client.connection
+  stream.cork()
+  const asked = statements.map((statement) => client.query(statement))
+  stream.uncork()
+  const answers = await Promise.allSettled(asked)
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason
+    return answer.value
+  })
+}
+
+/** Cuts a connection that takes too long: a network that swallows everything answers nothing, ever. */
+function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
+  return setTimeout(() => {
+    const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
+    client.connection.stream.destroy(error)
+  }, patienceMs)
+}
+
+async function rollback(client: PoolClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+}

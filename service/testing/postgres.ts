@@ -1,0 +1,194 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { Client } from 'pg'
+
+import { migrate } from '../src/store/postgres/migrate.ts'
+import {
+  binariesFromDebian,
+  binariesFromNpm,
+  cacheFolder,
+  giveToServer,
+  makeOnce,
+  serverUser,
+  type PostgresBinaries,
+} from './postgres-binaries.ts'
+
+/** A kind of server that tests are run on. It is started when its first database is made. */
+export interface PostgresServer {
+  readonly name: string
+  /** Why it cannot be used here, if it cannot. */
+  readonly missing?: string
+  /** An empty database with the schema in place, of a test's own. */
+  readonly createDatabase: () => Promise<PostgresDatabase>
+  /** A database without anything. */
+  readonly createEmptyDatabase: () => Promise<PostgresDatabase>
+}
+
+export interface PostgresDatabase {
+  readonly url: string
+  readonly drop: () => Promise<void>
+}
+
+/** PostgreSQL 18 from npm, which is everywhere. */
+export const postgres18 = serverOf('PostgreSQL 18', () => startServer(binariesFromNpm()))
+
+/** Every server that the store is tested on: those of the package and of Debian, and one named by a variable. */
+export const postgresServers: readonly PostgresServer[] = [
+  postgres18,
+  debianServer(),
+  ...namedServer(process.env['PURSER_TEST_POSTGRES']),
+]
+
+function debianServer(): PostgresServer {
+  const binaries = binariesFromDebian()
+  const server = serverOf('PostgreSQL 15', () => startServer(binaries ?? { name: '', folder: '' }))
+  return binaries ? server : { ...server, missing: "Debian's PostgreSQL 15 is not installed here" }
+}
+
+function namedServer(url: string | undefined): PostgresServer[] {
+  return url === undefined ? [] : [serverOf('the server of PURSER_TEST_POSTGRES', () => Promise.resolve(url))]
+}
+
+function serverOf(name: string, start: () => Promise<string>): PostgresServer {
+  let starting: Promise<string> | undefined
+  let template: Promise<string> | undefined
+  let made = 0
+  const run = `${process.pid}_${randomBytes(3).toString('hex')}`
+
+  async function create(templateName?: string): Promise<PostgresDatabase> {
+    const server = await (starting ??= start())
+    const database = `purser_test_${run}_${++made}`
+    const from = templateName === undefined ? '' : ` template ${templateName}`
+    await execute(
+      server,
+      `create database ${database}${from} encoding 'UTF8'`.replace(/(template \w+).*/, '$1'),
+    )
+    return {
+      url: withDatabase(server, database),
+      drop: () => execute(server, `drop database if exists ${database} with (force)`),
+    }
+  }
+
+  async function makeTemplate(): Promise<string> {
+    const { url } = await create()
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await migrate(client, name)
+    await client.end()
+    return new URL(url).pathname.slice(1)
+  }
+
+  return {
+    name,
+    createDatabase: async () => create(await (template ??= makeTemplate())),
+    createEmptyDatabase: () => create(),
+  }
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(url: string, database: string): string {
+  const address = new URL(url)
+  address.pathname = `/${database}`
+  return address.href
+}
+
+/** Starts a server on a free port of the loopback address, with data of its own; it ends with this process. */
+async function startServer(binaries: PostgresBinaries): Promise<string> {
+  const { cluster, password } = prepareCluster(binaries)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-postgres-data-'))
+  const dataFolder = join(folder, 'data')
+  giveToServer(folder)
+  runAsServer('cp', ['-R', cluster, dataFolder])
+  const port = await freePort()
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 200,
+    shared_buffers: '32MB',
+    // The tests end servers, never machines: nothing needs to reach a disk.
+    fsync: 'off',
+    full_page_writes: 'off',
+    autovacuum: 'off',
+  }
+  const order = {
+    program: join(binaries.folder, 'postgres'),
+    flags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    dataFolder,
+    user: serverUser,
+  }
+  const keeper = spawn(
+    process.execPath,
+    [join(import.meta.dirname, 'postgres-keeper.ts'), JSON.stringify(order)],
+    { stdio: ['pipe', 'pipe', 'inherit'], cwd: tmpdir(), detached: true },
+  )
+  const said = await new Promise<string>((resolve, reject) => {
+    keeper.stdout.setEncoding('utf8').once('data', resolve)
+    keeper.once('error', reject)
+  })
+  if (!said.startsWith('ready')) throw new Error(`${binaries.name} does not start: ${said}`)
+  // The keeper is not waited for: the pipe to it closes with this process.
+  keeper.unref()
+  for (const pipe of [keeper.stdin, keeper.stdout]) (pipe as unknown as { unref: () => void }).unref()
+  return `postgresql://purser:${password}@127.0.0.1:${port}/postgres`
+}
+
+/** A new cluster, made once by initdb, which takes longer than to copy it. */
+function prepareCluster(binaries: PostgresBinaries): { cluster: string; password: string } {
+  const folder = join(cacheFolder(), `cluster-${binaries.name.replaceAll(' ', '-')}`)
+  makeOnce(folder, (draft) => {
+    const owned = join(draft, 'of-server')
+    mkdirSync(owned)
+    giveToServer(owned)
+    const passwordPath = join(owned, 'password')
+    writeFileSync(passwordPath, randomBytes(16).toString('hex'))
+    giveToServer(passwordPath)
+    chmodSync(passwordPath, 0o600)
+    const flags = ['--username=purser', `--pwfile=${passwordPath}`, '--auth=password', '--encoding=UTF8']
+    runAsServer(join(binaries.folder, 'initdb'), [
+      '-D',
+      join(owned, 'cluster'),
+      ...flags,
+      '--locale=C',
+      '--no-sync',
+      '--wal-segsize=4',
+    ])
+  })
+  const password = readFileSync(join(folder, 'of-server/password'), 'utf8')
+  return { cluster: join(folder, 'of-server/cluster'), password }
+}
+
+function runAsServer(program: string, flags: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(program, flags, {
+    ...serverUser,
+    cwd: '/',
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' },
+  })
+  if (status !== 0) throw new Error(`${program} failed: ${error?.message ?? stderr}`)
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
