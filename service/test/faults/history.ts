@@ -90,7 +90,7 @@ export interface Call {
 
 /** A call of one kind of request. */
 export type CallOf<Act extends Request['act']> = Call & {
-  readonly request: Extract<Request, { readonly act: Act }>
+  readonly request: Request & { readonly act: Act }
 }
 
 /** The ledger's own content, read when nothing was under way any more. */

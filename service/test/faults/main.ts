@@ -21,7 +21,10 @@ if (values.help) {
   const faults = Number(values.faults ?? 200)
   const seed = Number(values.seed ?? randomInt(2 ** 31))
   console.log(`npm run faults -- --faults ${faults} --seed ${seed}`)
-  const report = await runFaults({ faults, seed, tell: (text) => console.log(text) })
+  const ending = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
+  const tell = (text: string) => console.log(text)
+  const report = await runFaults({ faults, seed, tell, signal: ending.signal })
   console.log(printReport(report))
-  process.exitCode = report.complaints.length + report.bugs.length === 0 ? 0 : 1
+  process.exit(report.complaints.length + report.bugs.length === 0 ? 0 : 1)
 }

@@ -119,8 +119,8 @@ export class ModelLedger {
     const agent = this.#agents.get(agentId)
     if (agent?.status === 'active') {
       agent.status = 'revoked'
-      const mandates = this.#mandates.values().filter((mandate) => mandate.agentId === agentId)
-      for (const mandate of mandates) this.#endHolds(mandate, nowMs)
+      const mandates = [...this.#mandates.values()]
+      for (const mandate of mandates) if (mandate.agentId === agentId) this.#endHolds(mandate, nowMs)
       this.#recordEvent('agent.revoked', agentId)
     }
     return { is: 'done' }

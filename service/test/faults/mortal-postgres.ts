@@ -1,7 +1,7 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,10 +49,9 @@ export class MortalPostgres {
     for (const path of [folder, passwordPath, diskFolder]) giveToServer(path)
     const dataFolder = join(diskFolder, 'data')
     const server = new MortalPostgres({ port: await freePort(), disk, programs, dataFolder, password })
-    server.#run('initdb', [
-      ...['-D', dataFolder, '--username=purser', `--pwfile=${passwordPath}`, '--auth=password'],
-      ...['--encoding=UTF8', '--locale=C', '--no-sync', '--wal-segsize=4'],
-    ])
+    const user = ['--username=purser', `--pwfile=${passwordPath}`, '--auth=password']
+    const content = ['--encoding=UTF8', '--locale=C', '--no-sync', '--wal-segsize=4']
+    server.#run('initdb', ['-D', dataFolder, ...user, ...content])
     await server.bringUp()
     const client = await server.connect('postgres')
     await client.query('create database purser')

@@ -9,12 +9,12 @@ export function printReport(report: RunReport): string {
   const { faults, missing, clashes, evidence, complaints, bugs } = report
   const { calls, content } = evidence
   const lines = [
-    ...table('Faults', [...faults].sort(), sumOf([...faults.values()])),
+    ...table('Faults', inOrder(faults), sumOf([...faults.values()])),
     ...missing.map((reason) => `  not made here: ${reason}`),
     ...table('Transactions that were made to clash', Object.entries(clashes)),
-    ...table('Requests', [...countBy(calls, outcomeOf)].sort(), calls.length),
+    ...table('Requests', inOrder(countBy(calls, outcomeOf)), calls.length),
     ...table('Retries', Object.entries(countRetries(calls))),
-    ...table('In the ledger', [...countBy(content.holds, ({ status }) => `proofs ${status}`)].sort()),
+    ...table('In the ledger', inOrder(countBy(content.holds, ({ status }) => `proofs ${status}`))),
     ...bugs.slice(0, shownComplaints),
   ]
   if (complaints.length === 0) return [...lines, '', 'The checker has nothing to say.'].join('\n')
@@ -51,26 +51,21 @@ function outcomeOf({ request, answer }: Call): string {
 }
 
 function wordOf(answer: Answer): string {
-  switch (answer.is) {
-    case 'denied':
-      return answer.code
-    case 'failed':
-      return answer.reason
-    case 'verified':
-      return answer.isReplay ? 'verified (replay)' : 'verified'
-    case 'unavailable':
-      return 'unavailable (503)'
-    case 'unknown':
-      return 'no answer'
-    default:
-      return answer.is
-  }
+  if (answer.is === 'denied') return answer.code
+  if (answer.is === 'failed') return answer.reason
+  if (answer.is === 'verified' && answer.isReplay) return 'verified (replay)'
+  if (answer.is === 'unavailable') return 'unavailable (503)'
+  return answer.is === 'unknown' ? 'no answer' : answer.is
 }
 
 function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): Map<string, number> {
   const counts = new Map<string, number>()
   for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1)
   return counts
+}
+
+function inOrder(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort(([left], [right]) => left.localeCompare(right))
 }
 
 function table(title: string, rows: readonly (readonly [string, number])[], sum?: number): string[] {

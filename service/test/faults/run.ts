@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { findComplaints } from './checker.ts'
 import type { Complaint } from './complaint.ts'
+import { isFateUnknown } from './dossier.ts'
 import { faultKinds, planFaults } from './faults.ts'
 import type { Call, Evidence } from './history.ts'
 import { createHttpSend } from './http-send.ts'
@@ -22,6 +23,8 @@ export interface RunOptions {
   readonly seed: number
   /** Is told what happens. */
   readonly tell: (text: string) => void
+  /** Ends the run before its time, with all that it has started. */
+  readonly signal?: AbortSignal
 }
 
 export interface RunReport {
@@ -50,11 +53,14 @@ const quietMs = 3_000
  * after the other; then everything is brought up again, what was begun is brought to its end, and the
  * checker judges.
  */
-export async function runFaults({ faults, seed, tell }: RunOptions): Promise<RunReport> {
+export async function runFaults(options: RunOptions): Promise<RunReport> {
   const stops: (() => Promise<void>)[] = []
   const context = { after: (stop: () => Promise<void>) => void stops.unshift(stop) }
+  const aborted = new Promise<never>((_resolve, reject) => {
+    options.signal?.addEventListener('abort', () => reject(new Error('the run was ended before its time')))
+  })
   try {
-    return await runIn(context, { faults, seed, tell })
+    return await Promise.race([runIn(context, options), aborted])
   } finally {
     for (const stop of stops) await stop()
   }
@@ -62,7 +68,7 @@ export async function runFaults({ faults, seed, tell }: RunOptions): Promise<Run
 
 async function runIn(
   context: { readonly after: (stop: () => Promise<void>) => void },
-  { faults, seed, tell }: RunOptions,
+  { faults, seed, tell }: Omit<RunOptions, 'signal'>,
 ): Promise<RunReport> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-faults-'))
   context.after(async () => rmSync(folder, { recursive: true, force: true }))
@@ -105,7 +111,7 @@ async function runIn(
       await untilAnswered(recorder.calls)
       await sleep(random.below(200))
       // One that finds no occasion is made at the next.
-      while (!(await strike({ proxy, postgres, services, random })));
+      while (!(await strike({ proxy, postgres, services, random }))) tell(`no occasion to ${kind}`)
       struck.set(kind, (struck.get(kind) ?? 0) + 1)
       tell(`${++made} of ${faults}: ${kind} (${recorder.calls.length} requests)`)
     }
@@ -132,9 +138,8 @@ async function runIn(
 /** Waits until requests are answered again, so that each fault strikes a service that works. */
 async function untilAnswered(calls: readonly Call[]): Promise<void> {
   const from = calls.length
-  const isAnswer = ({ answer }: Call) => answer.is !== 'unknown' && answer.is !== 'unavailable'
   for (let tries = 0; tries < 200; tries++) {
-    if (calls.slice(from).some(isAnswer)) return
+    if (calls.slice(from).some((call) => !isFateUnknown(call))) return
     await sleep(25)
   }
 }

@@ -31,6 +31,8 @@ export class Services {
   readonly #settings: Readonly<Record<string, string>>
   readonly #running: (ReadyProcess | undefined)[] = []
   readonly #ended: ReadyProcess[] = []
+  readonly #crashes: string[] = []
+  #isStopping = false
 
   constructor(options: ServicesOptions) {
     this.#options = options
@@ -50,10 +52,11 @@ export class Services {
     return this.#running.flatMap((service) => service?.url ?? [])
   }
 
-  /** The lines of all logs that speak of a bug. */
+  /** The lines of all logs that speak of a bug, and the ends that nobody had asked for. */
   get bugs(): readonly string[] {
     const logs = [...this.#ended, ...this.#running].map((service) => service?.stderr() ?? '')
-    return logs.flatMap((log) => log.split('\n').filter((line) => line.includes('a bug:')))
+    const told = logs.flatMap((log) => log.split('\n').filter((line) => line.includes('a bug:')))
+    return [...told, ...this.#crashes]
   }
 
   async start(): Promise<void> {
@@ -73,7 +76,8 @@ export class Services {
 
   /** Stops all in good order: what was accepted is finished. */
   async stop(): Promise<void> {
-    await Promise.all(this.#running.map((service) => service?.kill('SIGTERM')))
+    this.#isStopping = true
+    await Promise.all(this.#running.map(async (service) => service?.kill('SIGTERM')))
   }
 
   /** Makes the keys of an owner, and of a merchant in another account, which sells under a domain of its own. */
@@ -105,13 +109,24 @@ export class Services {
     const { context, folder } = this.#options
     for (let attempt = 1; ; attempt++) {
       try {
-        this.#running[index] = await startProcess(context, { folder, settings: this.#settings })
+        const service = await startProcess(context, { folder, settings: this.#settings })
+        this.#running[index] = service
+        void this.#watch(index, service)
         return
       } catch (error) {
         if (attempt === 50) throw error
         await sleep(200)
       }
     }
+  }
+
+  /** Notes when a process ends by itself, and starts another, as a supervisor would. */
+  async #watch(index: number, service: ReadyProcess): Promise<void> {
+    const { code, signal, stderr } = await service.ended
+    if (this.#isStopping || this.#running[index] !== service) return
+    this.#crashes.push(`a service process ended by itself (${signal ?? code}): ${stderr.slice(-2_000)}`)
+    this.#running[index] = undefined
+    await this.#startOne(index)
   }
 
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
