@@ -2,6 +2,7 @@
 // process, however it dies: then the pipe to it closes.
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 interface Order {
   readonly program: string
@@ -25,7 +26,7 @@ server.stderr.setEncoding('utf8').on('data', (text: string) => {
 server.on('error', (error) => process.stdout.write(`failed ${error.message}\n`))
 server.on('exit', () => {
   if (!isReady) process.stdout.write(`failed ${log.replaceAll('\n', ' ')}\n`)
-  rmSync(dataFolder, { recursive: true, force: true })
+  rmSync(dirname(dataFolder), { recursive: true, force: true })
   process.exit(0)
 })
 

@@ -210,9 +210,9 @@ storeConformance((open) => {
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox, {
-      name: 'Bücher 🤖 "quoted" \\ \u0000',
+      name: 'Bücher 🤖 "quoted" {\\},NULL',
       description: '',
-      capabilities: ['search', '', 'ünï'],
+      capabilities: ['search', '', 'ünï\u0000'],
     })
     assert.deepEqual(await ledger.store.findAgent(agent), agent)
     for (const scope of [owner.production, other.sandbox, other.production]) {
@@ -335,6 +335,65 @@ storeConformance((open) => {
     await ledger.seller(other.sandbox, 'api.shop.example')
     assert.deepEqual((await ledger.store.listSellers(owner.sandbox, { limit: 10 })).items, [seller])
     assert.equal((await ledger.eventsAbout(owner.sandbox, seller.id)).length, 1)
+  })
+
+  test('A NUL in a text is kept, or becomes U+FFFD where the database cannot hold it [decision.62]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox, { name: 'a\u0000b' })
+    const found = await ledger.store.findAgent(agent)
+    assert(found?.name === 'a\u0000b' || found?.name === 'a\uFFFDb', found?.name)
+    assert.equal(await ledger.store.findAgent({ ...agent, id: `${agent.id}\u0000` }), undefined)
+    const mandate = await ledger.mandate(agent, { allowedSellers: ['*'], purpose: '\u0000' })
+    const fields = { merchantDomain: 'shop\u0000', idempotencyKey: 'order-1' }
+    const hold = await ledger.hold(mandate)
+    const transactionId = await ledger.pay(owner.sandbox, hold, fields)
+    const replayed = { outcome: 'replayed', transactionId }
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold, fields), replayed)
+    const attempt = ledger.newCapture(owner.sandbox, hold, fields)
+    assert.equal(await ledger.store.findCapture(attempt), transactionId)
+    const listed = await ledger.store.listTransactions(
+      owner.sandbox,
+      { merchantDomain: 'shop\u0000' },
+      { limit: 10 },
+    )
+    assert.deepEqual(
+      listed.items.map(({ id }) => id),
+      [transactionId],
+    )
+  })
+
+  test('A text of any length is kept, compared and looked up whole [decision.62]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const long = Array.from({ length: 8_000 }, (_, index) =>
+      String.fromCodePoint(0x4e00 + ((index * 7919) % 20_000)),
+    ).join('')
+    const [first, second] = [`${long}1`, `${long}2`]
+    const account = ledger.newAccount({ idpUserId: first })
+    assert.equal(await ledger.store.createAccount(account, [], []), 'created')
+    assert.equal(
+      await ledger.store.createAccount(ledger.newAccount({ idpUserId: second }), [], []),
+      'created',
+    )
+    assert.equal(
+      await ledger.store.createAccount(ledger.newAccount({ idpUserId: first }), [], []),
+      'account_exists',
+    )
+    const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
+    const ids: string[] = []
+    for (const merchantDomain of [first, second]) {
+      ids.push(await ledger.pay(owner.sandbox, await ledger.hold(mandate), { merchantDomain }))
+    }
+    const { items } = await ledger.store.listTransactions(
+      owner.sandbox,
+      { merchantDomain: second },
+      { limit: 10 },
+    )
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      ids.slice(1),
+    )
   })
 
   test('An act that fails leaves nothing behind and never fails its neighbours [decision.27]', async (context) => {

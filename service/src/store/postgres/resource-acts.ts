@@ -9,8 +9,8 @@ import { storable } from './connection.ts'
 import { endHolds } from './hold-acts.ts'
 import type { Transaction } from './transaction.ts'
 
-// The acts on accounts, keys, agents, mandates and sellers. Ids are the act's own, so a second attempt
-// writes over nothing: what it finds under its ids is what the first one wrote.
+// The acts on accounts, keys, agents, mandates and sellers. Each brings the id of its event, so a second
+// attempt knows whether the first was written. Acts that change what is there find it changed.
 
 export async function createAccount(
   transaction: Transaction,
@@ -19,20 +19,18 @@ export async function createAccount(
   events: readonly AuditEvent[],
 ): Promise<'created' | 'account_exists'> {
   const { id, name, email, idpUserId, createdAtMs } = account
-  const [, found] = await transaction.ask(
-    query(
-      `insert into accounts (id, name, email, idp_user_id, created_at_ms) values ($1, $2, $3, $4, $5)
-       on conflict do nothing`,
-      [id, name, email, idpUserId, createdAtMs],
-    ),
-    query('select id from accounts where md5(idp_user_id) = md5($1) and idp_user_id = $1', [idpUserId]),
+  const isNew = query(
+    `insert into accounts (id, name, email, idp_user_id, created_at_ms) values ($1, $2, $3, $4, $5)
+     on conflict do nothing returning id`,
+    [id, name, email, idpUserId, createdAtMs],
   )
-  if (rowsOf<{ id: string }>(found)[0]?.id !== id) {
-    await transaction.commit()
-    return 'account_exists'
+  const [inserted, own] = await transaction.ask(isNew, query('select 1 from accounts where id = $1', [id]))
+  if (rowsOf(inserted).length > 0) {
+    await transaction.commit(...keys.flatMap(insertKey), ...events.map(insertEvent))
+    return 'created'
   }
-  await transaction.commit(...keys.flatMap(insertKey), ...events.map(insertEvent))
-  return 'created'
+  await transaction.commit()
+  return transaction.isRerun && rowsOf(own).length > 0 ? 'created' : 'account_exists'
 }
 
 export async function issueApiKey(
@@ -40,13 +38,13 @@ export async function issueApiKey(
   key: NewApiKey,
   event: AuditEvent,
 ): Promise<'created' | 'not_found' | 'agent_revoked'> {
-  const [account, own, agent] = await transaction.ask(
+  if (await isRecorded(transaction, event)) return 'created'
+  const [account, agent] = await transaction.ask(
     query('select 1 from accounts where id = $1', [key.accountId]),
-    query('select 1 from api_keys where account_id = $1 and id = $2', [key.accountId, key.id]),
     lockAgent({ ...key, id: key.agentId ?? '' }, 'share'),
   )
   const refusal = rowsOf(account).length === 0 ? 'not_found' : refusalOfAgent(key.agentId, rowsOf(agent))
-  if (refusal && rowsOf(own).length === 0) {
+  if (refusal) {
     await transaction.commit()
     return refusal
   }
@@ -89,10 +87,11 @@ export async function revokeApiKey(
 }
 
 export async function createAgent(transaction: Transaction, agent: Agent, event: AuditEvent): Promise<void> {
+  if (await isRecorded(transaction, event)) return
   await transaction.commit(
     query(
       `insert into agents (account_id, id, environment, name, description, capabilities, status, created_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
       [
         agent.accountId,
         agent.id,
@@ -142,12 +141,10 @@ export async function createMandate(
   mandate: Mandate,
   event: AuditEvent,
 ): Promise<'created' | 'not_found' | 'agent_revoked'> {
-  const [agent, own] = await transaction.ask(
-    lockAgent({ ...mandate, id: mandate.agentId }, 'share'),
-    query('select 1 from mandates where account_id = $1 and id = $2', [mandate.accountId, mandate.id]),
-  )
+  if (await isRecorded(transaction, event)) return 'created'
+  const [agent] = await transaction.ask(lockAgent({ ...mandate, id: mandate.agentId }, 'share'))
   const refusal = refusalOfAgent(mandate.agentId, rowsOf(agent))
-  if (refusal && rowsOf(own).length === 0) {
+  if (refusal) {
     await transaction.commit()
     return refusal
   }
@@ -156,8 +153,7 @@ export async function createMandate(
       `insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
          max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
          expires_at_text, expires_at_ms, status, created_at_ms, updated_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-       on conflict do nothing`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         mandate.accountId,
         mandate.id,
@@ -224,30 +220,38 @@ export async function createSeller(
   event: AuditEvent,
 ): Promise<'created' | 'seller_exists'> {
   const { accountId, id, environment, name, domain, priceConfig, createdAtMs } = seller
-  const [, found] = await transaction.ask(
+  if (await isRecorded(transaction, event)) return 'created'
+  const [claimed] = await transaction.ask(
     query(
       `insert into seller_domains (environment, domain, account_id, seller_id) values ($1, $2, $3, $4)
-       on conflict do nothing`,
+       on conflict do nothing returning seller_id`,
       [environment, domain, accountId, id],
     ),
-    query('select seller_id from seller_domains where environment = $1 and domain = $2', [
-      environment,
-      domain,
-    ]),
   )
-  if (rowsOf<{ seller_id: string }>(found)[0]?.seller_id !== id) {
+  if (rowsOf(claimed).length === 0) {
     await transaction.commit()
     return 'seller_exists'
   }
   await transaction.commit(
     query(
       `insert into sellers (account_id, id, environment, name, domain, price_config, created_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing`,
+       values ($1, $2, $3, $4, $5, $6, $7)`,
       [accountId, id, environment, name, domain, JSON.stringify(priceConfig), createdAtMs],
     ),
     insertEvent(event),
   )
   return 'created'
+}
+
+/** Whether an earlier attempt wrote the act of this event; then nothing is left to do. */
+async function isRecorded(transaction: Transaction, { accountId, id }: AuditEvent): Promise<boolean> {
+  if (!transaction.isRerun) return false
+  const [found] = await transaction.ask(
+    query('select 1 from audit_events where account_id = $1 and id = $2', [accountId, id]),
+  )
+  if (rowsOf(found).length === 0) return false
+  await transaction.commit()
+  return true
 }
 
 function query(text: string, values: readonly unknown[] = []): QueryConfig {
@@ -280,7 +284,7 @@ function insertKey(key: NewApiKey): QueryConfig[] {
   return [
     query(
       `insert into api_keys (account_id, id, environment, role, agent_id, label, hint, created_at_ms, revoked_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       [
         key.accountId,
         key.id,
@@ -293,10 +297,11 @@ function insertKey(key: NewApiKey): QueryConfig[] {
         key.revokedAtMs,
       ],
     ),
-    query(
-      'insert into api_key_hashes (secret_hash, account_id, key_id) values ($1, $2, $3) on conflict do nothing',
-      [key.secretHash, key.accountId, key.id],
-    ),
+    query('insert into api_key_hashes (secret_hash, account_id, key_id) values ($1, $2, $3)', [
+      key.secretHash,
+      key.accountId,
+      key.id,
+    ]),
   ]
 }
 
@@ -307,16 +312,13 @@ function insertAccountOf({
   readonly id: string
   readonly accountId: string
 }): QueryConfig {
-  return query('insert into record_accounts (id, account_id) values ($1, $2) on conflict do nothing', [
-    id,
-    accountId,
-  ])
+  return query('insert into record_accounts (id, account_id) values ($1, $2)', [id, accountId])
 }
 
 function insertEvent(event: AuditEvent): QueryConfig {
   return query(
     `insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       event.accountId,
       event.id,
