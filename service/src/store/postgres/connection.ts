@@ -14,6 +14,8 @@ export function openPool(url: string, options: PoolConfig): Pool {
   const pool = new Pool({ ...connectionConfig(url), idleTimeoutMillis: 60_000, ...options })
   // An idle connection that breaks is replaced when it is needed; nobody waits for it.
   pool.on('error', () => undefined)
+  // One that breaks in use fails what it was asked; its own event, unheard, would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
