@@ -21,6 +21,8 @@ import { Services } from './services.ts'
 export interface RunOptions {
   readonly faults: number
   readonly seed: number
+  /** How many times faster than the machine's the clock of the services runs. */
+  readonly speed: number
   /** Is told what happens. */
   readonly tell: (text: string) => void
   /** Ends the run before its time, with all that it has started. */
@@ -40,8 +42,6 @@ export interface RunReport {
   readonly bugs: readonly string[]
 }
 
-/** A minute of the service passes in a second. */
-const speed = 60
 const serviceProcesses = 2
 const clashPercent = 10
 
@@ -68,7 +68,7 @@ export async function runFaults(options: RunOptions): Promise<RunReport> {
 
 async function runIn(
   context: { readonly after: (stop: () => Promise<void>) => void },
-  { faults, seed, tell }: Omit<RunOptions, 'signal'>,
+  { faults, seed, speed, tell }: Omit<RunOptions, 'signal'>,
 ): Promise<RunReport> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-faults-'))
   context.after(async () => rmSync(folder, { recursive: true, force: true }))
