@@ -9,7 +9,7 @@ import { Spoiled } from './spoiled.ts'
 
 const seeds = [1, 2, 3, 4]
 
-test('The checker has nothing to say about a faithful ledger, whatever is lost on the way to it [decision.70]', async () => {
+test('The checker has nothing to say about a faithful ledger, whatever is lost on the way to it', async () => {
   for (const seed of seeds) {
     const evidence = await runModel(seed)
     assert.ok(evidence.calls.length > 2_000, 'clients are busy')
@@ -18,7 +18,7 @@ test('The checker has nothing to say about a faithful ledger, whatever is lost o
   }
 })
 
-test('The checker catches every planted bug, and says what it is [decision.70]', async (context) => {
+test('The checker catches every planted bug, and says what it is', async (context) => {
   const evidence = await runModel(1)
   for (const { bug, complaint, plant } of plantedBugs) {
     await context.test(bug, () => {
@@ -33,7 +33,7 @@ test('The checker catches every planted bug, and says what it is [decision.70]',
   }
 })
 
-test('Every complaint of the checker is proven by a planted bug [decision.70]', () => {
+test('Every complaint of the checker is proven by a planted bug', () => {
   const proven = plantedBugs.map(({ complaint }) => complaint)
   assert.deepEqual(new Set(proven), new Set(complaintKinds))
 })

@@ -26,8 +26,7 @@ if (values.help) {
   console.log(`npm run faults -- --faults ${faults} --seed ${seed}`)
   const ending = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
-  const tell = (text: string) => console.log(text)
-  const report = await runFaults({ faults, seed, speed, tell, signal: ending.signal })
+  const report = await runFaults({ faults, seed, speed, tell: console.log, signal: ending.signal })
   console.log(printReport(report))
   process.exit(report.complaints.length + report.bugs.length === 0 ? 0 : 1)
 }
