@@ -43,7 +43,8 @@ function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, com
   for (const { atMs, byMicro } of changes) {
     if (atMs === Infinity) break
     sumMicro += byMicro
-    if (sumMicro > maxTotalMicro) return complain('overspent', id, `${sumMicro} of ${maxTotalMicro} at ${atMs}`)
+    if (sumMicro > maxTotalMicro)
+      return complain('overspent', id, `${sumMicro} of ${maxTotalMicro} at ${atMs}`)
   }
 }
 

@@ -78,7 +78,8 @@ function checkVerification(dossier: Dossier, attempt: Verification, truth: Truth
   } else if (answer.reason !== 'proof_expired') {
     complain('failure unexplained', nonce, answer.reason)
   } else if (payment && isOwn(attempt, hold)) {
-    if (!wasOvertaken(dossier, attempt)) complain('untrue failure', nonce, 'a proof that was paid: proof_expired')
+    if (!wasOvertaken(dossier, attempt))
+      complain('untrue failure', nonce, 'a proof that was paid: proof_expired')
   } else if (!wasOver(dossier, attempt, hold)) {
     complain('failure unexplained', nonce, 'proof_expired, and it was not')
   }
@@ -101,7 +102,9 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
   if (endedMs - hold.issuedAtMs > validityWindowMs) return true
   if (hold.status !== 'voided') return false
-  return dossier.stopsOf(hold.mandateId).some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
+  return dossier
+    .stopsOf(hold.mandateId)
+    .some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
 }
 
 function isOwn({ keyId, request }: Verification, { capturedBy, idempotencyKey }: HoldContent): boolean {

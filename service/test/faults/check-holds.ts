@@ -66,7 +66,8 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
       }
       break
     case 'expired':
-      if (dossier.content.readAtMs < expiresAtMs) complain('hold ended early', nonce, 'it has not expired yet')
+      if (dossier.content.readAtMs < expiresAtMs)
+        complain('hold ended early', nonce, 'it has not expired yet')
       break
     default:
       status satisfies never

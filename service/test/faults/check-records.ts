@@ -86,7 +86,8 @@ function checkCreations(dossier: Dossier, eventsAbout: EventsAbout, complain: Co
     if (created.length === 0) complain('event missing', id, `${request.act} was acknowledged`)
     if (created.length > 1) complain('event unexplained', id, `it was created ${created.length} times`)
     const isThere =
-      request.act === 'issue-key' || (request.act === 'create-agent' ? agents.has(id) : dossier.mandates.has(id))
+      request.act === 'issue-key' ||
+      (request.act === 'create-agent' ? agents.has(id) : dossier.mandates.has(id))
     if (!isThere) complain('record lost', id, `${request.act} was acknowledged`)
   }
 }

@@ -74,7 +74,11 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
     const ofKey = revocations.get(keyId) ?? []
     if (answer.is === 'unauthorized') {
       if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
-        complain('failure unexplained', keyId, `${request.act}: the key was refused, and nobody had revoked it`)
+        complain(
+          'failure unexplained',
+          keyId,
+          `${request.act}: the key was refused, and nobody had revoked it`,
+        )
       }
     } else if (!isFateUnknown({ answer })) {
       if (ofKey.some((revocation) => isDone(revocation) && revocation.endedMs < beganMs)) {
@@ -94,7 +98,9 @@ function checkStatuses(dossier: Dossier, complain: Complain): void {
     const revocations = moves.filter(isRevocation)
     checkRevoked(id, status === 'revoked', revocations, complain)
     if (revocations.length > 0) continue
-    const last = moves.find((move) => moves.every((other) => other === move || latestMs(other) < move.beganMs))
+    const last = moves.find((move) =>
+      moves.every((other) => other === move || latestMs(other) < move.beganMs),
+    )
     const expected = last && isDone(last) && (last.request.act === 'pause-mandate' ? 'paused' : 'active')
     if (expected && status !== expected) complain('record lost', id, `it is ${status}, not ${expected}`)
     if (status === 'paused' && moves.every(({ request }) => request.act === 'resume-mandate')) {
@@ -103,7 +109,12 @@ function checkStatuses(dossier: Dossier, complain: Complain): void {
   }
 }
 
-function checkRevoked(id: string, isRevoked: boolean, revocations: readonly Call[], complain: Complain): void {
+function checkRevoked(
+  id: string,
+  isRevoked: boolean,
+  revocations: readonly Call[],
+  complain: Complain,
+): void {
   if (!isRevoked && revocations.some(isDone)) complain('record lost', id, 'its revocation was acknowledged')
   if (isRevoked && revocations.length === 0) complain('record unexplained', id, 'nobody revoked it')
 }

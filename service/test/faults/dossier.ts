@@ -37,7 +37,9 @@ export class Dossier {
     this.holds = new Map(content.holds.map((hold) => [hold.nonce, hold]))
     this.payments = content.transactions.filter(({ side, status }) => side === 'payer' && status === 'paid')
     const asked = callsOf(calls, 'ask-proof')
-    this.grants = new Map(asked.flatMap((call) => (call.answer.is === 'granted' ? [[call.answer.nonce, call]] : [])))
+    this.grants = new Map(
+      asked.flatMap((call) => (call.answer.is === 'granted' ? [[call.answer.nonce, call]] : [])),
+    )
     this.#holdsOf = Map.groupBy(content.holds, ({ mandateId }) => mandateId)
     this.#paymentsOf = Map.groupBy(this.payments, ({ nonce }) => nonce ?? '')
     this.#paymentsUnder = Map.groupBy(this.payments, ({ mandateId }) => mandateId)
@@ -90,7 +92,11 @@ export class Dossier {
 
   /** From when on it is sure that the proof was charged; never, when nobody was told. */
   chargedSinceMs(nonce: string): number {
-    return Math.min(...this.verificationsOf(nonce).filter(isVerified).map(({ endedMs }) => endedMs))
+    return Math.min(
+      ...this.verificationsOf(nonce)
+        .filter(isVerified)
+        .map(({ endedMs }) => endedMs),
+    )
   }
 }
 

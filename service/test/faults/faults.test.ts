@@ -14,6 +14,8 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   assert.deepEqual(report.complaints, [], printReport(report))
   assert.deepEqual(report.bugs, [])
   const verified = report.evidence.calls.filter(({ answer }) => answer.is === 'verified')
-  context.diagnostic(`${verified.length} of ${report.evidence.calls.length} requests were payments that went through`)
+  context.diagnostic(
+    `${verified.length} of ${report.evidence.calls.length} requests were payments that went through`,
+  )
   assert.ok(verified.length > 50, 'payments go on between the faults')
 })

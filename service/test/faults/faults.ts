@@ -69,7 +69,9 @@ export const faultKinds: readonly FaultKind[] = [
       const client = await postgres.connect()
       try {
         await client.query("begin; set local statement_timeout = '3s'")
-        const { rows } = await client.query<{ id: string }>('select id from mandates order by id desc limit 6')
+        const { rows } = await client.query<{ id: string }>(
+          'select id from mandates order by id desc limit 6',
+        )
         for (const { id } of rows) {
           await client.query('select 1 from mandates where id = $1 for update', [id])
           await sleep(random.below(100))

@@ -149,7 +149,9 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
         heldMicro: parseAmount(body.held_total),
       }
     case 'look-up':
-      return status === 200 ? { is: 'proof', status: body.status, transactionId: body.transaction_id } : broken
+      return status === 200
+        ? { is: 'proof', status: body.status, transactionId: body.transaction_id }
+        : broken
     default:
       return act satisfies never
   }

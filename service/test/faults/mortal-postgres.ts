@@ -141,7 +141,11 @@ export class MortalPostgres {
 
   #run(name: string, flags: readonly string[]): void {
     const [program = '', ...rest] = this.#command(name, flags)
-    const { status, stderr, error } = spawnSync(program, rest, { cwd: '/', encoding: 'utf8', ...this.#user() })
+    const { status, stderr, error } = spawnSync(program, rest, {
+      cwd: '/',
+      encoding: 'utf8',
+      ...this.#user(),
+    })
     if (status !== 0) throw new Error(`${name} failed: ${error?.message ?? stderr}`)
   }
 

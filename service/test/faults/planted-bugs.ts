@@ -150,7 +150,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: 'two proofs at once where there was room for one, and both are gone at the end',
     complaint: 'overspent',
     plant: (spoiled) => {
-      const hold = spoiled.hold(({ nonce, status }) => status === 'expired' && spoiled.dossier.grants.has(nonce))
+      const hold = spoiled.hold(
+        ({ nonce, status }) => status === 'expired' && spoiled.dossier.grants.has(nonce),
+      )
       const call = spoiled.dossier.grants.get(hold.nonce)
       assert.ok(call)
       spoiled.content.holds.push({ ...hold, nonce: 'nonce_twin' })
@@ -180,7 +182,13 @@ export const plantedBugs: readonly PlantedBug[] = [
       const { beganMs, endedMs, keyId, request } = spoiled.answered('granted').call
       assert(request.act === 'ask-proof')
       const answer = { is: 'denied', code: 'total_budget_exceeded' } as const
-      spoiled.calls.push({ beganMs, endedMs, keyId, request: { ...request, mandateId: hold.mandateId }, answer })
+      spoiled.calls.push({
+        beganMs,
+        endedMs,
+        keyId,
+        request: { ...request, mandateId: hold.mandateId },
+        answer,
+      })
     },
   },
   {
@@ -214,7 +222,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     bug: 'a proof that was captured after its window had closed',
     complaint: 'captured after expiry',
-    plant: (spoiled) => spoiled.moveCharge(spoiled.paidHold(), spoiled.paidHold().expiresAtMs - holdGraceMs + 1),
+    plant: (spoiled) =>
+      spoiled.moveCharge(spoiled.paidHold(), spoiled.paidHold().expiresAtMs - holdGraceMs + 1),
   },
   {
     bug: 'a charge after the revocation was answered',
@@ -243,7 +252,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     plant: (spoiled) => {
       const { call } = spoiled.answered('done', (_answer, { request }) => request.act === 'revoke-key')
       assert(call.request.act === 'revoke-key')
-      spoiled.answered('failed', (_answer, { beganMs }) => beganMs > call.endedMs).call.keyId = call.request.keyId
+      spoiled.answered('failed', (_answer, { beganMs }) => beganMs > call.endedMs).call.keyId =
+        call.request.keyId
     },
   },
   {
@@ -276,7 +286,9 @@ export const plantedBugs: readonly PlantedBug[] = [
       })
       assert(call.request.act === 'pause-mandate')
       const { mandateId } = call.request
-      spoiled.removeCalls(({ request }) => request.act === 'resume-mandate' && request.mandateId === mandateId)
+      spoiled.removeCalls(
+        ({ request }) => request.act === 'resume-mandate' && request.mandateId === mandateId,
+      )
     },
   },
   {
@@ -329,6 +341,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     bug: 'a request that met a bug',
     complaint: 'broken answer',
-    plant: (spoiled) => (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
+    plant: (spoiled) =>
+      (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
   },
 ]

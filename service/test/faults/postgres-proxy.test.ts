@@ -93,7 +93,11 @@ async function startProxy(context: TestContext, clashPercent = 0) {
   await direct.connect()
   await direct.query('create table notes (note text)')
   await direct.end()
-  const proxy = new PostgresProxy({ upstreamPort: Number(address.port), random: seededRandom(1), clashPercent })
+  const proxy = new PostgresProxy({
+    upstreamPort: Number(address.port),
+    random: seededRandom(1),
+    clashPercent,
+  })
   address.port = String(await proxy.listen())
   const clients: Client[] = []
   context.after(async () => {

@@ -81,7 +81,7 @@ export class ProxiedConnection {
   /** A message of the service. */
   #ask(frame: Frame): void {
     if (this.#isHoldingCommit) return
-    if (!this.#isUnsynced && frame.type !== 'X') this.#clashIfPlanned()
+    if (!this.#isUnsynced && frame.type !== 'X') this.#clashIfPlanned(frame)
     const isCommit = this.#follow(frame)
     if (isCommit && this.#proxy.take(['lose COMMIT on its way'])) return this.cut()
     if (isCommit && this.#proxy.take(['deliver COMMIT late'])) return this.#deliverLate(frame)
@@ -123,7 +123,7 @@ export class ProxiedConnection {
   }
 
   #noteStatement(text: string, { isWhole }: { readonly isWhole: boolean }): boolean {
-    const isCommit = /^\s*(commit|end)\b/i.test(text)
+    const isCommit = isCommitText(text)
     if (isWhole) this.#questions.push({ isCommit })
     else this.#isCommitInGroup ||= isCommit
     if (/^\s*(begin|start transaction)\b/i.test(text)) this.#untilClash = this.#proxy.planClash()
@@ -133,8 +133,9 @@ export class ProxiedConnection {
   }
 
   /** Makes the server fail the transaction, between two of its statements; before COMMIT at the latest. */
-  #clashIfPlanned(): void {
-    if (this.#untilClash === undefined || this.#untilClash > 0) return
+  #clashIfPlanned(next: Frame): void {
+    if (this.#untilClash === undefined) return
+    if (this.#untilClash > 0 && !isCommitFrame(next)) return
     this.#untilClash = undefined
     this.#questions.push({ isCommit: false, clash: this.#proxy.random.pick(['40001', '40P01']) })
     this.#upstream.write(queryFrame('select 1/0'))
@@ -184,4 +185,13 @@ export class ProxiedConnection {
     this.#proxy.clashes[code]++
     return errorFrame(code, 'the transaction met another one')
   }
+}
+
+function isCommitFrame(frame: Frame): boolean {
+  if (frame.type === 'Q') return isCommitText(textsOf(frame, 1)[0] ?? '')
+  return frame.type === 'P' && isCommitText(textsOf(frame, 2)[1] ?? '')
+}
+
+function isCommitText(text: string): boolean {
+  return /^\s*(commit|end)\b/i.test(text)
 }

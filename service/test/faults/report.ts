@@ -33,7 +33,12 @@ function countRetries(calls: readonly Call[]): Record<string, number> {
   const attempts = Map.groupBy(verifications, ({ keyId, request }) =>
     request.act === 'verify' ? `${keyId} ${request.nonce} ${request.idempotencyKey}` : '',
   )
-  const counts = { 'verifications asked again': 0, 'had been paid already': 0, 'paid by a retry': 0, refused: 0 }
+  const counts = {
+    'verifications asked again': 0,
+    'had been paid already': 0,
+    'paid by a retry': 0,
+    refused: 0,
+  }
   for (const tries of attempts.values()) {
     const first = tries[0]?.answer.is
     const last = tries.at(-1)?.answer

@@ -77,7 +77,11 @@ async function runIn(
 
   const postgres = await MortalPostgres.start(folder)
   context.after(() => postgres.close())
-  const proxy = new PostgresProxy({ upstreamPort: postgres.port, random: seededRandom(seed + 1), clashPercent })
+  const proxy = new PostgresProxy({
+    upstreamPort: postgres.port,
+    random: seededRandom(seed + 1),
+    clashPercent,
+  })
   proxy.areClashesOn = false
   const database = postgres.urlAt(await proxy.listen())
   context.after(() => proxy.close())
@@ -87,7 +91,11 @@ async function runIn(
   tell(`${serviceProcesses} service processes on PostgreSQL, behind a proxy`)
 
   const random = seededRandom(seed)
-  const send = createHttpSend({ urls: () => services.urls, secrets: keys.secrets, random: seededRandom(seed + 2) })
+  const send = createHttpSend({
+    urls: () => services.urls,
+    secrets: keys.secrets,
+    random: seededRandom(seed + 2),
+  })
   const recorder = record(send, now)
   let isOpen = true
   proxy.areClashesOn = true

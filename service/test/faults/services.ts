@@ -82,7 +82,10 @@ export class Services {
 
   /** Makes the keys of an owner, and of a merchant in another account, which sells under a domain of its own. */
   async makeKeys(): Promise<FirstKeys> {
-    const owner = await this.#post(operatorKey, '/accounts/api-keys', { role: 'owner', environment: 'sandbox' })
+    const owner = await this.#post(operatorKey, '/accounts/api-keys', {
+      role: 'owner',
+      environment: 'sandbox',
+    })
     const account = await this.#post(operatorKey, '/accounts', {
       name: 'Shop',
       email: 'shop@example.net',
