@@ -51,9 +51,10 @@ const settings: readonly Setting[] = [
   {
     variable: 'PURSER_DATABASE',
     flag: '--database',
-    given: ['sqlite:/srv/purser/ledger.db', '/srv/purser/ledger.db'],
-    other: ['sqlite:/var/lib/other file.db', '/var/lib/other file.db'],
-    read: ({ database }) => database.path,
+    given: ['sqlite:/srv/purser/ledger.db', { kind: 'sqlite', path: '/srv/purser/ledger.db' }],
+    other: ['postgresql://u:p@host/purser', { kind: 'postgres', url: 'postgresql://u:p@host/purser' }],
+    read: ({ database }) => database,
+    isSecret: true,
   },
   {
     variable: 'PURSER_PROOF_SECRET',
@@ -144,6 +145,20 @@ test('PURSER_WORKERS may be 1, and nothing else on SQLite [decision.29]', (conte
   ])
 })
 
+test('Addresses of a PostgreSQL server are taken as they are [decision.29] [decision.60]', (context) => {
+  const addresses = [
+    'postgresql://purser:secret@127.0.0.1:5432/purser',
+    'postgres://purser@db.example.com/purser?sslmode=require',
+    'postgresql:///purser?host=/var/run/postgresql',
+  ]
+  for (const url of addresses) {
+    assert.deepEqual(config([], { PURSER_DATABASE: url }, folderFor(context)).database, {
+      kind: 'postgres',
+      url,
+    })
+  }
+})
+
 test('What the operator chose as keys is known, so that it is not taken for a mistyped one [decision.5]', (context) => {
   const folder = folderFor(context)
   const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
@@ -166,15 +181,30 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
   ...['', '-1', '65536', '1e3', '80.5', ' 80', '0x50', 'http', '999999999999'].map(
     (text) => [{ PURSER_PORT: text }, badPort(text)] as const,
   ),
-  [
-    { PURSER_DATABASE: 'postgresql://127.0.0.1/purser' },
-    'PURSER_DATABASE names a PostgreSQL address, which this release cannot use yet; use sqlite:./data/purser.db',
-  ],
   ...['', 'purser.db', 'sqlite:', 'mysql://127.0.0.1'].map(
     (text) =>
       [
         { PURSER_DATABASE: text },
-        `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, not ${JSON.stringify(text)}`,
+        `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address, not ${JSON.stringify(text)}`,
+      ] as const,
+  ),
+  ...[
+    'postgresql:',
+    'postgres:purser',
+    'postgresql://user:50%/@host/purser',
+    'postgresql://host:port/purser',
+  ].map(
+    (text) =>
+      [
+        { PURSER_DATABASE: text },
+        'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
+      ] as const,
+  ),
+  ...['postgresql://host', 'postgres://user@host:5432/'].map(
+    (text) =>
+      [
+        { PURSER_DATABASE: text },
+        'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
       ] as const,
   ),
   [
@@ -257,6 +287,15 @@ test('All faults are named at once [decision.29]', (context) => {
 })
 
 test('No fault repeats a secret [decision.2] [decision.29]', (context) => {
+  for (const address of [
+    'postgres//me:hush@host/db',
+    'postgresql://me:hush@host',
+    'postgresql://me:hu:sh#@host/db',
+  ]) {
+    const [fault = '', ...more] = faults([], { PURSER_DATABASE: address }, folderFor(context))
+    assert.deepEqual(more, [])
+    assert.doesNotMatch(fault, /hush|hu:sh/)
+  }
   const environment = {
     PURSER_PROOF_SECRET: 'hush-hush',
     [sandboxName]: 'hush-hush',
@@ -312,8 +351,8 @@ test('--help lists every setting with its flag, its variable and its standard va
 
 test('A relative path of the database starts from the folder of the service [decision.29]', (context) => {
   const folder = folderFor(context)
-  const { path } = config(['--database', 'sqlite:./ledger/../my.db'], {}, folder).database
-  assert.equal(path, join(folder, 'my.db'))
+  const { database } = config(['--database', 'sqlite:./ledger/../my.db'], {}, folder)
+  assert.deepEqual(database, { kind: 'sqlite', path: join(folder, 'my.db') })
 })
 
 function config(

@@ -13,13 +13,17 @@ export interface Config {
   readonly host: string
   /** 0 lets the operating system pick one. */
   readonly port: number
-  readonly database: { readonly kind: 'sqlite'; readonly path: string }
+  readonly database: Database
   /** The first signs proofs, all verify them; none means: the one kept beside the store. */
   readonly proofSecrets: readonly string[]
   /** Keys that the operator chose, used instead of minted ones when the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
   readonly logLevel: LogLevel
 }
+
+/** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
+export type Database =
+  { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
 /** The settings, or every fault in them, each with what would be right. */
 export type ConfigReading =
@@ -40,7 +44,8 @@ const settings = {
     name: 'PURSER_DATABASE',
     flag: 'database',
     standard: 'sqlite:./data/purser.db',
-    meaning: 'where the ledger lies',
+    meaning: 'where the ledger lies: sqlite: and a path, or postgresql://user:password@host:5432/name',
+    isSecret: true,
   },
   proofSecret: {
     name: 'PURSER_PROOF_SECRET',
@@ -114,7 +119,13 @@ export function readConfig(
     logLevel: logLevel(text('logLevel'), faults),
   }
   const workers = wholeNumber(text('workers'), settings.workers, { least: 1, most: 1_024 }, faults)
-  if (workers > 1) faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
+  if (workers > 1) {
+    faults.push(
+      config.database.kind === 'sqlite'
+        ? 'PURSER_WORKERS must be 1 with SQLite: one process writes the file'
+        : 'PURSER_WORKERS must be 1 in this release; start several processes on the same database instead',
+    )
+  }
   return faults.length > 0 ? { faults } : { config }
 }
 
@@ -174,16 +185,30 @@ function wholeNumber(
   return value
 }
 
-function database(text: string, folder: string, faults: string[]): Config['database'] {
+function database(text: string, folder: string, faults: string[]): Database {
+  if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresAddress(text, faults) }
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
   if (path === undefined) {
+    // What may hold a password is not repeated.
+    const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
     faults.push(
-      /^postgres(ql)?:/.test(text)
-        ? 'PURSER_DATABASE names a PostgreSQL address, which this release cannot use yet; use sqlite:./data/purser.db'
-        : `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, not ${JSON.stringify(text)}`,
+      `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
     )
   }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
+}
+
+function postgresAddress(text: string, faults: string[]): string {
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+    faults.push(
+      'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
+    )
+  } else if (new URL(text).pathname.length < 2) {
+    faults.push(
+      'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
+    )
+  }
+  return text
 }
 
 /** The fewest bytes that a secret may have. */

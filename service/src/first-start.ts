@@ -48,6 +48,7 @@ export async function prepareFirstStart(
     data: { name: account.name },
     atMs: nowMs,
   })
-  await store.createAccount(account, keys, [accountCreated, ...events])
-  return minted
+  const outcome = await store.createAccount(account, keys, [accountCreated, ...events])
+  // Of several processes that start on an empty store at once, one makes the keys.
+  return outcome === 'created' ? minted : undefined
 }

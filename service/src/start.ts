@@ -11,10 +11,8 @@ import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from './hold-sweep.ts'
 import { createIds } from './ids.ts'
 import { stopTimeoutMs } from './limits.ts'
-import { loadProofSecrets } from './proof-secret.ts'
+import { explainStoreFailure, openStore } from './open-store.ts'
 import { codeOf } from './store/error-code.ts'
-import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
-import { StoreOpenError, StoreUnavailableError } from './store/store.ts'
 
 /** A service that answers. */
 export interface RunningService {
@@ -36,17 +34,16 @@ export class ListenError extends Error {
  * it cannot be.
  */
 export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
-  const store = openSqliteStore({ path: config.database.path })
+  const { store, proofSecrets } = await openStore(config)
   try {
-    const secrets = loadProofSecrets(config.proofSecrets, config.database.path)
     const context = {
       store,
       now,
       ids: createIds(now),
       randomBytes,
       proofKeys: {
-        sandbox: deriveProofKeys(secrets, 'sandbox'),
-        production: deriveProofKeys(secrets, 'production'),
+        sandbox: deriveProofKeys(proofSecrets, 'sandbox'),
+        production: deriveProofKeys(proofSecrets, 'production'),
       },
     }
     const app = await createApp({
@@ -111,13 +108,6 @@ function trackConnections(server: Server): ReadonlySet<Socket> {
 function urlOf({ address, family, port }: AddressInfo): string {
   const host = family === 'IPv6' ? `[${address}]` : address
   return `http://${host}:${port}`
-}
-
-function explainStoreFailure(error: unknown, { database }: Config): unknown {
-  if (!(error instanceof StoreUnavailableError)) return error
-  return new StoreOpenError(
-    `${database.path} cannot be used (${error.message}); restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
-  )
 }
 
 function explainListenFailure(error: unknown, { host, port }: Config): unknown {

@@ -1,13 +1,13 @@
 import type { Config } from './config.ts'
-import { proofSecretPath } from './proof-secret.ts'
+import { placeOfLedger, placeOfSecret } from './open-store.ts'
 import type { RunningService } from './start.ts'
 
 /** What a start prints: where the service answers, where the data lies, and what to do next. */
 export function welcome({ url, minted }: RunningService, config: Config): string {
-  const { path } = config.database
-  const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`, `  Data        ${path}`]
+  const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`]
+  lines.push(`  Data        ${placeOfLedger(config.database)}`)
   if (config.proofSecrets.length === 0)
-    lines.push(`  Secret      ${proofSecretPath(path)} (back it up with the data)`)
+    lines.push(`  Secret      ${placeOfSecret(config.database)} (back it up with the data)`)
   if (minted && (minted.sandbox || minted.production)) {
     lines.push('', '  Your operator keys. They are shown this once, so keep them now:', '')
     if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Config } from './config.ts'
+import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
+import { describeUrl } from './store/postgres/connection.ts'
+import { openPostgresStore } from './store/postgres/postgres-store.ts'
+import { keepSecret } from './store/postgres/service-secrets.ts'
+import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import { StoreOpenError, StoreUnavailableError, type Store } from './store/store.ts'
+
+/** The store that the settings name, and what proofs are signed with. */
+export interface OpenedStore {
+  readonly store: Store
+  readonly proofSecrets: readonly [string, ...string[]]
+}
+
+/** Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. */
+export async function openStore(config: Pick<Config, 'database' | 'proofSecrets'>): Promise<OpenedStore> {
+  const store = await open(config)
+  try {
+    return { store, proofSecrets: await proofSecretsOf(config) }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+function open({ database }: Pick<Config, 'database'>): Store | Promise<Store> {
+  switch (database.kind) {
+    case 'sqlite':
+      return openSqliteStore({ path: database.path })
+    case 'postgres':
+      return openPostgresStore({ url: database.url })
+    default:
+      return database satisfies never
+  }
+}
+
+async function proofSecretsOf({
+  database,
+  proofSecrets,
+}: Pick<Config, 'database' | 'proofSecrets'>): Promise<readonly [string, ...string[]]> {
+  const [first, ...others] = proofSecrets
+  if (first !== undefined) return [first, ...others]
+  if (database.kind === 'sqlite') return loadProofSecrets([], database.path)
+  return [await keepSecret(database.url, 'proof', randomBytes(32).toString('hex'))]
+}
+
+/** Where the ledger lies, as a person may read it. */
+export function placeOfLedger(database: Config['database']): string {
+  return database.kind === 'sqlite' ? database.path : describeUrl(database.url)
+}
+
+/** Where the secret lies that was made at the first start. */
+export function placeOfSecret(database: Config['database']): string {
+  return database.kind === 'sqlite' ? proofSecretPath(database.path) : 'in the database'
+}
+
+/** A store that fails while the service starts, as a `StoreOpenError`; any other error as it is. */
+export function explainStoreFailure(error: unknown, { database }: Pick<Config, 'database'>): unknown {
+  if (!(error instanceof StoreUnavailableError)) return error
+  const remedy =
+    database.kind === 'sqlite'
+      ? 'restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db'
+      : 'see what the log of the server says'
+  return new StoreOpenError(`${placeOfLedger(database)} cannot be used (${error.message}); ${remedy}`)
+}
