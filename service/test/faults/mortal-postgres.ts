@@ -152,10 +152,13 @@ export class MortalPostgres {
   /** The program where the disk is; whoever may enter there becomes the server's user only then. */
   #command(name: string, flags: readonly string[]): readonly string[] {
     const program = join(this.#programs, name)
-    if (!('prefix' in this.disk)) return [program, ...flags]
+    if (process.platform !== 'linux') return [program, ...flags]
+    // Whatever becomes of the run, the server does not outlive it.
+    const mortal = ['setpriv', '--pdeathsig=QUIT']
+    if (!('prefix' in this.disk)) return [...mortal, program, ...flags]
     const { uid, gid } = serverUser
-    const user = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']
-    return [...this.disk.prefix, ...user, program, ...flags]
+    const user = [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups']
+    return [...this.disk.prefix, ...mortal, ...user, program, ...flags]
   }
 
   #user(): typeof serverUser {
