@@ -12,7 +12,8 @@ const connectTimeoutMs = 5_000
 /** Connections to a database, opened when they are needed, at most `max`. */
 export function openPool(url: string, options: PoolConfig): Pool {
   const pool = new Pool({ ...connectionConfig(url), idleTimeoutMillis: 60_000, ...options })
-  // An idle connection that breaks is replaced when it is needed; nobody waits for it.
+  // A connection that breaks is replaced when one is needed, and fails what is being asked over it.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   // One that breaks in use fails what it was asked; its own event, unheard, would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined))

@@ -36,6 +36,8 @@ export interface PostgresStoreOptions {
   readonly writeConnections?: number
   /** Connections that read, at most. */
   readonly readConnections?: number
+  /** How long a request may wait for its act or its read, every attempt included. */
+  readonly patienceMs?: number
   /** Spreads the attempts of acts that met; from 0 to below 1. */
   readonly random?: () => number
 }
@@ -46,9 +48,6 @@ const maxBatch = 128
 const paymentLanes = 2
 /** Most acts that wait for a transaction, and most reads that wait for a connection. */
 const maxWaiting = 8_192
-/** How long a request may wait for its act or its read, every attempt included. */
-const patienceMs = 10_000
-
 /**
  * The store on a PostgreSQL database, for any number of processes, with its schema brought up to date.
  * Throws a `StoreOpenError` when the database cannot be used.
@@ -68,6 +67,7 @@ function createStore({
   groupCommit = true,
   writeConnections = 4,
   readConnections = 4,
+  patienceMs = 10_000,
   random = Math.random,
 }: PostgresStoreOptions): Store {
   const writing = openPool(url, { max: writeConnections, pipeline: true })
@@ -183,10 +183,8 @@ function createStore({
     capture: (capture) =>
       pay({ kind: 'capture', capture: { ...capture, merchantDomain: storable(capture.merchantDomain) } }),
     evaluate: (proposal) => pay({ kind: 'evaluation', proposal }),
-    releaseExpiredHolds: async (nowMs, maxMandates) => {
-      refuseClosed()
-      return releaseExpiredHolds(nowMs, maxMandates, performance.now() + patienceMs)
-    },
+    releaseExpiredHolds: (nowMs, maxMandates) =>
+      read(() => releaseExpiredHolds(nowMs, maxMandates, performance.now() + patienceMs)),
 
     isEmpty: () => read(async () => (await rows({ text: 'select 1 from accounts limit 1' })).length === 0),
     authenticate: async (secretHash): Promise<Caller | undefined> => {

@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** What becomes of a commit that is stolen. In each case the client's connection breaks without an answer. */
+export type Theft =
+  /** It arrives, is done, and its answer is lost. */
+  | 'answer'
+  /** It never arrives. */
+  | 'commit'
+  /** It arrives only after the client has given the connection up, when `deliver` is called. */
+  | 'late'
+
+/** A way to a PostgreSQL server on which commits get lost. */
+export interface CommitThief {
+  readonly url: string
+  /** Lets the next commits be stolen, so many of them. */
+  readonly steal: (theft: Theft, count?: number) => void
+  /** Steals no more. */
+  readonly stop: () => void
+  /** How many have been stolen. */
+  readonly stolen: () => number
+  /** Hands over the commits that were kept back; resolves when the server has answered them. */
+  readonly deliver: () => Promise<void>
+  /** Breaks every connection, and from then on refuses new ones. */
+  readonly close: () => Promise<void>
+}
+
+/** Opens a way to the server of an address. */
+export async function openCommitThief(databaseUrl: string): Promise<CommitThief> {
+  const target = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+  const kept: (() => Promise<void>)[] = []
+  let planned: Theft[] = []
+  let stolen = 0
+
+  const proxy = createServer({ noDelay: true }, (client) => {
+    const server = connect({ host: target.hostname, port: Number(target.port), noDelay: true })
+    for (const socket of [client, server]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => sockets.delete(socket))
+    }
+    let isStealing = false
+    let isKept = false
+    const commits = commitWatcher()
+    client.on('data', (bytes) => {
+      const theft = commits(bytes) && !isStealing ? planned.shift() : undefined
+      if (theft === undefined) return void server.write(bytes)
+      isStealing = true
+      stolen += 1
+      if (theft === 'commit') return void client.destroy()
+      if (theft === 'late') {
+        isKept = true
+        kept.push(async () => {
+          const answered = once(server, 'data')
+          server.write(bytes)
+          await answered
+          server.destroy()
+        })
+        return void client.destroy()
+      }
+      server.write(bytes)
+      server.on('data', (answer) => {
+        if (answer.includes('COMMIT\0') || answer.includes('ROLLBACK\0')) client.destroy()
+      })
+    })
+    server.on('data', (bytes) => {
+      if (!isStealing) client.write(bytes)
+    })
+    client.on('close', () => {
+      if (!isKept) server.destroy()
+    })
+    server.on('close', () => client.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const url = new URL(databaseUrl)
+  url.port = String((proxy.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    steal: (theft, count = 1) => {
+      planned = [...planned, ...Array.from({ length: count }, () => theft)]
+    },
+    stop: () => {
+      planned = []
+    },
+    stolen: () => stolen,
+    deliver: async () => {
+      for (const send of kept.splice(0)) await send()
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      if (!proxy.listening) return
+      proxy.close()
+      await once(proxy, 'close')
+    },
+  }
+}
+
+/** Whether what a client sends holds a commit: a simple query of that one word. */
+function commitWatcher(): (bytes: Buffer) => boolean {
+  const commit = Buffer.from('Q\0\0\0\x0bcommit\0')
+  let tail = Buffer.alloc(0)
+  return (bytes) => {
+    const seen = Buffer.concat([tail, bytes])
+    const found = seen.includes(commit)
+    tail = found ? Buffer.alloc(0) : seen.subarray(Math.max(0, seen.length - commit.length + 1))
+    return found
+  }
+}
