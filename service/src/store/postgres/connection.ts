@@ -15,8 +15,6 @@ export function openPool(url: string, options: PoolConfig): Pool {
   // A connection that breaks is replaced when one is needed, and fails what is being asked over it.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
-  // One that breaks in use fails what it was asked; its own event, unheard, would end the process.
-  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 
