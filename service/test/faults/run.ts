@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import type { Client } from 'pg'
+
 import { seededRandom } from '../../testing/seeded-random.ts'
+import { sweptWithinMs } from './check-holds.ts'
 import { findComplaints } from './checker.ts'
 import type { Complaint } from './complaint.ts'
 import { isFateUnknown } from './dossier.ts'
@@ -45,8 +48,11 @@ export interface RunReport {
 const serviceProcesses = 2
 const clashPercent = 10
 
-/** How long the market is closed before the ledger is read: time for the sweep. */
-const quietMs = 3_000
+/** How long clients may take to bring to its end what they began, once everything works again. */
+const closingMs = 90_000
+
+/** How long the sweep may take to end what has expired. */
+const sweepingMs = 20_000
 
 /**
  * Two service processes on one PostgreSQL server, agents and merchants who trade, and so many faults, one
@@ -130,12 +136,14 @@ async function runIn(
   proxy.areClashesOn = false
   await postgres.bringUp()
   tell('the market closes; what was begun is brought to its end')
-  await trading
+  await Promise.race([
+    trading,
+    failAfter(closingMs, 'clients are still not told what became of their requests'),
+  ])
   send.close()
-  await sleep(quietMs)
-  await services.stop()
-
   const client = await postgres.connect()
+  await untilSwept(client, now)
+  await services.stop()
   const content = await readContent(async (text) => (await client.query(text)).rows, now())
   await client.end()
   const evidence = { calls: recorder.calls, content }
@@ -149,5 +157,19 @@ async function untilAnswered(calls: readonly Call[]): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     if (calls.slice(from).some((call) => !isFateUnknown(call))) return
     await sleep(25)
+  }
+}
+
+async function failAfter(ms: number, complaint: string): Promise<never> {
+  await sleep(ms, undefined, { ref: false })
+  throw new Error(complaint)
+}
+
+/** Waits until what has expired has ended, or should have by now; then the checker complains. */
+async function untilSwept(client: Client, now: () => number): Promise<void> {
+  for (const untilMs = performance.now() + sweepingMs; performance.now() < untilMs; await sleep(100)) {
+    const expired = `select 1 from holds where status = 'open' and expires_at_ms < $1 limit 1`
+    const { rows } = await client.query(expired, [now() - sweptWithinMs / 2])
+    if (rows.length === 0) return
   }
 }
