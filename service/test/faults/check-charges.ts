@@ -37,7 +37,7 @@ function checkPayment(
       (isFateUnknown({ answer }) || (answer.is === 'verified' && !answer.isReplay)),
   )
   if (makers.length === 0) {
-    const failed = attempts.find(({ answer }) => answer.is === 'failed')
+    const failed = own.find(({ answer }) => answer.is === 'failed')
     if (failed) complain('untrue failure', nonce, `${payment.id} stands, though the payment was refused`)
     else complain('charge unexplained', nonce, `no verification can have made ${payment.id}`)
   }

@@ -1,8 +1,10 @@
 import type { Answer, Call } from './history.ts'
 import type { RunReport } from './run.ts'
 
-/** How many complaints are printed; the first ones tell most. */
-const shownComplaints = 20
+/** How many complaints of one kind are printed, and how many lines of logs; the first ones tell most. */
+const shownOfKind = 3
+const shownBugs = 5
+const shownCharacters = 1_000
 
 /** What a run was and what came of it, as tables. */
 export function printReport(report: RunReport): string {
@@ -15,14 +17,18 @@ export function printReport(report: RunReport): string {
     ...table('Requests', inOrder(countBy(calls, outcomeOf)), calls.length),
     ...table('Retries', Object.entries(countRetries(calls))),
     ...table('In the ledger', inOrder(countBy(content.holds, ({ status }) => `proofs ${status}`))),
-    ...bugs.slice(0, shownComplaints),
+    ...bugs.slice(0, shownBugs).map((bug) => bug.slice(0, shownCharacters)),
   ]
   if (complaints.length === 0) return [...lines, '', 'The checker has nothing to say.'].join('\n')
-  const shown = complaints.slice(0, shownComplaints)
+  const kinds = Map.groupBy(complaints, ({ kind }) => kind)
+  const shown = [...kinds.values()].flatMap((ofKind) => ofKind.slice(0, shownOfKind))
   return [
     ...lines,
-    '',
-    `The checker has ${complaints.length} complaints:`,
+    ...table(
+      'Complaints of the checker',
+      inOrder(countBy(complaints, ({ kind }) => kind)),
+      complaints.length,
+    ),
     ...shown.map(({ kind, subject, text }) => `  ${kind}: ${subject}: ${text}`),
   ].join('\n')
 }
