@@ -47,8 +47,8 @@ const attemptMs = 6_000
 
 /**
  * Nothing is left behind on the connection, which a pool may share: all settings end with the transaction.
- * The last three make the plans that are kept those of tables that have grown, though they were empty
- * when the plans were made: each row is found by its index.
+ * Plans are made once for each connection, most often while the tables are still small, and kept. So what
+ * would be good for small tables only is ruled out: each row is found by its key, whatever the planner knows.
  */
 const begin: QueryConfig = {
   text: `begin isolation level read committed;
@@ -56,6 +56,8 @@ const begin: QueryConfig = {
     set local idle_in_transaction_session_timeout = 10000;
     set local plan_cache_mode = force_generic_plan;
     set local enable_seqscan = off;
+    set local enable_indexscan = off;
+    set local enable_indexonlyscan = off;
     set local enable_hashjoin = off;
     set local enable_mergejoin = off;
     set local enable_material = off`,
