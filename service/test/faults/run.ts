@@ -122,6 +122,7 @@ async function runIn(
   async function makeFaults(): Promise<void> {
     let made = 0
     for (const { kind, strike } of planFaults(faults, kinds, random)) {
+      await postgres.bringUp()
       await untilAnswered(recorder.calls)
       await sleep(random.below(200))
       // One that finds no occasion is made at the next.
