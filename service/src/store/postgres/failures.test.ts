@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+
+import { Client } from 'pg'
+
+import { openCommitThief } from '../../../testing/commit-thief.ts'
+import { postgres18 } from '../../../testing/postgres.ts'
+import { StoreLedger } from '../../../testing/store-ledger.ts'
+import type { Hold, Mandate } from '../../domain/records.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts'
+import { withRetries } from './retries.ts'
+
+for (const code of ['40001', '40P01']) {
+  test(`An act that PostgreSQL ends with ${code} is run again, and done once [decision.65]`, async (context) => {
+    const { ledger, admin } = await open(context)
+    const { caller, mandate, hold } = await preparePurchase(ledger)
+    await admin.query(`
+      create sequence injected;
+      create function fail() returns trigger language plpgsql as $$
+      begin
+        if nextval('injected') % 3 <> 0 then raise exception 'injected' using errcode = '${code}'; end if;
+        return new;
+      end $$;
+      create trigger fail before insert on audit_events for each row execute function fail()`)
+    await ledger.pay(caller, hold)
+    const agents = await Promise.all(Array.from({ length: 10 }, () => ledger.agent(caller)))
+    for (const agent of agents) assert.equal((await ledger.eventsAbout(agent, agent.id)).length, 1)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+}
+
+test('Collisions are tried again a bounded number of times, after pauses that chance spreads [decision.65]', async () => {
+  const pauses: number[] = []
+  let attempts = 0
+  let lastMs = performance.now()
+  const collide = async () => {
+    attempts += 1
+    pauses.push(performance.now() - lastMs)
+    lastMs = performance.now()
+    throw Object.assign(new Error('collision'), { code: '40P01' })
+  }
+  const deadlineMs = performance.now() + 150
+  await assert.rejects(withRetries({ deadlineMs, random: () => 0 }, collide), {
+    name: 'StoreUnavailableError',
+  })
+  assert.ok(performance.now() < deadlineMs + 100)
+  assert.ok(attempts > 2 && attempts < 10, `${attempts} attempts`)
+  assert.ok((pauses.at(-1) ?? 0) > (pauses[1] ?? 0), 'pauses grow')
+})
+
+test('What no second attempt would change is not tried again [decision.65]', async () => {
+  let attempts = 0
+  const fault = Object.assign(new Error('a bug'), { code: '22P02' })
+  const run = withRetries({ deadlineMs: performance.now() + 1_000, random: Math.random }, async () => {
+    attempts += 1
+    throw fault
+  })
+  await assert.rejects(run, fault)
+  assert.equal(attempts, 1)
+})
+
+test('Connections that the server ends are replaced, and no act is lost by it [decision.65]', async (context) => {
+  const { ledger, admin } = await open(context)
+  const { caller, mandate } = await preparePurchase(ledger)
+  const holds = await Promise.all(Array.from({ length: 40 }, () => ledger.hold(mandate)))
+  const outcomes = holds.map((hold) => ledger.capture(caller, hold))
+  for (let round = 0; round < 5; round++) {
+    await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`)
+  }
+  for (const outcome of await Promise.all(outcomes)) assert.equal(outcome.outcome, 'captured')
+  assert.equal((await ledger.sums(mandate)).spent, '40.00')
+  assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+})
+
+test('Without a server every act and read is unavailable within its patience, and fine once it is back [decision.65] [decision.27]', async (context) => {
+  const { ledger, database } = await open(context)
+  const { caller, hold, mandate } = await preparePurchase(ledger)
+  const way = await openCommitThief(database.url)
+  const store = await openPostgresStore({ url: way.url, patienceMs: 300 })
+  context.after(() => store.close())
+  await way.close()
+  const startMs = performance.now()
+  const attempts = [
+    () => store.capture(ledger.newCapture(caller, hold)),
+    () => store.findMandate(mandate),
+    () => store.authenticate(Buffer.alloc(32)),
+    () => store.listAgents(caller, {}, { limit: 1 }),
+    () => store.createAgent(ledger.newAgent(caller), ledger.newEvent(caller, 'agent.created', 'x')),
+    () => store.releaseExpiredHolds(ledger.clock.nowMs, 10),
+    () => store.checkReady(),
+  ]
+  for (const result of await Promise.allSettled(attempts.map((attempt) => attempt()))) {
+    assert(
+      result.status === 'rejected' && result.reason instanceof StoreUnavailableError,
+      JSON.stringify(result),
+    )
+    assert.ok(result.reason.retryAfterSeconds > 0)
+  }
+  assert.ok(performance.now() - startMs < 2_000)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
+  await ledger.pay(caller, hold)
+})
+
+test('An act that waits too long for a lock is unavailable, changes nothing, and holds up nobody [decision.65]', async (context) => {
+  const { ledger, admin } = await open(context, { patienceMs: 400 })
+  const { caller, hold, mandate } = await preparePurchase(ledger)
+  const other = await preparePurchase(ledger)
+  await admin.query('begin')
+  await admin.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  const blocked = ledger.capture(caller, hold)
+  await assert.rejects(blocked, { name: 'StoreUnavailableError' })
+  await ledger.pay(other.caller, other.hold)
+  await admin.query('rollback')
+  await ledger.pay(caller, hold)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+})
+
+test('Past the bound of the queue acts are turned away at once [decision.65] [decision.42]', async (context) => {
+  const { ledger, admin } = await open(context, { patienceMs: 3_000 })
+  const { caller, mandate } = await preparePurchase(ledger)
+  await admin.query('begin')
+  await admin.query('select 1 from mandates for update')
+  const proofs = Array.from({ length: 9_000 }, () =>
+    ledger.store.issueProof(ledger.newHold(mandate, '0.000001')),
+  )
+  const settled = Promise.allSettled(proofs)
+  const first = await Promise.race(proofs.slice(8_600)).catch((error: unknown) => error)
+  assert(first instanceof StoreUnavailableError, String(first))
+  await admin.query('rollback')
+  const answered = (await settled).filter(({ status }) => status === 'fulfilled').length
+  assert.ok(answered >= 8_192 && answered < 9_000, `${answered} answered`)
+  assert.equal((await ledger.store.findMandate(mandate))?.heldMicro, BigInt(answered) + 1_000_000n)
+  assert.ok(caller)
+})
+
+async function open(context: TestContext, options: Partial<PostgresStoreOptions> = {}) {
+  const database = await postgres18.createEmptyDatabase()
+  const store = await openPostgresStore({ url: database.url, ...options })
+  const admin = new Client({ connectionString: database.url })
+  await admin.connect()
+  const ledger = new StoreLedger({
+    store,
+    close: async () => {
+      await store.close()
+      await admin.end()
+      await database.drop()
+    },
+  })
+  context.after(() => ledger.close())
+  return { ledger, admin, database }
+}
+
+async function preparePurchase(ledger: StoreLedger) {
+  const { sandbox: caller } = await ledger.tenant()
+  const mandate: Mandate = await ledger.mandate(caller, { maxTotalText: '1000.00' })
+  const hold: Hold = await ledger.hold(mandate)
+  return { caller, mandate, hold }
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+
+import { Client } from 'pg'
+
+import { postgres18, postgresServers, type PostgresDatabase } from '../../../testing/postgres.ts'
+import { StoreOpenError } from '../store.ts'
+import { describeUrl, withClient } from './connection.ts'
+import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'
+import { openPostgresStore } from './postgres-store.ts'
+
+for (const { name, missing, createEmptyDatabase } of postgresServers) {
+  test(
+    `Many processes that start at once on an empty database of ${name} make one schema [decision.63]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const database = await createEmptyDatabase()
+      context.after(() => database.drop())
+      const stores = await Promise.all(
+        Array.from({ length: 8 }, () => openPostgresStore({ url: database.url })),
+      )
+      for (const store of stores) {
+        await store.checkReady()
+        assert.equal(await store.isEmpty(), true)
+        await store.close()
+      }
+      assert.equal(await withClient(database.url, readSchemaVersion), neededVersion)
+      assert.equal(await withClient(database.url, migrate), neededVersion, 'nothing is left to do')
+    },
+  )
+}
+
+test('A database that a newer release wrote is refused, at a start and while a process runs [decision.63] [decision.28]', async (context) => {
+  const database = await emptyDatabase(context)
+  const store = await openPostgresStore({ url: database.url })
+  context.after(() => store.close())
+  await execute(database.url, `update purser_schema set version = ${neededVersion + 1}`)
+  await refused(
+    database.url,
+    `${describeUrl(database.url)} was written by a newer Purser (schema ${neededVersion + 1}, this release knows ${neededVersion}); start that release or a later one`,
+  )
+  await assert.rejects(store.checkReady(), { name: 'StoreUnavailableError' })
+})
+
+test("Another program's tables are left untouched [decision.63]", async (context) => {
+  const database = await emptyDatabase(context)
+  await execute(database.url, 'create table holds (id int)')
+  await refused(
+    database.url,
+    `${describeUrl(database.url)} holds tables of another program (relation "holds" already exists), and was left untouched; give Purser a database of its own`,
+  )
+  const tables = await withClient(database.url, (client) =>
+    client.query("select tablename from pg_tables where schemaname = 'public'"),
+  )
+  assert.deepEqual(tables.rows, [{ tablename: 'holds' }])
+})
+
+test('What is wrong with an address is said in one sentence, without its password [decision.60]', async (context) => {
+  const database = await emptyDatabase(context)
+  const changed = (change: (url: URL) => void) => {
+    const url = new URL(database.url)
+    change(url)
+    return url.href
+  }
+  const nobody = changed((url) => (url.username = 'nobody'))
+  const noRights = `${new URL(database.url).pathname.slice(1)}_reader`
+  await execute(database.url, `create role ${noRights} login password 'hush'`)
+  context.after(() => execute(maintenance(database.url), `drop role ${noRights}`))
+  const reader = changed((url) => {
+    url.username = noRights
+    url.password = 'hush'
+  })
+  const cases: readonly (readonly [url: string, message: RegExp])[] = [
+    [
+      changed((url) => (url.port = '1')),
+      /^No PostgreSQL server answers at .* \(ECONNREFUSED\); start it, or correct PURSER_DATABASE$/,
+    ],
+    [
+      changed((url) => (url.password = 'hush')),
+      / refuses this user or password; correct PURSER_DATABASE, or what the server allows in pg_hba\.conf$/,
+    ],
+    [nobody, / refuses this user or password; /],
+    [
+      changed((url) => (url.pathname = '/missing')),
+      /\/missing does not exist; make the database first, with createdb$/,
+    ],
+    [
+      reader,
+      / does not let this user make its tables \(permission denied for schema public\); grant it create on the schema, or let it own the database$/,
+    ],
+    [
+      `${database.url}?options=-c%20default_transaction_read_only%3Don`,
+      / takes no writes, as a standby does; name the primary server in PURSER_DATABASE$/,
+    ],
+  ]
+  for (const [url, message] of cases) {
+    await assert.rejects(openPostgresStore({ url }), (error: unknown) => {
+      assert(error instanceof StoreOpenError, String(error))
+      assert.match(error.message, message)
+      assert(!error.message.includes(new URL(database.url).password) && !error.message.includes('hush'))
+      return true
+    })
+  }
+})
+
+test('A database that cannot hold every text is refused [decision.62]', async (context) => {
+  const database = await emptyDatabase(context)
+  const latin = `${new URL(database.url).pathname.slice(1)}_latin`
+  await execute(database.url, `create database ${latin} encoding 'LATIN1' template template0`)
+  context.after(() => execute(maintenance(database.url), `drop database ${latin} with (force)`))
+  const url = database.url.replace(/[^/]+$/, latin)
+  await refused(
+    url,
+    `${describeUrl(url)} keeps text as LATIN1, which cannot hold every name; create a database with the encoding UTF8`,
+  )
+})
+
+async function refused(url: string, message: string): Promise<void> {
+  await assert.rejects(openPostgresStore({ url }), { name: 'StoreOpenError', message })
+}
+
+async function emptyDatabase(context: TestContext): Promise<PostgresDatabase> {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  return database
+}
+
+/** The database of the server that outlives those of the tests. */
+function maintenance(url: string): string {
+  return new URL('/postgres', url).href
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}

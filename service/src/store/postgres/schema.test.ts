@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+import { Client } from 'pg'
+
+import { postgres18 } from '../../../testing/postgres.ts'
+import { migrations as sqliteMigrations } from '../sqlite/schema.ts'
+import { directories } from './schema.ts'
+
+test('account_id leads every key and index of tenant data [decision.60]', async (context) => {
+  const client = await connect(context)
+  const { rows } = await client.query<{ table: string; index: string; first: string | null }>(`
+    select t.relname as table, i.relname as index,
+      (select a.attname from pg_attribute a where a.attrelid = t.oid and a.attnum = x.indkey[0]) as first
+    from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
+      join pg_namespace n on n.oid = t.relnamespace
+    where n.nspname = 'public'`)
+  const tenantIndexes = rows.filter(({ table }) => !directories.some((name) => name === table))
+  assert.ok(tenantIndexes.length > 15, 'the indexes are found')
+  assert.deepEqual(
+    tenantIndexes.filter(({ first }) => first !== 'account_id'),
+    [],
+  )
+})
+
+test('Text in keys and indexes is compared byte by byte, whatever the locale of the database [decision.60]', async (context) => {
+  const client = await connect(context)
+  const { rows } = await client.query(`
+    select c.relname, a.attname from pg_index x
+      join pg_class c on c.oid = x.indrelid join pg_namespace n on n.oid = c.relnamespace
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = any (x.indkey)
+      join pg_collation l on l.oid = a.attcollation
+    where n.nspname = 'public' and l.collname <> 'C'`)
+  assert.deepEqual(rows, [])
+})
+
+const absent: readonly (readonly [what: string, query: string])[] = [
+  ['triggers', 'select tgname from pg_trigger where not tgisinternal'],
+  ['sequences', "select relname from pg_class where relkind = 'S'"],
+  ['foreign keys', "select conname from pg_constraint where contype = 'f'"],
+  [
+    'functions',
+    `select proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'public'`,
+  ],
+]
+for (const [what, query] of absent) {
+  test(`The schema has no ${what} [decision.60]`, async (context) => {
+    const client = await connect(context)
+    assert.deepEqual((await client.query(query)).rows, [])
+  })
+}
+
+test('The database itself refuses an overspend, and sums below zero [decision.60]', async (context) => {
+  const client = await connect(context)
+  await client.query(`insert into mandates
+    values ('a', 'm', 'sandbox', 'g', '', '1', 10, '1', 10, 'USDC', '[]', '[]', '', 0, 'active', 5, 5, 0, 0)`)
+  for (const change of ['spent_micro = 6', 'held_micro = 6', 'spent_micro = -1', 'held_micro = -1']) {
+    await assert.rejects(client.query(`update mandates set ${change}`), { code: '23514' })
+  }
+})
+
+test('The tables and columns are those of SQLite, beside what one file or one server needs', async (context) => {
+  const client = await connect(context)
+  const { rows } = await client.query<{ column: string }>(`
+    select table_name || '.' || column_name as column from information_schema.columns
+    where table_schema = 'public'`)
+  const sqlite = new Database(':memory:')
+  context.after(() => sqlite.close())
+  for (const step of sqliteMigrations) sqlite.exec(step)
+  const columns = sqlite
+    .prepare<[], string>(
+      `select t.name || '.' || c.name from sqlite_schema t join pragma_table_info(t.name) c where t.type = 'table'`,
+    )
+    .pluck()
+    .all()
+  const own = /^(purser_schema|service_secrets|transaction_lists|list_progress)\./
+  assert.deepEqual(
+    rows
+      .map(({ column }) => column)
+      .filter((column) => !own.test(column))
+      .toSorted(),
+    columns.filter((column) => !own.test(column)).toSorted(),
+  )
+})
+
+test('No statement leaves anything on a connection that a pool may share [decision.64]', () => {
+  const sources = readdirSync(import.meta.dirname).filter((name) => !name.endsWith('.test.ts'))
+  for (const name of sources) {
+    const text = readFileSync(join(import.meta.dirname, name), 'utf8')
+    const stateful =
+      /\b(listen|notify|pg_(try_)?advisory\w*|set session|set (?!local\b)\w+ = o(n|ff)|temp(orary)? table|declare \w+ cursor)\b/i
+    assert.doesNotMatch(text, stateful, name)
+  }
+})
+
+async function connect(context: TestContext): Promise<Client> {
+  const database = await postgres18.createDatabase()
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  context.after(async () => {
+    await client.end()
+    await database.drop()
+  })
+  return client
+}
