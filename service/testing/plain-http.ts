@@ -8,6 +8,8 @@ export interface PlainRequest {
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly body?: Buffer | string | undefined
   readonly agent?: Agent
+  /** How long the connection may be silent; half a minute when left out. */
+  readonly timeoutMs?: number
 }
 
 export interface PlainAnswer {
@@ -22,7 +24,7 @@ export interface PlainAnswer {
 /** The answer to a request of plain HTTP. */
 export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnswer> {
   const { hostname, port } = new URL(url)
-  const { method, path, headers = {}, body, agent } = request
+  const { method, path, headers = {}, body, agent, timeoutMs = 30_000 } = request
   return new Promise((resolve, reject) => {
     const outgoing = openRequest({
       host: hostname,
@@ -31,7 +33,7 @@ export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnsw
       path,
       headers: { ...framingOf(headers, body), ...headers },
       agent,
-      timeout: 30_000,
+      timeout: timeoutMs,
     })
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer to ${method} ${path}`)))
     outgoing.on('error', reject)

@@ -1,0 +1,152 @@
+import type { Complain } from './complaint.ts'
+import { isDone, latestMs, type Dossier } from './dossier.ts'
+import type { Call, HoldContent, MandateContent } from './history.ts'
+
+/** No mandate is overspent at any moment, its sums are those of its records, and none is refused unspent. */
+export function checkBudgets(dossier: Dossier, complain: Complain): void {
+  for (const mandate of dossier.content.mandates) {
+    checkSums(dossier, mandate, complain)
+    checkTotal(dossier, mandate, complain)
+  }
+  checkDenials(dossier, complain)
+  checkReads(dossier, complain)
+}
+
+function checkSums(dossier: Dossier, mandate: MandateContent, complain: Complain): void {
+  const { id, spentMicro, heldMicro, maxTotalMicro } = mandate
+  const paidMicro = sumOf(dossier.paymentsUnder(id))
+  const openMicro = sumOf(dossier.holdsOf(id).filter(({ status }) => status === 'open'))
+  if (spentMicro !== paidMicro) complain('sums differ', id, `${spentMicro} spent, ${paidMicro} paid`)
+  if (heldMicro !== openMicro) complain('sums differ', id, `${heldMicro} held, ${openMicro} in open holds`)
+  if (paidMicro + openMicro > maxTotalMicro) {
+    complain('overspent', id, `${paidMicro} paid and ${openMicro} held of ${maxTotalMicro}`)
+  }
+  for (const { nonce, amountMicro } of dossier.holdsOf(id)) {
+    if (amountMicro > mandate.maxPaymentMicro) complain('overspent', nonce, 'over the most for one payment')
+  }
+}
+
+/** Adds up what was surely held or spent at each moment. */
+function checkTotal(dossier: Dossier, { id, maxTotalMicro }: MandateContent, complain: Complain): void {
+  const changes = dossier.holdsOf(id).flatMap((hold) => {
+    const fromMs = dossier.heldSinceMs(hold) ?? dossier.chargedSinceMs(hold.nonce)
+    const untilMs = surelyHeldUntilMs(dossier, hold)
+    if (!(fromMs < untilMs)) return []
+    return [
+      { atMs: fromMs, byMicro: hold.amountMicro },
+      { atMs: untilMs, byMicro: -hold.amountMicro },
+    ]
+  })
+  // What ends at a moment makes room for what begins at it.
+  changes.sort((left, right) => left.atMs - right.atMs || Number(left.byMicro - right.byMicro))
+  let sumMicro = 0n
+  for (const { atMs, byMicro } of changes) {
+    if (atMs === Infinity) break
+    sumMicro += byMicro
+    if (sumMicro > maxTotalMicro)
+      return complain('overspent', id, `${sumMicro} of ${maxTotalMicro} at ${atMs}`)
+  }
+}
+
+function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
+  switch (hold.status) {
+    case 'captured':
+    case 'open':
+      return Infinity
+    case 'expired':
+      return hold.expiresAtMs
+    case 'voided':
+      return Math.min(
+        ...dossier
+          .stopsOf(hold.mandateId)
+          .filter((stop) => latestMs(stop) >= hold.issuedAtMs)
+          .map(({ beganMs }) => beganMs),
+      )
+    default:
+      return hold.status satisfies never
+  }
+}
+
+/** The last moment at which the hold may still have counted. */
+function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
+  if (hold.status === 'expired') return hold.expiresAtMs
+  if (hold.status !== 'voided') return Infinity
+  const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
+  const stops = dossier.stopsOf(hold.mandateId).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
+  return Math.min(...stops.map(({ endedMs }) => endedMs))
+}
+
+/** A refusal for want of budget needs a moment at which the budget may have been that full. */
+function checkDenials(dossier: Dossier, complain: Complain): void {
+  for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
+    const { answer, request } = call
+    const mandate = dossier.mandates.get(request.mandateId)
+    if (!mandate) continue
+    if (answer.is === 'approved') {
+      const { leastMicro } = spentDuring(dossier, mandate.id, call)
+      if (leastMicro + request.amountMicro > mandate.maxTotalMicro) {
+        complain('overspent', mandate.id, 'an evaluation was approved that does not fit the budget')
+      }
+    }
+    if (answer.is !== 'denied') continue
+    if (answer.code === 'total_budget_exceeded') {
+      const mostMicro =
+        request.act === 'evaluate'
+          ? spentDuring(dossier, mandate.id, call).mostMicro
+          : mostHeldDuring(dossier, mandate.id, call)
+      if (mostMicro + request.amountMicro <= mandate.maxTotalMicro) {
+        complain('failure unexplained', mandate.id, `total_budget_exceeded, with at most ${mostMicro} in use`)
+      }
+    } else if (answer.code !== 'agent_revoked' && answer.code !== 'mandate_expired') {
+      if (request.amountMicro <= mandate.maxPaymentMicro) {
+        complain('failure unexplained', mandate.id, answer.code)
+      }
+    }
+  }
+}
+
+function mostHeldDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): bigint {
+  const counted = dossier
+    .holdsOf(mandateId)
+    .filter((hold) => hold.issuedAtMs <= endedMs && perhapsHeldUntilMs(dossier, hold) >= beganMs)
+  return sumOf(counted)
+}
+
+function spentDuring(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call) {
+  const payments = dossier.paymentsUnder(mandateId)
+  const sure = payments.filter(({ nonce }) => dossier.chargedSinceMs(nonce ?? '') < beganMs)
+  const possible = payments.filter(({ createdAtMs }) => createdAtMs <= endedMs)
+  return { leastMicro: sumOf(sure), mostMicro: sumOf(possible) }
+}
+
+/** What was read of a mandate or a proof was so at some moment of the request. */
+function checkReads(dossier: Dossier, complain: Complain): void {
+  for (const call of dossier.callsOf('read-mandate')) {
+    const { answer, request } = call
+    const mandate = dossier.mandates.get(request.mandateId)
+    if (answer.is !== 'mandate' || !mandate) continue
+    const { leastMicro, mostMicro } = spentDuring(dossier, mandate.id, call)
+    if (answer.spentMicro < leastMicro || answer.spentMicro > mostMicro) {
+      const bounds = `between ${leastMicro} and ${mostMicro}`
+      complain('untrue read', mandate.id, `${answer.spentMicro} spent was told, it was ${bounds}`)
+    }
+    if (answer.spentMicro + answer.heldMicro > mandate.maxTotalMicro) {
+      complain('overspent', mandate.id, `${answer.spentMicro} spent and ${answer.heldMicro} held were told`)
+    }
+  }
+  for (const { answer, beganMs, endedMs, request } of dossier.callsOf('look-up')) {
+    if (answer.is !== 'proof') continue
+    const [payment] = dossier.paymentsOf(request.nonce)
+    const isWrong =
+      answer.status === 'captured'
+        ? payment?.id !== answer.transactionId || payment.createdAtMs > endedMs
+        : answer.status === 'open'
+          ? dossier.chargedSinceMs(request.nonce) < beganMs
+          : payment !== undefined
+    if (isWrong) complain('untrue read', request.nonce, `${answer.status} was told`)
+  }
+}
+
+function sumOf(records: readonly { readonly amountMicro: bigint }[]): bigint {
+  return records.reduce((sum, { amountMicro }) => sum + amountMicro, 0n)
+}

@@ -1,0 +1,116 @@
+import { validityWindowMs } from '../../src/domain/proof.ts'
+import type { Complain } from './complaint.ts'
+import { isFateUnknown, isVerified, latestMs, type Dossier } from './dossier.ts'
+import type { CallOf, HoldContent, TransactionContent } from './history.ts'
+
+type Verification = CallOf<'verify'>
+
+/** Every charge once, acknowledged or explained; every answer about it true. */
+export function checkCharges(dossier: Dossier, complain: Complain): void {
+  const verified = dossier.callsOf('verify').map(({ request }) => request.nonce)
+  const paid = dossier.payments.map(({ nonce }) => nonce ?? '')
+  for (const nonce of new Set([...verified, ...paid])) {
+    const attempts = dossier.verificationsOf(nonce)
+    const [payment, second] = dossier.paymentsOf(nonce)
+    if (second) complain('charged twice', nonce, `paid by ${payment?.id} and by ${second.id}`)
+    if (attempts.filter((attempt) => isVerified(attempt) && !isReplay(attempt)).length > 1) {
+      complain('charged twice', nonce, 'two verifications were told that theirs was the first')
+    }
+    const hold = dossier.holds.get(nonce)
+    if (payment && hold) checkPayment(attempts, { payment, hold }, complain)
+    for (const attempt of attempts) checkVerification(dossier, attempt, { payment, hold }, complain)
+  }
+}
+
+/** Some request must have made the payment, and its collector must get to know. */
+function checkPayment(
+  attempts: readonly Verification[],
+  { payment, hold }: { readonly payment: TransactionContent; readonly hold: HoldContent },
+  complain: Complain,
+): void {
+  const { nonce } = hold
+  const own = attempts.filter((attempt) => isOwn(attempt, hold))
+  const makers = own.filter(
+    ({ beganMs, endedMs, answer }) =>
+      beganMs <= payment.createdAtMs &&
+      payment.createdAtMs <= endedMs &&
+      (isFateUnknown({ answer }) || (answer.is === 'verified' && !answer.isReplay)),
+  )
+  if (makers.length === 0) {
+    const failed = own.find(({ answer }) => answer.is === 'failed')
+    if (failed) complain('untrue failure', nonce, `${payment.id} stands, though the payment was refused`)
+    else complain('charge unexplained', nonce, `no verification can have made ${payment.id}`)
+  }
+  const first = own.find((attempt) => isVerified(attempt) && !isReplay(attempt))
+  if (first && !makers.includes(first)) {
+    complain('untrue success', nonce, `${payment.id} was not made while its request was under way`)
+  }
+  const isTold = own.some(({ answer }) => ['verified', 'failed', 'unauthorized'].includes(answer.is))
+  if (!isTold) complain('charge untold', nonce, `${payment.id} stands, and its collector never got to know`)
+}
+
+interface Truth {
+  readonly payment: TransactionContent | undefined
+  readonly hold: HoldContent | undefined
+}
+
+function checkVerification(dossier: Dossier, attempt: Verification, truth: Truth, complain: Complain): void {
+  const { answer, endedMs } = attempt
+  const { nonce } = attempt.request
+  const { payment, hold } = truth
+  if (answer.is === 'verified') {
+    if (!payment) {
+      complain('charge lost', nonce, `${answer.transactionId} was acknowledged and is not in the ledger`)
+    } else if (payment.id !== answer.transactionId) {
+      complain('answers differ', nonce, `${answer.transactionId} was told, ${payment.id} is in the ledger`)
+    } else if (hold && !isOwn(attempt, hold)) {
+      complain('untrue success', nonce, `${payment.id} was told to somebody who did not collect it`)
+    } else if (endedMs < payment.createdAtMs) {
+      complain('untrue success', nonce, `${payment.id} was told before it was made`)
+    }
+  }
+  if (answer.is !== 'failed' || !hold) return
+  if (answer.reason === 'nonce_reused') {
+    if (isOwn(attempt, hold)) complain('untrue failure', nonce, 'its own collector was told nonce_reused')
+    else if (!payment || endedMs < payment.createdAtMs) {
+      complain('failure unexplained', nonce, 'nonce_reused, and nobody had used it')
+    }
+  } else if (answer.reason !== 'proof_expired') {
+    complain('failure unexplained', nonce, answer.reason)
+  } else if (payment && isOwn(attempt, hold)) {
+    if (!wasOvertaken(dossier, attempt))
+      complain('untrue failure', nonce, 'a proof that was paid: proof_expired')
+  } else if (!wasOver(dossier, attempt, hold)) {
+    complain('failure unexplained', nonce, 'proof_expired, and it was not')
+  }
+}
+
+/** Whether an earlier attempt of the same collector was still under way, which then paid after all. */
+function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
+  const { keyId, request } = attempt
+  const others = dossier.verificationsOf(request.nonce).filter((other) => other !== attempt)
+  return others.some(
+    (other) =>
+      other.keyId === keyId &&
+      other.request.idempotencyKey === request.idempotencyKey &&
+      other.beganMs <= attempt.endedMs &&
+      latestMs(other) >= attempt.beganMs,
+  )
+}
+
+/** Whether the proof may have been over at some moment of the request: by time, or by a stop. */
+function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
+  if (endedMs - hold.issuedAtMs > validityWindowMs) return true
+  if (hold.status !== 'voided') return false
+  return dossier
+    .stopsOf(hold.mandateId)
+    .some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
+}
+
+function isOwn({ keyId, request }: Verification, { capturedBy, idempotencyKey }: HoldContent): boolean {
+  return keyId === capturedBy && request.idempotencyKey === idempotencyKey
+}
+
+function isReplay({ answer }: Verification): boolean {
+  return answer.is === 'verified' && answer.isReplay
+}

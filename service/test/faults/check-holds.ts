@@ -1,0 +1,75 @@
+import { validityWindowMs } from '../../src/domain/proof.ts'
+import type { Complain } from './complaint.ts'
+import { isDone, isFateUnknown, latestMs, type Dossier } from './dossier.ts'
+import type { CallOf, HoldContent } from './history.ts'
+
+/** How long after its end an expired hold may still be open: the sweep comes every second. */
+export const sweptWithinMs = 5 * 60_000
+
+/** Every hold is asked for, and is captured, expired, voided or rightly open. */
+export function checkHolds(dossier: Dossier, complain: Complain): void {
+  for (const [nonce, { request }] of dossier.grants) {
+    const hold = dossier.holds.get(nonce)
+    if (!hold) complain('hold lost', nonce, 'the proof was granted, and its hold is not in the ledger')
+    else if (hold.mandateId !== request.mandateId || hold.amountMicro !== request.amountMicro) {
+      complain('record differs', nonce, 'the hold is not what was asked for')
+    }
+  }
+  const untold = dossier.callsOf('ask-proof').filter(isFateUnknown)
+  const untoldOf = Map.groupBy(untold, ({ request }) => request.mandateId)
+  for (const hold of dossier.content.holds) {
+    if (!isExplained(dossier, hold, untoldOf.get(hold.mandateId) ?? [])) {
+      complain('hold unexplained', hold.nonce, 'nobody can have asked for it')
+    }
+    checkState(dossier, hold, complain)
+  }
+}
+
+function isExplained(dossier: Dossier, hold: HoldContent, untold: readonly CallOf<'ask-proof'>[]): boolean {
+  const { issuedAtMs, amountMicro } = hold
+  const asked = dossier.grants.get(hold.nonce)
+  const candidates = asked ? [asked] : untold.filter(({ request }) => request.amountMicro === amountMicro)
+  return candidates.some(({ beganMs, endedMs }) => beganMs <= issuedAtMs && issuedAtMs <= endedMs)
+}
+
+function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): void {
+  const { nonce, status, issuedAtMs, expiresAtMs, transactionId } = hold
+  const [payment] = dossier.paymentsOf(nonce)
+  if ((status === 'captured') !== (transactionId !== null)) {
+    complain('record differs', nonce, `${status}, with the transaction ${transactionId}`)
+  }
+  if (transactionId !== (payment?.id ?? null)) {
+    complain('record differs', nonce, `captured by ${transactionId}, paid by ${payment?.id ?? null}`)
+  }
+  const stops = dossier.stopsOf(hold.mandateId)
+  switch (status) {
+    case 'captured': {
+      const capturedAtMs = payment?.createdAtMs ?? issuedAtMs
+      if (capturedAtMs >= expiresAtMs || capturedAtMs - issuedAtMs > validityWindowMs) {
+        complain('captured after expiry', nonce, `${capturedAtMs - issuedAtMs} ms after it was issued`)
+      }
+      break
+    }
+    case 'open': {
+      if (dossier.content.readAtMs - expiresAtMs > sweptWithinMs) {
+        complain('hold not released', nonce, 'it has expired, and is still open')
+      }
+      const heldSinceMs = dossier.heldSinceMs(hold)
+      if (heldSinceMs !== undefined && stops.some((stop) => isDone(stop) && stop.beganMs > heldSinceMs)) {
+        complain('hold not released', nonce, 'its mandate was stopped, and it is still open')
+      }
+      break
+    }
+    case 'voided':
+      if (!stops.some((stop) => latestMs(stop) >= issuedAtMs)) {
+        complain('hold ended early', nonce, 'it is voided, and nobody stopped its mandate')
+      }
+      break
+    case 'expired':
+      if (dossier.content.readAtMs < expiresAtMs)
+        complain('hold ended early', nonce, 'it has not expired yet')
+      break
+    default:
+      status satisfies never
+  }
+}

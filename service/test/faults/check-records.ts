@@ -1,0 +1,111 @@
+import type { Complain } from './complaint.ts'
+import { isDone, isFateUnknown, type Dossier } from './dossier.ts'
+import type { EventContent } from './history.ts'
+
+/** What was acknowledged is on record, once, and what is on record was asked for. */
+export function checkRecords(dossier: Dossier, complain: Complain): void {
+  for (const { answer, request } of dossier.calls) {
+    if (answer.is === 'broken') complain('broken answer', request.act, answer.text)
+  }
+  checkTransactions(dossier, complain)
+  checkEvaluations(dossier, complain)
+  const eventsAbout = Map.groupBy(dossier.content.events, ({ subjectId }) => subjectId)
+  checkPaymentEvents(dossier, eventsAbout, complain)
+  checkCreations(dossier, eventsAbout, complain)
+  checkRevocations(dossier, eventsAbout, complain)
+}
+
+/** A payment says what its hold says, and stands in both accounts when it is between two. */
+function checkTransactions(dossier: Dossier, complain: Complain): void {
+  const copies = dossier.content.transactions.filter(({ side }) => side === 'payee')
+  const copyOf = new Map(copies.map((copy) => [copy.id, copy]))
+  for (const { id, nonce, mandateId, amountMicro, isBetweenAccounts } of dossier.payments) {
+    const hold = dossier.holds.get(nonce ?? '')
+    if (hold?.mandateId !== mandateId || hold.amountMicro !== amountMicro) {
+      complain('record differs', id, 'the payment is not what its hold was for')
+    }
+    const copy = copyOf.get(id)
+    if (isBetweenAccounts && !copy) complain('record lost', id, 'the payee has no copy of the payment')
+    if (copy && (!isBetweenAccounts || copy.amountMicro !== amountMicro || copy.nonce !== nonce)) {
+      complain('record differs', id, 'the payee sees another payment than the payer')
+    }
+  }
+  const payers = new Set(dossier.payments.map(({ id }) => id))
+  for (const { id } of copies) {
+    if (!payers.has(id)) complain('record unexplained', id, 'the payee has a payment that nobody made')
+  }
+}
+
+function checkEvaluations(dossier: Dossier, complain: Complain): void {
+  const recorded = new Map(
+    dossier.content.transactions.flatMap((row) => (row.status === 'paid' ? [] : [[row.id, row] as const])),
+  )
+  let untold = 0
+  for (const call of dossier.callsOf('evaluate')) {
+    const { answer, request } = call
+    if (isFateUnknown(call)) untold++
+    if (answer.is !== 'approved' && answer.is !== 'denied') continue
+    const id = answer.transactionId ?? ''
+    const row = recorded.get(id)
+    recorded.delete(id)
+    if (!row) complain('record lost', id, 'the evaluation was acknowledged and is not in the ledger')
+    else if (row.status !== answer.is || row.amountMicro !== request.amountMicro) {
+      complain('record differs', id, `the evaluation is ${row.status} on record`)
+    }
+  }
+  if (recorded.size > untold) {
+    complain('record unexplained', '', `${recorded.size} evaluations nobody was told of, ${untold} asked for`)
+  }
+}
+
+type EventsAbout = ReadonlyMap<string, readonly EventContent[]>
+
+function checkPaymentEvents(dossier: Dossier, eventsAbout: EventsAbout, complain: Complain): void {
+  for (const { id, nonce } of dossier.payments) {
+    const events = eventsAbout.get(id) ?? []
+    if (events.length === 0) complain('event missing', id, 'the payment has no event')
+    if (events.length > 1) complain('event unexplained', id, `the payment has ${events.length} events`)
+    if (events.some((event) => event.nonce !== nonce)) {
+      complain('record differs', id, "the payment's event names another proof")
+    }
+  }
+  const paid = new Set(dossier.payments.map(({ id }) => id))
+  for (const { type, subjectId } of dossier.content.events) {
+    if (type === 'payment.verified' && !paid.has(subjectId)) {
+      complain('event unexplained', subjectId, 'the event has no payment')
+    }
+  }
+}
+
+function checkCreations(dossier: Dossier, eventsAbout: EventsAbout, complain: Complain): void {
+  const agents = new Set(dossier.content.agents.map(({ id }) => id))
+  for (const { answer, request } of dossier.callsOf('create-agent', 'create-mandate', 'issue-key')) {
+    if (answer.is !== 'created') continue
+    const { id } = answer
+    const created = (eventsAbout.get(id) ?? []).filter(({ type }) => type.endsWith('.created'))
+    if (created.length === 0) complain('event missing', id, `${request.act} was acknowledged`)
+    if (created.length > 1) complain('event unexplained', id, `it was created ${created.length} times`)
+    const isThere =
+      request.act === 'issue-key' ||
+      (request.act === 'create-agent' ? agents.has(id) : dossier.mandates.has(id))
+    if (!isThere) complain('record lost', id, `${request.act} was acknowledged`)
+  }
+}
+
+/** A revocation is for good, so that it has one event; a pause has at least one when it was answered. */
+function checkRevocations(dossier: Dossier, eventsAbout: EventsAbout, complain: Complain): void {
+  const acts = ['revoke-agent', 'revoke-mandate', 'revoke-key', 'pause-mandate'] as const
+  const subjects = Map.groupBy(dossier.callsOf(...acts), ({ request }) => {
+    const id = 'agentId' in request ? request.agentId : 'keyId' in request ? request.keyId : request.mandateId
+    return `${id} ${request.act}`
+  })
+  for (const [subject, calls] of subjects) {
+    const [id = '', act = ''] = subject.split(' ')
+    const verb = act === 'pause-mandate' ? 'paused' : 'revoked'
+    const events = (eventsAbout.get(id) ?? []).filter(({ type }) => type.endsWith(`.${verb}`))
+    if (calls.some(isDone) && events.length === 0) complain('event missing', id, `${act} was acknowledged`)
+    if (events.length > (verb === 'paused' ? calls.length : 1)) {
+      complain('event unexplained', id, `it was ${verb} ${events.length} times`)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import type { Complain } from './complaint.ts'
+import { isDone, isFateUnknown, latestMs, type Dossier } from './dossier.ts'
+import type { Call } from './history.ts'
+
+/** Nothing that begins after an answered stop succeeds; and no refusal speaks of a stop that never was. */
+export function checkStops(dossier: Dossier, complain: Complain): void {
+  checkPayments(dossier, complain)
+  checkApprovals(dossier, complain)
+  checkKeys(dossier, complain)
+  checkStatuses(dossier, complain)
+}
+
+/** Holds and charges by the ledger's own clock, told or not. */
+function checkPayments(dossier: Dossier, complain: Complain): void {
+  for (const hold of dossier.content.holds) {
+    const { nonce, mandateId, issuedAtMs } = hold
+    if (issuedAtMs > revokedSinceMs(dossier, mandateId)) {
+      complain('success after stop', nonce, 'the proof was issued after the revocation was answered')
+    }
+    const [payment] = dossier.paymentsOf(nonce)
+    if (!payment) continue
+    const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
+    // A stop ends open holds for good, so that a later resume does not bring them back.
+    const isStopped = dossier
+      .stopsOf(mandateId)
+      .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < payment.createdAtMs)
+    if (isStopped || payment.createdAtMs > revokedSinceMs(dossier, mandateId)) {
+      complain('success after stop', nonce, `${payment.id} was made after a stop was answered`)
+    }
+  }
+}
+
+function checkApprovals(dossier: Dossier, complain: Complain): void {
+  for (const call of dossier.callsOf('ask-proof', 'evaluate')) {
+    const { mandateId, agentId } = call.request
+    const { answer } = call
+    if (answer.is === 'granted' || answer.is === 'approved') {
+      if (isStoppedAllAlong(dossier, mandateId, call)) {
+        complain('success after stop', mandateId, `${call.request.act} was ${answer.is} while it was stopped`)
+      }
+    } else if (answer.is === 'denied') {
+      const reasons = reasonsToDeny(dossier, answer.code, { mandateId, agentId })
+      if (reasons && !reasons.some(({ beganMs }) => beganMs <= call.endedMs)) {
+        complain('failure unexplained', mandateId, `${answer.code}, and nobody had stopped it`)
+      }
+    }
+  }
+  for (const { answer, endedMs, request } of dossier.callsOf('pause-mandate', 'resume-mandate')) {
+    if (answer.is !== 'conflict') continue
+    const revocations = dossier.movesOf(request.mandateId).filter(isRevocation)
+    if (!revocations.some(({ beganMs }) => beganMs <= endedMs)) {
+      complain('failure unexplained', request.mandateId, 'mandate_revoked, and nobody had revoked it')
+    }
+  }
+}
+
+/** What may have made a denial true; undefined when the code is none of a stop. */
+function reasonsToDeny(
+  dossier: Dossier,
+  code: string,
+  { mandateId, agentId }: { readonly mandateId: string; readonly agentId: string },
+): readonly Call[] | undefined {
+  if (code === 'agent_revoked') return dossier.revocationsOfAgent(agentId)
+  if (code === 'mandate_expired') {
+    return dossier.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+  }
+  return undefined
+}
+
+function checkKeys(dossier: Dossier, complain: Complain): void {
+  const calls = dossier.callsOf('revoke-key')
+  const revocations = Map.groupBy(calls, ({ request }) => request.keyId)
+  for (const { keyId, answer, beganMs, endedMs, request } of dossier.calls) {
+    const ofKey = revocations.get(keyId) ?? []
+    if (answer.is === 'unauthorized') {
+      if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
+        complain(
+          'failure unexplained',
+          keyId,
+          `${request.act}: the key was refused, and nobody had revoked it`,
+        )
+      }
+    } else if (!isFateUnknown({ answer })) {
+      if (ofKey.some((revocation) => isDone(revocation) && revocation.endedMs < beganMs)) {
+        complain('success after stop', keyId, `${request.act} was answered after the key was revoked`)
+      }
+    }
+  }
+}
+
+/** The statuses in the ledger are those that the last acts gave. */
+function checkStatuses(dossier: Dossier, complain: Complain): void {
+  for (const { id, status } of dossier.content.agents) {
+    checkRevoked(id, status === 'revoked', dossier.revocationsOfAgent(id), complain)
+  }
+  for (const { id, status } of dossier.content.mandates) {
+    const moves = dossier.movesOf(id)
+    const revocations = moves.filter(isRevocation)
+    checkRevoked(id, status === 'revoked', revocations, complain)
+    if (revocations.length > 0) continue
+    const last = moves.find((move) =>
+      moves.every((other) => other === move || latestMs(other) < move.beganMs),
+    )
+    const expected = last && isDone(last) && (last.request.act === 'pause-mandate' ? 'paused' : 'active')
+    if (expected && status !== expected) complain('record lost', id, `it is ${status}, not ${expected}`)
+    if (status === 'paused' && moves.every(({ request }) => request.act === 'resume-mandate')) {
+      complain('record unexplained', id, 'it is paused, and nobody paused it')
+    }
+  }
+}
+
+function checkRevoked(
+  id: string,
+  isRevoked: boolean,
+  revocations: readonly Call[],
+  complain: Complain,
+): void {
+  if (!isRevoked && revocations.some(isDone)) complain('record lost', id, 'its revocation was acknowledged')
+  if (isRevoked && revocations.length === 0) complain('record unexplained', id, 'nobody revoked it')
+}
+
+/** From when on it is sure that the mandate, or its agent, is revoked. */
+function revokedSinceMs(dossier: Dossier, mandateId: string): number {
+  const revocations = dossier.stopsOf(mandateId).filter(({ request }) => request.act !== 'pause-mandate')
+  return Math.min(...revocations.filter(isDone).map(({ endedMs }) => endedMs))
+}
+
+/** Whether the mandate was surely stopped from the beginning of a call to its end. */
+function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, endedMs }: Call): boolean {
+  if (revokedSinceMs(dossier, mandateId) < beganMs) return true
+  const moves = dossier.movesOf(mandateId)
+  const resumes = moves.filter(({ request }) => request.act === 'resume-mandate')
+  return moves.some((pause) => {
+    if (pause.request.act !== 'pause-mandate' || !isDone(pause) || pause.endedMs >= beganMs) return false
+    return !resumes.some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
+  })
+}
+
+function isRevocation({ request }: Call): boolean {
+  return request.act === 'revoke-mandate'
+}

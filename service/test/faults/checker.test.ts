@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { findComplaints } from './checker.ts'
+import { complaintKinds } from './complaint.ts'
+import { runModel } from './model-run.ts'
+import { plantedBugs } from './planted-bugs.ts'
+import { Spoiled } from './spoiled.ts'
+
+const seeds = [1, 2, 3, 4]
+
+test('The checker has nothing to say about a faithful ledger, whatever is lost on the way to it', async () => {
+  for (const seed of seeds) {
+    const evidence = await runModel(seed)
+    assert.ok(evidence.calls.length > 2_000, 'clients are busy')
+    assert.deepEqual(new Set(evidence.content.holds.map(({ status }) => status)).size, 3)
+    assert.deepEqual(findComplaints(evidence), [], `seed ${seed}`)
+  }
+})
+
+test('The checker catches every planted bug, and says what it is', async (context) => {
+  const evidence = await runModel(1)
+  for (const { bug, complaint, plant } of plantedBugs) {
+    await context.test(bug, () => {
+      const spoiled = new Spoiled(evidence)
+      plant(spoiled)
+      const complaints = findComplaints(spoiled.evidence)
+      assert.ok(
+        complaints.some(({ kind }) => kind === complaint),
+        `${complaint}: ${JSON.stringify(complaints.slice(0, 5))}`,
+      )
+    })
+  }
+})
+
+test('Every complaint of the checker is proven by a planted bug', () => {
+  const proven = plantedBugs.map(({ complaint }) => complaint)
+  assert.deepEqual(new Set(proven), new Set(complaintKinds))
+})

@@ -1,0 +1,25 @@
+import { checkBudgets } from './check-budgets.ts'
+import { checkCharges } from './check-charges.ts'
+import { checkHolds } from './check-holds.ts'
+import { checkRecords } from './check-records.ts'
+import { checkStops } from './check-stops.ts'
+import type { Complaint } from './complaint.ts'
+import { Dossier } from './dossier.ts'
+import type { Evidence } from './history.ts'
+
+/**
+ * Everything about a run that no faithful ledger can have done; empty when some order of the requests
+ * that agrees with their times explains every answer and all that is in the ledger.
+ *
+ * Requests overlap, and the fate of some is unknown. So each question is asked of intervals: what was
+ * surely so before a request began, and what may have been so before it ended. Proofs, mandates and
+ * keys hang together only by sums and by stops, which is why no order has to be searched for.
+ */
+export function findComplaints(evidence: Evidence): Complaint[] {
+  const complaints: Complaint[] = []
+  const dossier = new Dossier(evidence)
+  for (const check of [checkCharges, checkHolds, checkBudgets, checkStops, checkRecords]) {
+    check(dossier, (kind, subject, text) => complaints.push({ kind, subject, text }))
+  }
+  return complaints
+}

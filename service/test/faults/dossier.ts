@@ -1,0 +1,126 @@
+import type {
+  Call,
+  CallOf,
+  Evidence,
+  HoldContent,
+  LedgerContent,
+  MandateContent,
+  MandateMove,
+  Request,
+  TransactionContent,
+} from './history.ts'
+
+/** A call that takes something out of use: a mandate, or the agent that it belongs to. */
+export type Stop = CallOf<MandateMove['act'] | 'revoke-agent'>
+
+/** The evidence of a run, laid out so that each question is one look. */
+export class Dossier {
+  readonly calls: readonly Call[]
+  readonly content: LedgerContent
+  readonly mandates: ReadonlyMap<string, MandateContent>
+  readonly holds: ReadonlyMap<string, HoldContent>
+  /** The payer's rows of what was paid. */
+  readonly payments: readonly TransactionContent[]
+  /** The calls that were granted each proof. */
+  readonly grants: ReadonlyMap<string, CallOf<'ask-proof'>>
+  readonly #holdsOf: ReadonlyMap<string, HoldContent[]>
+  readonly #paymentsOf: ReadonlyMap<string, TransactionContent[]>
+  readonly #paymentsUnder: ReadonlyMap<string, TransactionContent[]>
+  readonly #verificationsOf: ReadonlyMap<string, CallOf<'verify'>[]>
+  readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
+  readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
+
+  constructor({ calls, content }: Evidence) {
+    this.calls = calls
+    this.content = content
+    this.mandates = new Map(content.mandates.map((mandate) => [mandate.id, mandate]))
+    this.holds = new Map(content.holds.map((hold) => [hold.nonce, hold]))
+    this.payments = content.transactions.filter(({ side, status }) => side === 'payer' && status === 'paid')
+    const asked = callsOf(calls, 'ask-proof')
+    this.grants = new Map(
+      asked.flatMap((call) => (call.answer.is === 'granted' ? [[call.answer.nonce, call]] : [])),
+    )
+    this.#holdsOf = Map.groupBy(content.holds, ({ mandateId }) => mandateId)
+    this.#paymentsOf = Map.groupBy(this.payments, ({ nonce }) => nonce ?? '')
+    this.#paymentsUnder = Map.groupBy(this.payments, ({ mandateId }) => mandateId)
+    this.#verificationsOf = Map.groupBy(callsOf(calls, 'verify'), ({ request }) => request.nonce)
+    const moves = callsOf(calls, 'pause-mandate', 'resume-mandate', 'revoke-mandate')
+    this.#movesOf = Map.groupBy(moves, ({ request }) => request.mandateId)
+    this.#revocationsOf = Map.groupBy(callsOf(calls, 'revoke-agent'), ({ request }) => request.agentId)
+  }
+
+  callsOf<Act extends Request['act']>(...acts: Act[]): CallOf<Act>[] {
+    return callsOf(this.calls, ...acts)
+  }
+
+  holdsOf(mandateId: string): readonly HoldContent[] {
+    return this.#holdsOf.get(mandateId) ?? []
+  }
+
+  paymentsOf(nonce: string): readonly TransactionContent[] {
+    return this.#paymentsOf.get(nonce) ?? []
+  }
+
+  paymentsUnder(mandateId: string): readonly TransactionContent[] {
+    return this.#paymentsUnder.get(mandateId) ?? []
+  }
+
+  verificationsOf(nonce: string): readonly CallOf<'verify'>[] {
+    return this.#verificationsOf.get(nonce) ?? []
+  }
+
+  /** Pauses, resumes and revocations that may have changed the mandate. */
+  movesOf(mandateId: string): readonly CallOf<MandateMove['act']>[] {
+    return (this.#movesOf.get(mandateId) ?? []).filter(mayHaveActed)
+  }
+
+  revocationsOfAgent(agentId: string): readonly CallOf<'revoke-agent'>[] {
+    return (this.#revocationsOf.get(agentId) ?? []).filter(mayHaveActed)
+  }
+
+  /** Everything that may have ended the mandate's open holds. */
+  stopsOf(mandateId: string): readonly Stop[] {
+    const moves = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    const agentId = this.mandates.get(mandateId)?.agentId
+    return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
+  }
+
+  /** From when on it is sure that the proof's hold existed; undefined when nobody was told. */
+  heldSinceMs({ nonce }: HoldContent): number | undefined {
+    return this.grants.get(nonce)?.endedMs
+  }
+
+  /** From when on it is sure that the proof was charged; never, when nobody was told. */
+  chargedSinceMs(nonce: string): number {
+    return Math.min(
+      ...this.verificationsOf(nonce)
+        .filter(isVerified)
+        .map(({ endedMs }) => endedMs),
+    )
+  }
+}
+
+/** The last moment at which a call can have had its effect; no last one when nobody knows its fate. */
+export function latestMs({ answer, endedMs }: Call): number {
+  return isFateUnknown({ answer }) ? Infinity : endedMs
+}
+
+export function isFateUnknown({ answer }: Pick<Call, 'answer'>): boolean {
+  return answer.is === 'unknown' || answer.is === 'unavailable'
+}
+
+export function isDone({ answer }: Call): boolean {
+  return answer.is === 'done'
+}
+
+export function isVerified({ answer }: Call): boolean {
+  return answer.is === 'verified'
+}
+
+function mayHaveActed(call: Call): boolean {
+  return isDone(call) || isFateUnknown(call)
+}
+
+function callsOf<Act extends Request['act']>(calls: readonly Call[], ...acts: Act[]): CallOf<Act>[] {
+  return calls.filter((call): call is CallOf<Act> => (acts as string[]).includes(call.request.act))
+}

@@ -1,0 +1,152 @@
+import type { ProofStatus } from '@purser/wire/payments'
+import type { DenialCode } from '@purser/wire/policy'
+import type { VerificationFailure } from '@purser/wire/payments'
+import type { MandateStatus } from '@purser/wire/mandates'
+
+/** What a client of the service can ask; amounts in millionths. */
+export type Request =
+  | { readonly act: 'create-agent' }
+  | {
+      readonly act: 'create-mandate'
+      readonly agentId: string
+      readonly maxTotalMicro: bigint
+      readonly maxPaymentMicro: bigint
+    }
+  | { readonly act: 'issue-key'; readonly agentId: string | null }
+  | { readonly act: 'revoke-key'; readonly keyId: string }
+  | { readonly act: 'revoke-agent'; readonly agentId: string }
+  | MandateMove
+  | ProofRequest
+  | VerifyRequest
+  | EvaluateRequest
+  | { readonly act: 'read-mandate'; readonly mandateId: string }
+  | { readonly act: 'look-up'; readonly nonce: string }
+
+export interface MandateMove {
+  readonly act: 'pause-mandate' | 'resume-mandate' | 'revoke-mandate'
+  readonly mandateId: string
+}
+
+/** Who pays what, where. */
+interface Payment {
+  readonly agentId: string
+  readonly mandateId: string
+  readonly amountMicro: bigint
+  readonly domain: string
+}
+
+export interface ProofRequest extends Payment {
+  readonly act: 'ask-proof'
+}
+
+export interface EvaluateRequest extends Payment {
+  readonly act: 'evaluate'
+}
+
+export interface VerifyRequest {
+  readonly act: 'verify'
+  readonly nonce: string
+  readonly domain: string
+  readonly idempotencyKey: string
+}
+
+/** What came back, or that nothing did. */
+export type Answer =
+  | { readonly is: 'created'; readonly id: string }
+  | { readonly is: 'done' }
+  | { readonly is: 'granted'; readonly nonce: string }
+  | { readonly is: 'denied'; readonly code: DenialCode; readonly transactionId?: string | undefined }
+  | { readonly is: 'approved'; readonly transactionId: string }
+  | { readonly is: 'verified'; readonly transactionId: string; readonly isReplay: boolean }
+  | { readonly is: 'failed'; readonly reason: VerificationFailure }
+  | {
+      readonly is: 'mandate'
+      readonly status: MandateStatus
+      readonly spentMicro: bigint
+      readonly heldMicro: bigint
+    }
+  | { readonly is: 'proof'; readonly status: ProofStatus; readonly transactionId: string | null }
+  /** A key that does not work (401). */
+  | { readonly is: 'unauthorized' }
+  /** A state that forbids the act (409). */
+  | { readonly is: 'conflict'; readonly detail: string }
+  /** 503: nothing was charged, or a retry will tell. */
+  | { readonly is: 'unavailable' }
+  /** The connection ended before an answer, or the client stopped waiting. */
+  | { readonly is: 'unknown' }
+  /** Anything that the interface does not allow here. */
+  | { readonly is: 'broken'; readonly text: string }
+
+/** One request with its answer. Times are the service's clock, in milliseconds. */
+export interface Call {
+  /** The id of the key that asked. */
+  readonly keyId: string
+  readonly request: Request
+  readonly beganMs: number
+  /** When the answer came, or the client gave up. */
+  readonly endedMs: number
+  readonly answer: Answer
+}
+
+/** A call of one kind of request. */
+export type CallOf<Act extends Request['act']> = Call & {
+  readonly request: Request & { readonly act: Act }
+}
+
+/** The ledger's own content, read when nothing was under way any more. */
+export interface LedgerContent {
+  readonly readAtMs: number
+  readonly agents: readonly { readonly id: string; readonly status: string }[]
+  readonly mandates: readonly MandateContent[]
+  readonly holds: readonly HoldContent[]
+  readonly transactions: readonly TransactionContent[]
+  readonly events: readonly EventContent[]
+}
+
+export interface MandateContent {
+  readonly id: string
+  readonly agentId: string
+  readonly status: MandateStatus
+  readonly maxTotalMicro: bigint
+  readonly maxPaymentMicro: bigint
+  readonly spentMicro: bigint
+  readonly heldMicro: bigint
+}
+
+export interface HoldContent {
+  readonly nonce: string
+  readonly mandateId: string
+  readonly amountMicro: bigint
+  readonly status: ProofStatus
+  readonly issuedAtMs: number
+  readonly expiresAtMs: number
+  readonly transactionId: string | null
+  /** The key that captured it, and with which idempotency key. */
+  readonly capturedBy: string | null
+  readonly idempotencyKey: string | null
+}
+
+export interface TransactionContent {
+  readonly id: string
+  /** A payment between two accounts stands in both: the payee's row is a copy. */
+  readonly side: 'payer' | 'payee'
+  readonly isBetweenAccounts: boolean
+  readonly status: string
+  readonly mandateId: string
+  readonly amountMicro: bigint
+  readonly nonce: string | null
+  readonly createdAtMs: number
+}
+
+export interface EventContent {
+  readonly type: string
+  readonly subjectId: string
+  /** The proof that a payment's event names. */
+  readonly nonce: string | null
+}
+
+/** Everything that a run leaves to be judged. */
+export interface Evidence {
+  readonly calls: readonly Call[]
+  readonly content: LedgerContent
+}

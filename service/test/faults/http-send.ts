@@ -1,0 +1,158 @@
+import { Agent } from 'node:http'
+
+import type { Proof } from '@purser/wire/payments'
+
+import { formatSum, parseAmount, type MicroUsdc } from '../../src/domain/money.ts'
+import { sendPlain, type PlainAnswer, type PlainRequest } from '../../testing/plain-http.ts'
+import type { SeededRandom } from '../../testing/seeded-random.ts'
+import type { Answer, Request } from './history.ts'
+import { collectorDomain, ownDomain } from './market.ts'
+import type { Send } from './recorder.ts'
+
+export interface HttpSendOptions {
+  /** Where service processes answer at this moment; a request goes to any of them. */
+  readonly urls: () => readonly string[]
+  /** The text of each key that is known from the start, by its id; those that are issued are added. */
+  readonly secrets: Map<string, string>
+  readonly random: SeededRandom
+}
+
+/** How long a client waits for an answer: some are impatient, most wait as long as the service may take. */
+const patienceMs = [1_000, 4_000, 12_000, 12_000] as const
+
+/** Sends the requests of clients over HTTP, and says in the words of a history what was answered. */
+export function createHttpSend({ urls, secrets, random }: HttpSendOptions): Send & { close: () => void } {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  const proofs = new Map<string, Proof>()
+
+  async function send(keyId: string, request: Request): Promise<Answer> {
+    const choices = urls()
+    const url = choices[random.below(Math.max(1, choices.length))]
+    if (url === undefined) return { is: 'unknown' }
+    const plain = toHttp(request, proofs)
+    const authorization = `Bearer ${secrets.get(keyId) ?? ''}`
+    const headers = { 'content-type': 'application/json', authorization, ...plain.headers }
+    const timeoutMs = random.pick(patienceMs)
+    const answer = await sendPlain(url, { ...plain, headers, agent, timeoutMs }).catch(() => undefined)
+    if (!answer) return { is: 'unknown' }
+    const { body } = answer
+    if (request.act === 'issue-key' && answer.status === 201) secrets.set(body.id, body.key)
+    if (request.act === 'ask-proof' && answer.status === 201) proofs.set(body.proof.nonce, body.proof)
+    return toAnswer(request, answer)
+  }
+
+  return Object.assign(send, { close: () => agent.destroy() })
+}
+
+function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequest {
+  switch (request.act) {
+    case 'create-agent':
+      return post('/agents', { name: 'buyer' })
+    case 'create-mandate':
+      return post('/mandates', {
+        agent_id: request.agentId,
+        purpose: 'Buy under faults',
+        max_spend_total: amountText(request.maxTotalMicro),
+        max_spend_per_transaction: amountText(request.maxPaymentMicro),
+        allowed_sellers: [ownDomain, collectorDomain],
+        expires_at: '2099-01-01T00:00:00Z',
+      })
+    case 'issue-key': {
+      const { agentId } = request
+      const bound = agentId === null ? { role: 'merchant' } : { role: 'agent', agent_id: agentId }
+      return post('/accounts/api-keys', { environment: 'sandbox', ...bound })
+    }
+    case 'revoke-key':
+      return { method: 'DELETE', path: `/accounts/api-keys/${request.keyId}` }
+    case 'revoke-agent':
+      return { method: 'PATCH', path: `/agents/${request.agentId}/revoke` }
+    case 'pause-mandate':
+    case 'resume-mandate':
+    case 'revoke-mandate': {
+      const [verb] = request.act.split('-')
+      return { method: 'PATCH', path: `/mandates/${request.mandateId}/${verb}` }
+    }
+    case 'ask-proof':
+      return post('/v1/payments/proof', {
+        agent_id: request.agentId,
+        mandate_id: request.mandateId,
+        amount: amountText(request.amountMicro),
+        resource_url: `https://${request.domain}/data`,
+      })
+    case 'verify': {
+      const proof = proofs.get(request.nonce)
+      const body = { proof, merchant_domain: request.domain, expected_amount: proof?.amount }
+      return { ...post('/v1/payments/verify', body), headers: { 'idempotency-key': request.idempotencyKey } }
+    }
+    case 'evaluate':
+      return post('/v1/policy/evaluate', {
+        agent_id: request.agentId,
+        mandate_id: request.mandateId,
+        merchant_domain: request.domain,
+        amount: amountText(request.amountMicro),
+        resource_url: `https://${request.domain}/data`,
+      })
+    case 'read-mandate':
+      return { method: 'GET', path: `/mandates/${request.mandateId}` }
+    case 'look-up':
+      return { method: 'GET', path: `/v1/payments/proofs/${request.nonce}` }
+    default:
+      return request satisfies never
+  }
+}
+
+function post(path: string, body: unknown): PlainRequest {
+  return { method: 'POST', path, body: JSON.stringify(body) }
+}
+
+function amountText(amountMicro: bigint): string {
+  return formatSum(amountMicro as MicroUsdc)
+}
+
+function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer): Answer {
+  const broken: Answer = { is: 'broken', text: `${status} ${text}` }
+  if (status === 503 && headers['retry-after'] !== undefined) return { is: 'unavailable' }
+  if (status === 401) return { is: 'unauthorized' }
+  if (status === 409) return { is: 'conflict', detail: body.detail }
+  switch (act) {
+    case 'create-agent':
+    case 'create-mandate':
+    case 'issue-key':
+      return status === 201 ? { is: 'created', id: body.id } : broken
+    case 'revoke-key':
+    case 'revoke-agent':
+    case 'pause-mandate':
+    case 'resume-mandate':
+    case 'revoke-mandate':
+      return status === 200 ? { is: 'done' } : broken
+    case 'ask-proof':
+      if (status === 201) return { is: 'granted', nonce: body.proof.nonce }
+      return status === 402 ? { is: 'denied', code: body.reason_code } : broken
+    case 'verify':
+      if (status === 402) return { is: 'failed', reason: body.reason }
+      if (status !== 200) return broken
+      return {
+        is: 'verified',
+        transactionId: body.transaction_id,
+        isReplay: headers['idempotent-replayed'] === 'true',
+      }
+    case 'evaluate':
+      if (status === 200) return { is: 'approved', transactionId: body.transaction_id }
+      if (status !== 402) return broken
+      return { is: 'denied', code: body.reason_code, transactionId: body.transaction_id }
+    case 'read-mandate':
+      if (status !== 200) return broken
+      return {
+        is: 'mandate',
+        status: body.status,
+        spentMicro: parseAmount(body.spent_total),
+        heldMicro: parseAmount(body.held_total),
+      }
+    case 'look-up':
+      return status === 200
+        ? { is: 'proof', status: body.status, transactionId: body.transaction_id }
+        : broken
+    default:
+      return act satisfies never
+  }
+}

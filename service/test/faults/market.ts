@@ -1,0 +1,193 @@
+import { validityWindowMs } from '../../src/domain/proof.ts'
+import type { SeededRandom } from '../../testing/seeded-random.ts'
+import type { Answer, Request } from './history.ts'
+import type { Send } from './recorder.ts'
+
+/** Where agents and merchants meet: the same over HTTP and over the model of the ledger. */
+export interface Market {
+  readonly send: Send
+  /** Waits so many milliseconds of the service's clock. */
+  readonly sleep: (ms: number) => Promise<void>
+  readonly random: SeededRandom
+  /** Whether new purchases may begin; what has begun is always brought to its end. */
+  readonly isOpen: () => boolean
+  /** The owner of the agents and mandates. */
+  readonly ownerKeyId: string
+  /** A merchant of another account, which sells under `collectorDomain`. */
+  readonly collectorKeyId: string
+}
+
+/** Where the owner's own merchant sells, and where that of another account does. */
+export const ownDomain = 'api.example.com'
+export const collectorDomain = 'shop.example.net'
+
+interface Team {
+  readonly agentId: string
+  readonly keyId: string
+  readonly mandateIds: string[]
+}
+
+interface Shops {
+  readonly teams: Team[]
+  merchantKeyId: string
+  /** Purchases that are collected late, beside the others. */
+  readonly late: Promise<void>[]
+}
+
+/** Buyers and owners at work until the market closes; resolves when every purchase has come to its end. */
+export async function trade(
+  market: Market,
+  { buyers, owners, teams }: { readonly buyers: number; readonly owners: number; readonly teams: number },
+): Promise<void> {
+  const shops: Shops = { teams: [], merchantKeyId: await issueKey(market, null), late: [] }
+  for (let team = 0; team < teams; team++) shops.teams.push(await openTeam(market))
+  await Promise.all([
+    ...Array.from({ length: buyers }, () => buyUntilClosed(market, shops)),
+    ...Array.from({ length: owners }, () => governUntilClosed(market, shops)),
+  ])
+  await Promise.all(shops.late)
+}
+
+async function buyUntilClosed(market: Market, shops: Shops): Promise<void> {
+  const { random, sleep, send } = market
+  while (market.isOpen()) {
+    const { team, mandateId } = pickMandate(market, shops)
+    const payment = {
+      agentId: team.agentId,
+      mandateId,
+      amountMicro: BigInt(1_000_000 + random.below(1_000_000)),
+      domain: random.pick([ownDomain, ownDomain, collectorDomain]),
+    }
+    const asked = await send(team.keyId, { act: 'ask-proof', ...payment })
+    if (asked.is === 'granted') await collect(market, shops, { nonce: asked.nonce, domain: payment.domain })
+    else if (isBudgetGone(asked)) await replaceMandate(market, team, mandateId)
+    else await sleep(1_000 + random.below(4_000))
+    if (chance(market, 10)) await send(team.keyId, { act: 'evaluate', ...payment })
+  }
+}
+
+interface Sale {
+  readonly nonce: string
+  readonly domain: string
+}
+
+/** What a merchant does with a proof; most often it has it verified, once and at once. */
+async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> {
+  const { random, sleep } = market
+  const manner = random.below(100)
+  if (manner < 8) return // The agent never hands the proof over.
+  if (manner < 20) {
+    // Two processes of one merchant, which do not know of each other.
+    await Promise.all([verify(market, shops, sale, 'one'), verify(market, shops, sale, 'other')])
+    return
+  }
+  if (manner < 28) {
+    const aroundTheEndMs = validityWindowMs - 30_000 + random.below(100_000)
+    shops.late.push(sleep(aroundTheEndMs).then(() => verify(market, shops, sale, 'late')))
+    return
+  }
+  await verify(market, shops, sale, 'first')
+  if (chance(market, 15)) await verify(market, shops, sale, 'first')
+  if (chance(market, 10)) await verify(market, shops, sale, 'second')
+  if (chance(market, 20)) await market.send(market.ownerKeyId, { act: 'look-up', nonce: sale.nonce })
+}
+
+/** Verifies and, as a merchant must, asks again with the same key until it is told. */
+async function verify(market: Market, shops: Shops, sale: Sale, attempt: string): Promise<void> {
+  const { nonce, domain } = sale
+  const request = { act: 'verify', nonce, domain, idempotencyKey: `${attempt} ${nonce}` } as const
+  if (domain === collectorDomain) return void (await untilTold(market, market.collectorKeyId, request))
+  const told = await untilTold(market, shops.merchantKeyId, request)
+  // Its key was replaced meanwhile.
+  if (told.is === 'unauthorized') await untilTold(market, shops.merchantKeyId, request)
+}
+
+async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
+  const { ownerKeyId, random, send, sleep } = market
+  while (market.isOpen()) {
+    await sleep(5_000 + random.below(40_000))
+    const { team, mandateId } = pickMandate(market, shops)
+    const act = random.below(100)
+    if (act < 40) {
+      await send(ownerKeyId, { act: 'read-mandate', mandateId })
+    } else if (act < 70) {
+      await untilTold(market, ownerKeyId, { act: 'pause-mandate', mandateId })
+      await sleep(random.below(4_000))
+      await untilTold(market, ownerKeyId, { act: 'resume-mandate', mandateId })
+    } else if (act < 82) {
+      await replaceMandate(market, team, mandateId)
+      await untilTold(market, ownerKeyId, { act: 'revoke-mandate', mandateId })
+      await buyInVain(market, team, mandateId)
+    } else if (act < 92) {
+      shops.teams.splice(shops.teams.indexOf(team), 1, await openTeam(market))
+      await untilTold(market, ownerKeyId, { act: 'revoke-agent', agentId: team.agentId })
+      await buyInVain(market, team, mandateId)
+    } else {
+      const keyId = shops.merchantKeyId
+      shops.merchantKeyId = await issueKey(market, null)
+      await untilTold(market, ownerKeyId, { act: 'revoke-key', keyId })
+    }
+  }
+}
+
+/** An agent that has not heard yet. */
+async function buyInVain(market: Market, { agentId, keyId }: Team, mandateId: string): Promise<void> {
+  const payment = { agentId, mandateId, amountMicro: 1_000_000n, domain: ownDomain }
+  await market.send(keyId, { act: 'ask-proof', ...payment })
+  await market.send(keyId, { act: 'evaluate', ...payment })
+}
+
+async function openTeam(market: Market): Promise<Team> {
+  const agentId = await create(market, { act: 'create-agent' })
+  const keyId = await issueKey(market, agentId)
+  const mandateIds = [await createMandate(market, agentId), await createMandate(market, agentId)]
+  return { agentId, keyId, mandateIds }
+}
+
+async function replaceMandate(market: Market, team: Team, mandateId: string): Promise<void> {
+  const told = await untilTold(market, market.ownerKeyId, newMandate(market, team.agentId))
+  const at = team.mandateIds.indexOf(mandateId)
+  if (told.is === 'created' && at !== -1) team.mandateIds[at] = told.id
+}
+
+function createMandate(market: Market, agentId: string): Promise<string> {
+  return create(market, newMandate(market, agentId))
+}
+
+/** A budget for some dozens of purchases, so that it runs out on the way. */
+function newMandate({ random }: Market, agentId: string): Request {
+  const maxTotalMicro = BigInt(20 + random.below(60)) * 1_000_000n
+  return { act: 'create-mandate', agentId, maxTotalMicro, maxPaymentMicro: 2_000_000n }
+}
+
+function issueKey(market: Market, agentId: string | null): Promise<string> {
+  return create(market, { act: 'issue-key', agentId })
+}
+
+async function create(market: Market, request: Request): Promise<string> {
+  const told = await untilTold(market, market.ownerKeyId, request)
+  if (told.is !== 'created') throw new Error(`${request.act} was answered ${JSON.stringify(told)}`)
+  return told.id
+}
+
+/** Sends until an answer says what has become of it, each time a little more patient. */
+async function untilTold({ send, sleep }: Market, keyId: string, request: Request): Promise<Answer> {
+  for (let patienceMs = 500; ; patienceMs = Math.min(patienceMs * 2, 8_000)) {
+    const answer = await send(keyId, request)
+    if (answer.is !== 'unknown' && answer.is !== 'unavailable') return answer
+    await sleep(patienceMs)
+  }
+}
+
+function pickMandate({ random }: Market, { teams }: Shops): { team: Team; mandateId: string } {
+  const team = random.pick(teams as [Team, ...Team[]])
+  return { team, mandateId: random.pick(team.mandateIds as [string, ...string[]]) }
+}
+
+function isBudgetGone(answer: Answer): boolean {
+  return answer.is === 'denied' && answer.code === 'total_budget_exceeded'
+}
+
+function chance({ random }: Market, percent: number): boolean {
+  return random.below(100) < percent
+}

@@ -1,0 +1,265 @@
+import type { ProofStatus } from '@purser/wire/payments'
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
+import type {
+  Answer,
+  EvaluateRequest,
+  LedgerContent,
+  MandateContent,
+  MandateMove,
+  ProofRequest,
+  Request,
+  VerifyRequest,
+} from './history.ts'
+import { collectorDomain } from './market.ts'
+
+type Mutable<Content> = { -readonly [Field in keyof Content]: Content[Field] }
+type Hold = Mutable<LedgerContent['holds'][number]> & { readonly domain: string }
+
+/**
+ * A ledger that does what the interface and the decisions say, in memory and one act after the other.
+ * It is written anew, and shares nothing with the stores but the length of a hold's life.
+ */
+export class ModelLedger {
+  readonly #agents = new Map<string, { readonly id: string; status: string }>()
+  readonly #keys = new Map<string, { isRevoked: boolean }>()
+  readonly #mandates = new Map<string, Mutable<MandateContent>>()
+  readonly #holds = new Map<string, Hold>()
+  readonly #transactions: LedgerContent['transactions'][number][] = []
+  readonly #events: LedgerContent['events'][number][] = []
+  #lastId = 0
+
+  constructor(keyIds: readonly string[]) {
+    for (const id of keyIds) this.#keys.set(id, { isRevoked: false })
+  }
+
+  /** Whether a key works, which is looked at when its request arrives. */
+  admits(keyId: string): boolean {
+    return this.#keys.get(keyId)?.isRevoked === false
+  }
+
+  /** Does what is asked, at once; `nowMs` is when the request arrived. */
+  act(keyId: string, request: Request, nowMs: number): Answer {
+    switch (request.act) {
+      case 'create-agent':
+        return this.#create('agent', (id) => this.#agents.set(id, { id, status: 'active' }))
+      case 'issue-key':
+        return this.#create('api_key', (id) => this.#keys.set(id, { isRevoked: false }))
+      case 'create-mandate':
+        return this.#createMandate(request)
+      case 'revoke-key':
+        return this.#revokeKey(request.keyId)
+      case 'revoke-agent':
+        return this.#revokeAgent(request.agentId, nowMs)
+      case 'pause-mandate':
+      case 'resume-mandate':
+      case 'revoke-mandate':
+        return this.#moveMandate(request, nowMs)
+      case 'ask-proof':
+        return this.#issueProof(request, nowMs)
+      case 'verify':
+        return this.#verify(keyId, request, nowMs)
+      case 'evaluate':
+        return this.#evaluate(request, nowMs)
+      case 'read-mandate': {
+        const { status, spentMicro, heldMicro } = this.#mandate(request.mandateId)
+        return { is: 'mandate', status, spentMicro, heldMicro }
+      }
+      case 'look-up': {
+        const { status, expiresAtMs, transactionId } = this.#hold(request.nonce)
+        const isExpired = status === 'open' && expiresAtMs <= nowMs
+        return { is: 'proof', status: isExpired ? 'expired' : status, transactionId }
+      }
+      default:
+        return request satisfies never
+    }
+  }
+
+  /** Ends what has expired, as the service does every second. */
+  sweep(nowMs: number): void {
+    for (const mandate of this.#mandates.values()) this.#releaseExpired(mandate, nowMs)
+  }
+
+  content(readAtMs: number): LedgerContent {
+    return structuredClone({
+      readAtMs,
+      agents: [...this.#agents.values()],
+      mandates: [...this.#mandates.values()],
+      holds: [...this.#holds.values()],
+      transactions: this.#transactions,
+      events: this.#events,
+    })
+  }
+
+  #create(kind: string, insert: (id: string) => void): Answer {
+    const id = this.#nextId(kind)
+    insert(id)
+    this.#recordEvent(`${kind}.created`, id)
+    return { is: 'created', id }
+  }
+
+  #createMandate(request: Extract<Request, { act: 'create-mandate' }>): Answer {
+    const { agentId, maxTotalMicro, maxPaymentMicro } = request
+    if (this.#agents.get(agentId)?.status !== 'active') return { is: 'conflict', detail: 'agent_revoked' }
+    const fresh = { agentId, maxTotalMicro, maxPaymentMicro, spentMicro: 0n, heldMicro: 0n }
+    return this.#create('mandate', (id) => this.#mandates.set(id, { id, status: 'active', ...fresh }))
+  }
+
+  #revokeKey(keyId: string): Answer {
+    const key = this.#keys.get(keyId)
+    if (key && !key.isRevoked) {
+      key.isRevoked = true
+      this.#recordEvent('api_key.revoked', keyId)
+    }
+    return { is: 'done' }
+  }
+
+  #revokeAgent(agentId: string, nowMs: number): Answer {
+    const agent = this.#agents.get(agentId)
+    if (agent?.status === 'active') {
+      agent.status = 'revoked'
+      const mandates = [...this.#mandates.values()]
+      for (const mandate of mandates) if (mandate.agentId === agentId) this.#endHolds(mandate, nowMs)
+      this.#recordEvent('agent.revoked', agentId)
+    }
+    return { is: 'done' }
+  }
+
+  #moveMandate({ act, mandateId }: MandateMove, nowMs: number): Answer {
+    const mandate = this.#mandate(mandateId)
+    const { status, event } = moves[act]
+    if (mandate.status === status) return { is: 'done' }
+    if (mandate.status === 'revoked') return { is: 'conflict', detail: 'mandate_revoked' }
+    mandate.status = status
+    if (status !== 'active') this.#endHolds(mandate, nowMs)
+    this.#recordEvent(event, mandateId)
+    return { is: 'done' }
+  }
+
+  #issueProof({ agentId, mandateId, amountMicro, domain }: ProofRequest, nowMs: number): Answer {
+    const mandate = this.#mandate(mandateId)
+    this.#releaseExpired(mandate, nowMs)
+    if (this.#agents.get(agentId)?.status !== 'active') return { is: 'denied', code: 'agent_revoked' }
+    if (mandate.status !== 'active') return { is: 'denied', code: 'mandate_expired' }
+    if (amountMicro > mandate.maxPaymentMicro) {
+      return { is: 'denied', code: 'amount_exceeds_per_transaction_limit' }
+    }
+    if (mandate.spentMicro + mandate.heldMicro + amountMicro > mandate.maxTotalMicro) {
+      return { is: 'denied', code: 'total_budget_exceeded' }
+    }
+    const nonce = this.#nextId('nonce')
+    mandate.heldMicro += amountMicro
+    this.#holds.set(nonce, {
+      nonce,
+      mandateId,
+      amountMicro,
+      domain,
+      status: 'open',
+      issuedAtMs: nowMs,
+      expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+      transactionId: null,
+      capturedBy: null,
+      idempotencyKey: null,
+    })
+    return { is: 'granted', nonce }
+  }
+
+  #verify(keyId: string, { nonce, idempotencyKey }: VerifyRequest, nowMs: number): Answer {
+    const hold = this.#hold(nonce)
+    const isRetry = hold.capturedBy === keyId && hold.idempotencyKey === idempotencyKey
+    if (hold.transactionId !== null && isRetry) {
+      return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
+    }
+    if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
+    if (hold.status === 'captured') return { is: 'failed', reason: 'nonce_reused' }
+    if (hold.status !== 'open' || hold.expiresAtMs <= nowMs) return { is: 'failed', reason: 'proof_expired' }
+    const transactionId = this.#nextId('transaction')
+    const mandate = this.#mandate(hold.mandateId)
+    mandate.heldMicro -= hold.amountMicro
+    mandate.spentMicro += hold.amountMicro
+    Object.assign(hold, { status: 'captured', transactionId, capturedBy: keyId, idempotencyKey })
+    const isBetweenAccounts = hold.domain === collectorDomain
+    for (const side of isBetweenAccounts ? (['payer', 'payee'] as const) : (['payer'] as const)) {
+      this.#transactions.push({
+        id: transactionId,
+        side,
+        isBetweenAccounts,
+        status: 'paid',
+        mandateId: hold.mandateId,
+        amountMicro: hold.amountMicro,
+        nonce,
+        createdAtMs: nowMs,
+      })
+    }
+    this.#recordEvent('payment.verified', transactionId, nonce)
+    return { is: 'verified', transactionId, isReplay: false }
+  }
+
+  #evaluate({ agentId, mandateId, amountMicro }: EvaluateRequest, nowMs: number): Answer {
+    const mandate = this.#mandate(mandateId)
+    const transactionId = this.#nextId('transaction')
+    const code =
+      this.#agents.get(agentId)?.status !== 'active'
+        ? 'agent_revoked'
+        : mandate.status !== 'active'
+          ? 'mandate_expired'
+          : mandate.spentMicro + amountMicro > mandate.maxTotalMicro
+            ? 'total_budget_exceeded'
+            : undefined
+    this.#transactions.push({
+      id: transactionId,
+      side: 'payer',
+      isBetweenAccounts: false,
+      status: code ? 'denied' : 'approved',
+      mandateId,
+      amountMicro,
+      nonce: null,
+      createdAtMs: nowMs,
+    })
+    return code ? { is: 'denied', code, transactionId } : { is: 'approved', transactionId }
+  }
+
+  #endHolds(mandate: Mutable<MandateContent>, nowMs: number): void {
+    this.#releaseExpired(mandate, nowMs)
+    this.#release(mandate, 'voided', () => true)
+  }
+
+  #releaseExpired(mandate: Mutable<MandateContent>, nowMs: number): void {
+    this.#release(mandate, 'expired', (hold) => hold.expiresAtMs <= nowMs)
+  }
+
+  #release(mandate: Mutable<MandateContent>, status: ProofStatus, isOver: (hold: Hold) => boolean): void {
+    for (const hold of this.#holds.values()) {
+      if (hold.mandateId !== mandate.id || hold.status !== 'open' || !isOver(hold)) continue
+      hold.status = status
+      mandate.heldMicro -= hold.amountMicro
+    }
+  }
+
+  #recordEvent(type: string, subjectId: string, nonce: string | null = null): void {
+    this.#events.push({ type, subjectId, nonce })
+  }
+
+  #nextId(kind: string): string {
+    return `${kind}_${++this.#lastId}`
+  }
+
+  #mandate(id: string): Mutable<MandateContent> {
+    return this.#mandates.get(id) ?? missing(id)
+  }
+
+  #hold(nonce: string): Hold {
+    return this.#holds.get(nonce) ?? missing(nonce)
+  }
+}
+
+const moves: Record<MandateMove['act'], { readonly status: MandateStatus; readonly event: string }> = {
+  'pause-mandate': { status: 'paused', event: 'mandate.paused' },
+  'resume-mandate': { status: 'active', event: 'mandate.resumed' },
+  'revoke-mandate': { status: 'revoked', event: 'mandate.revoked' },
+}
+
+function missing(id: string): never {
+  throw new Error(`the clients ask only for what exists, and ${id} does not`)
+}

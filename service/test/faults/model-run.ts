@@ -1,0 +1,103 @@
+import { setImmediate as turn } from 'node:timers/promises'
+
+import { seededRandom } from '../../testing/seeded-random.ts'
+import type { Answer, Evidence, Request } from './history.ts'
+import { trade } from './market.ts'
+import { ModelLedger } from './model-ledger.ts'
+import { record } from './recorder.ts'
+
+const ownerKeyId = 'owner'
+const collectorKeyId = 'collector'
+
+/** How long the clients of a run trade, by a clock that jumps from one event to the next. */
+const openMs = 15 * 60_000
+
+/**
+ * What a faithful ledger leaves behind: many clients at once, some of whose requests and answers are
+ * lost on the way or come late. The same in every run of one seed.
+ */
+export async function runModel(seed: number): Promise<Evidence> {
+  const random = seededRandom(seed)
+  const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
+  const ledger = new ModelLedger([ownerKeyId, collectorKeyId])
+  const { sleep } = time
+  const closesAtMs = time.nowMs + openMs
+
+  /** A request's way there and back, with all that can happen to it. */
+  async function send(keyId: string, request: Request): Promise<Answer> {
+    const fate = random.below(100)
+    await sleep(random.below(20))
+    if (fate < 3) return { is: 'unknown' }
+    if (fate < 5) return { is: 'unavailable' }
+    const arrivedAtMs = time.nowMs
+    if (!ledger.admits(keyId)) return { is: 'unauthorized' }
+    const act = async (): Promise<Answer> => {
+      await sleep(random.below(fate % 7 === 0 ? 2_000 : 60))
+      return ledger.act(keyId, request, arrivedAtMs)
+    }
+    if (fate < 8) {
+      // Nobody knows that it is still under way.
+      const late = sleep(random.below(5_000)).then(act)
+      await sleep(random.below(1_000))
+      void late
+      return { is: fate < 7 ? 'unknown' : 'unavailable' }
+    }
+    const answer = await act()
+    await sleep(random.below(20))
+    return fate < 12 ? { is: 'unknown' } : answer
+  }
+
+  async function sweepForEver(): Promise<void> {
+    for (;;) {
+      await sleep(30_000)
+      ledger.sweep(time.nowMs)
+    }
+  }
+
+  const recorder = record(send, () => time.nowMs)
+  const market = {
+    send: recorder.send,
+    sleep,
+    random,
+    isOpen: () => time.nowMs < closesAtMs,
+    ownerKeyId,
+    collectorKeyId,
+  }
+  void sweepForEver()
+  await time.runUntil(trade(market, { buyers: 2, owners: 2, teams: 3 }))
+  // What is still under way comes to its end, and what has expired is released.
+  await time.runUntil(sleep(60_000))
+  return { calls: recorder.calls, content: ledger.content(time.nowMs) }
+}
+
+/** A clock that jumps to the next moment at which something happens. */
+class VirtualTime {
+  nowMs: number
+  #sleepers: { readonly atMs: number; readonly wake: () => void }[] = []
+
+  constructor(startMs: number) {
+    this.nowMs = startMs
+  }
+
+  readonly sleep = (ms: number): Promise<void> => {
+    return new Promise((wake) => {
+      const atMs = this.nowMs + ms
+      const after = this.#sleepers.findIndex((sleeper) => sleeper.atMs > atMs)
+      this.#sleepers.splice(after === -1 ? this.#sleepers.length : after, 0, { atMs, wake })
+    })
+  }
+
+  /** Lets time pass until the promise is settled. */
+  async runUntil(done: Promise<void>): Promise<void> {
+    let isDone = false
+    const settled = done.finally(() => (isDone = true))
+    for (;;) {
+      await turn()
+      if (isDone) return settled
+      const next = this.#sleepers.shift()
+      if (!next) throw new Error('everybody waits, and nothing will happen')
+      this.nowMs = next.atMs
+      next.wake()
+    }
+  }
+}

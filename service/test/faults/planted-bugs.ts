@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict'
+
+import { holdGraceMs } from '../../src/domain/proof.ts'
+import { sweptWithinMs } from './check-holds.ts'
+import type { ComplaintKind } from './complaint.ts'
+import { isDone } from './dossier.ts'
+import { isAbout, type Spoiled } from './spoiled.ts'
+
+interface PlantedBug {
+  readonly bug: string
+  /** What the checker must say about it. */
+  readonly complaint: ComplaintKind
+  readonly plant: (spoiled: Spoiled) => void
+}
+
+/** Bugs that a ledger could have, each as the trace that it would leave. */
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    bug: 'a dropped update: a payment that was not added to what is spent',
+    complaint: 'sums differ',
+    plant: (spoiled) => (spoiled.mandateOf(spoiled.paidHold()).spentMicro -= 1_000_000n),
+  },
+  {
+    bug: 'a missed release: a hold that ended without giving its amount back',
+    complaint: 'sums differ',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(({ status }) => status === 'expired')
+      spoiled.mandateOf(hold).heldMicro += hold.amountMicro
+    },
+  },
+  {
+    bug: 'an expired hold that no sweep ended',
+    complaint: 'hold not released',
+    plant: (spoiled) => {
+      const longAgoMs = spoiled.content.readAtMs - sweptWithinMs
+      spoiled.reopen(spoiled.hold((hold) => hold.status === 'expired' && hold.expiresAtMs < longAgoMs))
+    },
+  },
+  {
+    bug: 'a hold that a revocation left open',
+    complaint: 'hold not released',
+    plant: (spoiled) => spoiled.reopen(spoiled.revokedHold().hold),
+  },
+  {
+    bug: 'a hold that expired before its time',
+    complaint: 'hold ended early',
+    plant: (spoiled) => {
+      spoiled.hold(({ status }) => status === 'expired').expiresAtMs = spoiled.content.readAtMs + 1
+    },
+  },
+  {
+    bug: 'a hold that was voided though nobody stopped its mandate',
+    complaint: 'hold ended early',
+    plant: (spoiled) => {
+      const { dossier } = spoiled
+      const isStopped = (mandateId: string) => dossier.stopsOf(mandateId).length > 0
+      spoiled.hold((hold) => hold.status === 'expired' && !isStopped(hold.mandateId)).status = 'voided'
+    },
+  },
+  {
+    bug: 'a double capture: one proof, two payments',
+    complaint: 'charged twice',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      const again = { ...spoiled.paymentOf(hold), id: 'transaction_again' }
+      spoiled.content.transactions.push(again)
+      spoiled.content.events.push({ type: 'payment.verified', subjectId: again.id, nonce: hold.nonce })
+      spoiled.mandateOf(hold).spentMicro += again.amountMicro
+    },
+  },
+  {
+    bug: 'a retry that was told it is the first',
+    complaint: 'charged twice',
+    plant: (spoiled) => (spoiled.replay().answer.isReplay = false),
+  },
+  {
+    bug: 'a lost transaction: a payment without its row',
+    complaint: 'charge lost',
+    plant: (spoiled) => {
+      const { id } = spoiled.paymentOf(spoiled.paidHold())
+      spoiled.removeTransactions((row) => row.id === id)
+    },
+  },
+  {
+    bug: 'a payment that was acknowledged and rolled back whole',
+    complaint: 'charge lost',
+    plant: (spoiled) => spoiled.rollBack(spoiled.paidHold()),
+  },
+  {
+    bug: 'a charge that nobody asked for',
+    complaint: 'charge unexplained',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      spoiled.removeCalls((call) => isAbout(call, hold))
+    },
+  },
+  {
+    bug: 'a charge that stands though it was answered with a failure',
+    complaint: 'untrue failure',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      const first = spoiled.firstVerification(hold)
+      spoiled.removeCalls((call) => call !== first && isAbout(call, hold))
+      first.answer = { is: 'failed', reason: 'proof_expired' }
+    },
+  },
+  {
+    bug: 'a retry that was told nonce_reused',
+    complaint: 'untrue failure',
+    plant: (spoiled) => (spoiled.replay().call.answer = { is: 'failed', reason: 'nonce_reused' }),
+  },
+  {
+    bug: 'a charge whose collector asks again and again and is never told',
+    complaint: 'charge untold',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      for (const call of spoiled.calls) if (isAbout(call, hold)) call.answer = { is: 'unavailable' }
+    },
+  },
+  {
+    bug: 'a replay that names another transaction',
+    complaint: 'answers differ',
+    plant: (spoiled) => (spoiled.replay().answer.transactionId = 'transaction_other'),
+  },
+  {
+    bug: 'a replay for a merchant that did not collect',
+    complaint: 'untrue success',
+    plant: (spoiled) => {
+      const { call, nonce } = spoiled.reuse()
+      call.answer = { is: 'verified', transactionId: spoiled.paymentOf({ nonce }).id, isReplay: true }
+    },
+  },
+  {
+    bug: 'an acknowledgement that left before its charge was made',
+    complaint: 'untrue success',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      spoiled.paymentOf(hold).createdAtMs = spoiled.firstVerification(hold).endedMs + 1
+    },
+  },
+  {
+    bug: 'a budget that is overspent by one millionth',
+    complaint: 'overspent',
+    plant: (spoiled) => {
+      const mandate = spoiled.mandateOf(spoiled.paidHold())
+      mandate.maxTotalMicro = mandate.spentMicro + mandate.heldMicro - 1n
+    },
+  },
+  {
+    bug: 'two proofs at once where there was room for one, and both are gone at the end',
+    complaint: 'overspent',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(
+        ({ nonce, status }) => status === 'expired' && spoiled.dossier.grants.has(nonce),
+      )
+      const call = spoiled.dossier.grants.get(hold.nonce)
+      assert.ok(call)
+      spoiled.content.holds.push({ ...hold, nonce: 'nonce_twin' })
+      spoiled.calls.push({ ...call, answer: { is: 'granted', nonce: 'nonce_twin' } })
+      spoiled.mandateOf(hold).maxTotalMicro = 2n * hold.amountMicro - 1n
+    },
+  },
+  {
+    bug: 'an approval of more than is left',
+    complaint: 'overspent',
+    plant: (spoiled) => {
+      const { dossier } = spoiled
+      const { call } = spoiled.answered('approved', (_answer, { request, beganMs }) => {
+        const payments = request.act === 'evaluate' ? dossier.paymentsUnder(request.mandateId) : []
+        return payments.some(({ nonce }) => dossier.chargedSinceMs(nonce ?? '') < beganMs)
+      })
+      assert(call.request.act === 'evaluate')
+      call.request.amountMicro = spoiled.mandateOf(call.request).maxTotalMicro
+    },
+  },
+  {
+    bug: 'a refusal for want of a budget that has room',
+    complaint: 'failure unexplained',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      spoiled.mandateOf(hold).maxTotalMicro *= 10n
+      const { beganMs, endedMs, keyId, request } = spoiled.answered('granted').call
+      assert(request.act === 'ask-proof')
+      const answer = { is: 'denied', code: 'total_budget_exceeded' } as const
+      spoiled.calls.push({
+        beganMs,
+        endedMs,
+        keyId,
+        request: { ...request, mandateId: hold.mandateId },
+        answer,
+      })
+    },
+  },
+  {
+    bug: 'a proof that is called expired and is not',
+    complaint: 'failure unexplained',
+    plant: (spoiled) => (spoiled.reuse().call.answer = { is: 'failed', reason: 'proof_expired' }),
+  },
+  {
+    bug: 'a working key that is refused',
+    complaint: 'failure unexplained',
+    plant: (spoiled) => (spoiled.answered('mandate').call.answer = { is: 'unauthorized' }),
+  },
+  {
+    bug: 'a proof without its hold',
+    complaint: 'hold lost',
+    plant: (spoiled) => (spoiled.answered('granted').answer.nonce = 'nonce_lost'),
+  },
+  {
+    bug: 'a hold that nobody asked for',
+    complaint: 'hold unexplained',
+    plant: (spoiled) => {
+      const hold = spoiled.hold(({ status }) => status === 'expired')
+      spoiled.content.holds.push({ ...hold, nonce: 'nonce_of_nobody', amountMicro: 1n })
+    },
+  },
+  {
+    bug: 'a hold that was captured after it had expired',
+    complaint: 'captured after expiry',
+    plant: (spoiled) => spoiled.moveCharge(spoiled.paidHold(), spoiled.paidHold().expiresAtMs),
+  },
+  {
+    bug: 'a proof that was captured after its window had closed',
+    complaint: 'captured after expiry',
+    plant: (spoiled) =>
+      spoiled.moveCharge(spoiled.paidHold(), spoiled.paidHold().expiresAtMs - holdGraceMs + 1),
+  },
+  {
+    bug: 'a charge after the revocation was answered',
+    complaint: 'success after stop',
+    plant: (spoiled) => {
+      const { hold, revocation } = spoiled.revokedHold()
+      const paid = spoiled.paidHold()
+      spoiled.moveCharge(paid, revocation.endedMs + 1)
+      paid.mandateId = spoiled.paymentOf(paid).mandateId = hold.mandateId
+    },
+  },
+  {
+    bug: 'a proof after the revocation was answered',
+    complaint: 'success after stop',
+    plant: (spoiled) => {
+      const { hold, revocation } = spoiled.revokedHold()
+      const { call } = spoiled.answered('granted', (_answer, { request }) => {
+        return request.act === 'ask-proof' && request.mandateId === hold.mandateId
+      })
+      Object.assign(call, { beganMs: revocation.endedMs + 1, endedMs: revocation.endedMs + 10 })
+    },
+  },
+  {
+    bug: 'a revoked key that still works',
+    complaint: 'success after stop',
+    plant: (spoiled) => {
+      const { call } = spoiled.answered('done', (_answer, { request }) => request.act === 'revoke-key')
+      assert(call.request.act === 'revoke-key')
+      spoiled.answered('failed', (_answer, { beganMs }) => beganMs > call.endedMs).call.keyId =
+        call.request.keyId
+    },
+  },
+  {
+    bug: 'a payment without its event',
+    complaint: 'event missing',
+    plant: (spoiled) => spoiled.removeEvents(spoiled.paymentOf(spoiled.paidHold()).id),
+  },
+  {
+    bug: 'a payment with two events',
+    complaint: 'event unexplained',
+    plant: (spoiled) => {
+      const { id, nonce } = spoiled.paymentOf(spoiled.paidHold())
+      spoiled.content.events.push({ type: 'payment.verified', subjectId: id, nonce })
+    },
+  },
+  {
+    bug: 'a revocation that was acknowledged and forgotten',
+    complaint: 'record lost',
+    plant: (spoiled) => (spoiled.mandateOf(spoiled.revokedHold().hold).status = 'active'),
+  },
+  {
+    bug: 'a pause that was acknowledged and forgotten',
+    complaint: 'record lost',
+    plant: (spoiled) => {
+      const { dossier } = spoiled
+      const { call } = spoiled.answered('done', (_answer, pause) => {
+        if (pause.request.act !== 'pause-mandate') return false
+        const moves = dossier.movesOf(pause.request.mandateId)
+        return moves.every((move) => isDone(move) && move.request.act !== 'revoke-mandate')
+      })
+      assert(call.request.act === 'pause-mandate')
+      const { mandateId } = call.request
+      spoiled.removeCalls(
+        ({ request }) => request.act === 'resume-mandate' && request.mandateId === mandateId,
+      )
+    },
+  },
+  {
+    bug: 'an evaluation that was answered and not recorded',
+    complaint: 'record lost',
+    plant: (spoiled) => {
+      const { answer } = spoiled.answered('approved')
+      spoiled.removeTransactions(({ id }) => id === answer.transactionId)
+    },
+  },
+  {
+    bug: 'a payment that the payee has no copy of',
+    complaint: 'record lost',
+    plant: (spoiled) => spoiled.removeTransactions(({ side }) => side === 'payee'),
+  },
+  {
+    bug: 'an agent that nobody revoked and that is revoked',
+    complaint: 'record unexplained',
+    plant: (spoiled) => {
+      const agent = spoiled.content.agents.find(({ status }) => status === 'active')
+      assert.ok(agent)
+      agent.status = 'revoked'
+      spoiled.removeCalls(({ request }) => request.act === 'revoke-agent' && request.agentId === agent.id)
+    },
+  },
+  {
+    bug: 'a payment of another amount than its hold',
+    complaint: 'record differs',
+    plant: (spoiled) => (spoiled.paymentOf(spoiled.paidHold()).amountMicro += 1n),
+  },
+  {
+    bug: 'a mandate that was read as it had been before an acknowledged payment',
+    complaint: 'untrue read',
+    plant: (spoiled) => {
+      const { answer } = spoiled.answered('mandate', ({ spentMicro }) => spentMicro > 5_000_000n)
+      answer.spentMicro = 0n
+    },
+  },
+  {
+    bug: 'a proof that was called open after its payment was acknowledged',
+    complaint: 'untrue read',
+    plant: (spoiled) => {
+      const { dossier } = spoiled
+      const { answer } = spoiled.answered('proof', (_answer, { beganMs, request }) => {
+        return request.act === 'look-up' && dossier.chargedSinceMs(request.nonce) < beganMs
+      })
+      answer.status = 'open'
+    },
+  },
+  {
+    bug: 'a request that met a bug',
+    complaint: 'broken answer',
+    plant: (spoiled) =>
+      (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
+  },
+]

@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+import type { SeededRandom } from '../../testing/seeded-random.ts'
+import { ProxiedConnection, type CommitFault } from './proxied-connection.ts'
+
+/** A fault that strikes whatever connection comes along first. */
+export type WireFault = CommitFault | 'cut in the middle of a message'
+
+export interface PostgresProxyOptions {
+  readonly upstreamPort: number
+  readonly random: SeededRandom
+  /** How many of 100 transactions are to fail as if they had met another (40001 and 40P01). */
+  readonly clashPercent?: number
+}
+
+/**
+ * Stands between the service and PostgreSQL, and lets everything through but for the faults that it is
+ * told to make.
+ */
+export class PostgresProxy {
+  readonly random: SeededRandom
+  readonly clashes = { '40001': 0, '40P01': 0 }
+  readonly #server: Server
+  readonly #connections = new Set<ProxiedConnection>()
+  readonly #clashPercent: number
+  #upstreamPort: number
+  #armed: { readonly fault: WireFault; readonly struck: () => void } | undefined
+  #isStalled = false
+  #isRefusing = false
+  #areClashesOn = true
+
+  constructor({ upstreamPort, random, clashPercent = 0 }: PostgresProxyOptions) {
+    this.#upstreamPort = upstreamPort
+    this.random = random
+    this.#clashPercent = clashPercent
+    this.#server = createServer((client) => this.#accept(client))
+  }
+
+  /** Resolves to the port at which the proxy listens. */
+  async listen(): Promise<number> {
+    this.#server.listen(0, '127.0.0.1')
+    await once(this.#server, 'listening')
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    this.cutAll()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  get connectionCount(): number {
+    return this.#connections.size
+  }
+
+  /** Arms a fault; resolves once it has struck, or to false when there was no occasion in time. */
+  async strike(fault: WireFault, withinMs: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const timer = setTimeout(() => resolve(false), withinMs)
+    this.#armed = { fault, struck: () => resolve(true) }
+    const hasStruck = await promise
+    clearTimeout(timer)
+    this.#armed = undefined
+    return hasStruck
+  }
+
+  /** The fault that is armed, if it is one of these; whoever takes it must make it. */
+  take<Fault extends WireFault>(faults: readonly Fault[]): Fault | undefined {
+    const fault = faults.find((one) => one === this.#armed?.fault)
+    if (!fault) return undefined
+    this.#armed?.struck()
+    this.#armed = undefined
+    return fault
+  }
+
+  /** Cuts one connection; false when there is none. */
+  cutOne(): boolean {
+    const connections = [...this.#connections]
+    if (connections.length === 0) return false
+    connections[this.random.below(connections.length)]?.cut()
+    return true
+  }
+
+  cutAll(): void {
+    for (const connection of this.#connections) connection.cut()
+  }
+
+  /** Holds everything up, in both directions, until `flow` is called. */
+  stall(): void {
+    this.#isStalled = true
+    for (const connection of this.#connections) connection.stall()
+  }
+
+  flow(): void {
+    this.#isStalled = false
+    for (const connection of this.#connections) connection.flow()
+  }
+
+  /** Whether new connections are turned away. */
+  set isRefusing(isRefusing: boolean) {
+    this.#isRefusing = isRefusing
+  }
+
+  /** Whether transactions are made to clash. */
+  set areClashesOn(areOn: boolean) {
+    this.#areClashesOn = areOn
+  }
+
+  /** How many statements a new transaction may make before it clashes; undefined lets it be. */
+  planClash(): number | undefined {
+    const isChosen = this.random.below(100) < this.#clashPercent
+    const statements = this.random.below(4)
+    return isChosen && this.#areClashesOn ? statements : undefined
+  }
+
+  #accept(client: Socket): void {
+    if (this.#isRefusing) return void client.destroy()
+    const upstream = connect(this.#upstreamPort, '127.0.0.1')
+    const connection = new ProxiedConnection(this, client, upstream)
+    this.#connections.add(connection)
+    void connection.ended.then(() => this.#connections.delete(connection))
+    if (this.#isStalled) connection.stall()
+  }
+}

@@ -1,0 +1,176 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import type { Client } from 'pg'
+
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { sweptWithinMs } from './check-holds.ts'
+import { findComplaints } from './checker.ts'
+import type { Complaint } from './complaint.ts'
+import { isFateUnknown } from './dossier.ts'
+import { faultKinds, planFaults } from './faults.ts'
+import type { Call, Evidence } from './history.ts'
+import { createHttpSend } from './http-send.ts'
+import { trade } from './market.ts'
+import { MortalPostgres } from './mortal-postgres.ts'
+import { PostgresProxy } from './postgres-proxy.ts'
+import { readContent } from './read-content.ts'
+import { record } from './recorder.ts'
+import { readClock } from './service-clock.ts'
+import { Services } from './services.ts'
+
+export interface RunOptions {
+  readonly faults: number
+  readonly seed: number
+  /** How many times faster than the machine's the clock of the services runs. */
+  readonly speed: number
+  /** Is told what happens. */
+  readonly tell: (text: string) => void
+  /** Ends the run before its time, with all that it has started. */
+  readonly signal?: AbortSignal
+}
+
+export interface RunReport {
+  /** How often each kind of fault struck. */
+  readonly faults: ReadonlyMap<string, number>
+  /** The kinds that cannot be made here, each with the reason. */
+  readonly missing: readonly string[]
+  /** Transactions that were made to fail, by the code. */
+  readonly clashes: Readonly<Record<string, number>>
+  readonly evidence: Evidence
+  readonly complaints: readonly Complaint[]
+  /** What the services' logs say of bugs. */
+  readonly bugs: readonly string[]
+}
+
+const serviceProcesses = 2
+const clashPercent = 10
+
+/** How long clients may take to bring to its end what they began, once everything works again. */
+const closingMs = 90_000
+
+/** How long the sweep may take to end what has expired. */
+const sweepingMs = 20_000
+
+/**
+ * Two service processes on one PostgreSQL server, agents and merchants who trade, and so many faults, one
+ * after the other; then everything is brought up again, what was begun is brought to its end, and the
+ * checker judges.
+ */
+export async function runFaults(options: RunOptions): Promise<RunReport> {
+  const stops: (() => Promise<void>)[] = []
+  const context = { after: (stop: () => Promise<void>) => void stops.unshift(stop) }
+  const aborted = new Promise<never>((_resolve, reject) => {
+    options.signal?.addEventListener('abort', () => reject(new Error('the run was ended before its time')))
+  })
+  try {
+    return await Promise.race([runIn(context, options), aborted])
+  } finally {
+    for (const stop of stops) await stop()
+  }
+}
+
+async function runIn(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  { faults, seed, speed, tell }: Omit<RunOptions, 'signal'>,
+): Promise<RunReport> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-faults-'))
+  context.after(async () => rmSync(folder, { recursive: true, force: true }))
+  const clock = { originMs: Date.now(), speed }
+  const now = () => readClock(clock, Date.now())
+
+  const postgres = await MortalPostgres.start(folder)
+  context.after(() => postgres.close())
+  const proxy = new PostgresProxy({
+    upstreamPort: postgres.port,
+    random: seededRandom(seed + 1),
+    clashPercent,
+  })
+  proxy.areClashesOn = false
+  const database = postgres.urlAt(await proxy.listen())
+  context.after(() => proxy.close())
+  const services = new Services({ count: serviceProcesses, folder, database, clock, context })
+  await services.start()
+  const keys = await services.makeKeys()
+  tell(`${serviceProcesses} service processes on PostgreSQL, behind a proxy`)
+
+  const random = seededRandom(seed)
+  const send = createHttpSend({
+    urls: () => services.urls,
+    secrets: keys.secrets,
+    random: seededRandom(seed + 2),
+  })
+  const recorder = record(send, now)
+  let isOpen = true
+  proxy.areClashesOn = true
+  const trading = trade(
+    {
+      ...keys,
+      send: recorder.send,
+      random: seededRandom(seed + 3),
+      sleep: (ms) => sleep(ms / speed),
+      isOpen: () => isOpen,
+    },
+    { buyers: 16, owners: 4, teams: 4 },
+  )
+
+  const missing = 'missing' in postgres.disk ? [`fill the disk: ${postgres.disk.missing}`] : []
+  const kinds = faultKinds.filter(({ kind }) => !missing.some((reason) => reason.startsWith(kind)))
+  const struck = new Map<string, number>()
+  async function makeFaults(): Promise<void> {
+    let made = 0
+    for (const { kind, strike } of planFaults(faults, kinds, random)) {
+      await postgres.bringUp()
+      await untilAnswered(recorder.calls)
+      await sleep(random.below(200))
+      // One that finds no occasion is made at the next.
+      while (!(await strike({ proxy, postgres, services, random }))) tell(`no occasion to ${kind}`)
+      struck.set(kind, (struck.get(kind) ?? 0) + 1)
+      tell(`${++made} of ${faults}: ${kind} (${recorder.calls.length} requests)`)
+    }
+  }
+  await Promise.race([makeFaults(), trading])
+
+  isOpen = false
+  proxy.areClashesOn = false
+  await postgres.bringUp()
+  tell('the market closes; what was begun is brought to its end')
+  await Promise.race([
+    trading,
+    failAfter(closingMs, 'clients are still not told what became of their requests'),
+  ])
+  send.close()
+  const client = await postgres.connect()
+  await untilSwept(client, now)
+  await services.stop()
+  const content = await readContent(async (text) => (await client.query(text)).rows, now())
+  await client.end()
+  const evidence = { calls: recorder.calls, content }
+  const complaints = findComplaints(evidence)
+  return { faults: struck, missing, clashes: proxy.clashes, evidence, complaints, bugs: services.bugs }
+}
+
+/** Waits until requests are answered again, so that each fault strikes a service that works. */
+async function untilAnswered(calls: readonly Call[]): Promise<void> {
+  const from = calls.length
+  for (let tries = 0; tries < 200; tries++) {
+    if (calls.slice(from).some((call) => !isFateUnknown(call))) return
+    await sleep(25)
+  }
+}
+
+async function failAfter(ms: number, complaint: string): Promise<never> {
+  await sleep(ms, undefined, { ref: false })
+  throw new Error(complaint)
+}
+
+/** Waits until what has expired has ended, or should have by now; then the checker complains. */
+async function untilSwept(client: Client, now: () => number): Promise<void> {
+  for (const untilMs = performance.now() + sweepingMs; performance.now() < untilMs; await sleep(100)) {
+    const expired = `select 1 from holds where status = 'open' and expires_at_ms < $1 limit 1`
+    const { rows } = await client.query(expired, [now() - sweptWithinMs / 2])
+    if (rows.length === 0) return
+  }
+}
