@@ -165,5 +165,12 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.27', 'Store failures 503; 413; 404 Not Found; 405 with Allow; no stack trace.'],
     ['decision.28', 'healthz, readyz, openapi.json and docs need no key.'],
     ['decision.29', 'Settings from the environment, .env, files and flags.'],
+    ['decision.42', 'Group commit: batches grow by themselves, and the queue is bounded.'],
+    ['decision.60', 'PostgreSQL: the same port, any number of services on one database.'],
+    ['decision.61', 'A commit without an answer is resolved by running its acts again.'],
+    ['decision.62', 'PostgreSQL holds no NUL: U+FFFD; texts of any length are kept whole.'],
+    ['decision.63', 'Migrations run once, under a lock, forward only; a newer schema is refused.'],
+    ['decision.64', 'Nothing is left on a connection.'],
+    ['decision.65', 'Bounded retries with spread pauses, then 503; the queue is bounded.'],
   ],
 }
