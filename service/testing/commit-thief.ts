@@ -43,13 +43,15 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
     let isStealing = false
     let isKept = false
     const commits = commitWatcher()
-    client.on('data', (bytes) => {
-      const theft = commits(bytes) && !isStealing ? planned.shift() : undefined
-      if (theft === undefined) return void server.write(bytes)
-      isStealing = true
-      stolen += 1
-      if (theft === 'commit') return void client.destroy()
-      if (theft === 'late') {
+    const robbed: Readonly<Record<Theft, (bytes: Buffer) => void>> = {
+      commit: () => client.destroy(),
+      answer: (bytes) => {
+        server.write(bytes)
+        server.on('data', (answer) => {
+          if (answer.includes('COMMIT\0') || answer.includes('ROLLBACK\0')) client.destroy()
+        })
+      },
+      late: (bytes) => {
         isKept = true
         kept.push(async () => {
           const answered = once(server, 'data')
@@ -57,12 +59,18 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
           await answered
           server.destroy()
         })
-        return void client.destroy()
+        client.destroy()
+      },
+    }
+    client.on('data', (bytes) => {
+      const theft = commits(bytes) && !isStealing ? planned.shift() : undefined
+      if (theft === undefined) {
+        server.write(bytes)
+        return
       }
-      server.write(bytes)
-      server.on('data', (answer) => {
-        if (answer.includes('COMMIT\0') || answer.includes('ROLLBACK\0')) client.destroy()
-      })
+      isStealing = true
+      stolen += 1
+      robbed[theft](bytes)
     })
     server.on('data', (bytes) => {
       if (!isStealing) client.write(bytes)

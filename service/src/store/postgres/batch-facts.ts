@@ -16,7 +16,7 @@ import {
   type ExpiredHold,
   type FactsRow,
   type LockedMandate,
-  type SellerDomainRow,
+  type Question,
   type WantedDomain,
   type WantedFacts,
   type WantedHold,
@@ -53,7 +53,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   const { proofs, captures, evaluations } = calls
   const statements: QueryConfig[] = []
   const readers: ((answer: QueryResult) => void)[] = []
-  function ask<Row>(statement: QueryConfig, read: (rows: Row[]) => void): void {
+  function ask<Row>(statement: Question<Row>, read: (rows: Row[]) => void): void {
     statements.push(statement)
     readers.push((answer) => read(answer.rows as Row[]))
   }
@@ -70,13 +70,13 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
 
   const wantedMandates = distinct([...proofs.map(mandateOfProof), ...captures.map(mandateOfCapture)], lockKey)
   if (wantedMandates.length > 0) {
-    ask<LockedMandate>(lockMandates(wantedMandates), (rows) => {
+    ask(lockMandates(wantedMandates), (rows) => {
       for (const row of rows) locked.set(row.id, row)
     })
   }
   const wantedFacts = distinct([...proofs, ...evaluations], factsKey)
   if (wantedFacts.length > 0) {
-    ask<FactsRow>(readFacts(wantedFacts), (rows) => {
+    ask(readFacts(wantedFacts), (rows) => {
       for (const row of rows) {
         const wanted = wantedFacts[row.wanted]
         if (!wanted) continue
@@ -89,7 +89,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   }
   if (proofs.length > 0) {
     const latestMs = proofs.reduce((latest, { issuedAtMs }) => Math.max(latest, issuedAtMs), 0)
-    ask<ExpiredHold>(readExpired(distinct(proofs.map(mandateOfProof), lockKey), latestMs), (rows) => {
+    ask(readExpired(distinct(proofs.map(mandateOfProof), lockKey), latestMs), (rows) => {
       for (const row of rows) {
         const ofMandate = expired.get(row.mandate_id)
         if (ofMandate) ofMandate.push(row)
@@ -102,7 +102,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
     proofKey,
   )
   if (wantedHolds.length > 0) {
-    ask<HoldRow & { wanted: number }>(readHolds(wantedHolds), (rows) => {
+    ask(readHolds(wantedHolds), (rows) => {
       for (const { wanted, ...row } of rows) {
         const call = wantedHolds[wanted]
         if (!call) continue
@@ -113,12 +113,12 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   }
   const wantedDomains = distinct([...captures.map(domainOfCapture), ...evaluations.map(domainOf)], domainKey)
   if (wantedDomains.length > 0) {
-    ask<SellerDomainRow>(readSellers(wantedDomains), (rows) => {
+    ask(readSellers(wantedDomains), (rows) => {
       for (const row of rows) sellers.set(domainKey(row), { accountId: row.account_id, id: row.seller_id })
     })
   }
   if (transaction.isRerun && evaluations.length > 0) {
-    ask<TransactionRow>(readRecorded(evaluations), (rows) => {
+    ask(readRecorded(evaluations), (rows) => {
       for (const row of rows) recorded.set(row.id, row)
     })
   }

@@ -133,5 +133,9 @@ function maintenance(url: string): string {
 async function execute(url: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()
-  await client.query(statement).finally(() => client.end())
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
 }

@@ -10,6 +10,12 @@ import { intArray, textArray } from './columns.ts'
 // The statements of a batch of payments. Each has a name, so that the server parses it once for each
 // connection, and takes its rows as arrays, so that a batch costs one execution.
 
+/** A statement whose answer has rows of this form. */
+export interface Question<Row> extends QueryConfig {
+  /** Never there: it lets the compiler know the rows. */
+  readonly formOfRows?: Row
+}
+
 /** Written so that no plan goes through the index of all open holds to find the few that are named. */
 const isOpen = `h.status || '' = 'open'`
 
@@ -30,7 +36,7 @@ export interface LockedMandate {
  * Locks mandates in one order for all, so that batches wait for each other in line and never in a ring.
  * Holds change only under the lock of their mandate, so what is read after this stays as it is.
  */
-export function lockMandates(mandates: readonly WantedMandate[]): QueryConfig {
+export function lockMandates(mandates: readonly WantedMandate[]): Question<LockedMandate> {
   return {
     name: 'purser_lock_mandates',
     text: `
@@ -64,7 +70,7 @@ export type FactsRow = { [Column in keyof MandateRow]: MandateRow[Column] | null
   agent_revoked_at_ms: string | null
 }
 
-export function readFacts(facts: readonly WantedFacts[]): QueryConfig {
+export function readFacts(facts: readonly WantedFacts[]): Question<FactsRow> {
   return {
     name: 'purser_read_facts',
     text: `
@@ -93,7 +99,7 @@ export type ExpiredHold = Pick<
 >
 
 /** The open holds of mandates that have expired by a moment. */
-export function readExpired(mandates: readonly WantedMandate[], nowMs: number): QueryConfig {
+export function readExpired(mandates: readonly WantedMandate[], nowMs: number): Question<ExpiredHold> {
   return {
     name: 'purser_read_expired',
     text: `
@@ -120,8 +126,11 @@ export interface WantedHold {
   readonly mandateId: string
 }
 
+/** A hold, and the place of the proof that it was found for. */
+export type FoundHold = HoldRow & { wanted: number }
+
 /** The holds of proofs, each with the place of the proof that it was found for. */
-export function readHolds(holds: readonly WantedHold[]): QueryConfig {
+export function readHolds(holds: readonly WantedHold[]): Question<FoundHold> {
   return {
     name: 'purser_read_holds',
     text: `
@@ -159,7 +168,7 @@ export interface WantedDomain {
 }
 
 /** Who is registered under domains. */
-export function readSellers(domains: readonly WantedDomain[]): QueryConfig {
+export function readSellers(domains: readonly WantedDomain[]): Question<SellerDomainRow> {
   return {
     name: 'purser_read_sellers',
     text: `
@@ -171,7 +180,9 @@ export function readSellers(domains: readonly WantedDomain[]): QueryConfig {
 }
 
 /** Which of the evaluations have been recorded already. */
-export function readRecorded(proposals: readonly { accountId: string; id: string }[]): QueryConfig {
+export function readRecorded(
+  proposals: readonly { accountId: string; id: string }[],
+): Question<TransactionRow> {
   return {
     name: 'purser_read_recorded',
     text: `

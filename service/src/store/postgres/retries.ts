@@ -74,11 +74,11 @@ function judge(error: unknown, attempt: number): Verdict {
 
 function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
-  const message =
-    error === undefined
-      ? 'the store has no time for this act'
-      : `PostgreSQL answers ${codeOf(error) === 'unknown' ? String(error) : codeOf(error)}`
-  return new StoreUnavailableError(message, { retryAfterSeconds: 2, cause: error })
+  const options = { retryAfterSeconds: 2, cause: error }
+  if (!(error instanceof Error))
+    return new StoreUnavailableError('the store has no time for this act', options)
+  const code = codeOf(error)
+  return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
 
 /** Whether the connection is of no more use after this error. */
