@@ -128,20 +128,22 @@ function postgresRounds({
   ]
 }
 
+function missedOnPostgres(changes: Parameters<typeof postgresRounds>[0]): string[] {
+  return missed(postgresRounds(changes), 'postgres')
+}
+
 test('On PostgreSQL, too, targets that are just met are met, and each is missed by itself', () => {
-  const judged = (changes: Parameters<typeof postgresRounds>[0]) =>
-    missed(postgresRounds(changes), 'postgres')
-  assert.deepEqual(judged({}), [])
-  assert.deepEqual(judged({ locked: 201 }), ['one-transaction-a-request'])
-  assert.deepEqual(judged({ lockedHot: 76 }), ['one-transaction-a-request-hot'])
-  assert.deepEqual(judged({ verify: 501 }), ['hot'])
-  assert.deepEqual(judged({ echo: 1_700 }), ['echo'])
-  assert.deepEqual(judged({ alone: 94 }), ['one-client'])
+  assert.deepEqual(missedOnPostgres({}), [])
+  assert.deepEqual(missedOnPostgres({ locked: 201 }), ['one-transaction-a-request'])
+  assert.deepEqual(missedOnPostgres({ lockedHot: 76 }), ['one-transaction-a-request-hot'])
+  assert.deepEqual(missedOnPostgres({ verify: 501 }), ['hot'])
+  assert.deepEqual(missedOnPostgres({ echo: 1_700 }), ['echo'])
+  assert.deepEqual(missedOnPostgres({ alone: 94 }), ['one-client'])
 })
 
 test('The better form of one transaction a request is what counts, whichever it is', () => {
   const swapped = { guarded: 201, locked: 100, guardedHot: 76, lockedHot: 50 }
-  assert.deepEqual(missed(postgresRounds(swapped), 'postgres'), singles)
+  assert.deepEqual(missedOnPostgres(swapped), singles)
 })
 
 test('A round that lacks one of the forms says nothing of the best of them', () => {

@@ -124,8 +124,8 @@ export class Rig {
   }
 
   async close(): Promise<void> {
-    const children = [this.#client, this.#echo, this.#raw, ...this.#processes]
-    await Promise.all(children.map((child) => child?.stop()))
+    const children = [this.#client, this.#echo, ...(this.#raw ? [this.#raw] : []), ...this.#processes]
+    await Promise.all(children.map((child) => child.stop()))
     await this.#ledgers?.close()
     rmSync(this.folder, { recursive: true, force: true })
   }
