@@ -49,7 +49,7 @@ async function runPlan(rig: Rig, options: Options): Promise<Block[][]> {
       const blocks: Block[] = []
       for (const order of orders) {
         const block = await rig.run(order)
-        blocks.push(block)
+        if (!order.isRehearsal) blocks.push(block)
         const rate = `${Math.round(block.perSecond).toLocaleString('en')}/s`
         progress.step(`${name}, round ${index + 1} of ${rounds.length}: ${nameOf(block)}: ${rate}`)
       }

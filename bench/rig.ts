@@ -30,7 +30,11 @@ export interface Block extends BlockOrder, BlockReport {
   readonly databaseMicros: number | undefined
 }
 
-export type Order = BlockOrder & { readonly service: Server }
+export type Order = BlockOrder & {
+  readonly service: Server
+  /** It only warms what is new with the ledgers, such as connections and their plans, and does not count. */
+  readonly isRehearsal?: boolean
+}
 
 /** The processes of a run, and the folder that their databases lie in. */
 export class Rig {
@@ -110,7 +114,7 @@ export class Rig {
       )
     }
     const perSecond = report.operations / report.seconds
-    this.#rates.set(kindOf(order), perSecond)
+    if (!order.isRehearsal) this.#rates.set(kindOf(order), perSecond)
     return {
       ...order,
       ...report,
