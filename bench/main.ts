@@ -73,6 +73,6 @@ function keep(report: Report, { store, publish }: Options): void {
   writeFileSync(`${results}latest${suffix}.svg`, drawChart(report))
   if (!publish) return
   const docs = fileURLToPath(new URL('../docs/', import.meta.url))
-  copyFileSync(`${results}latest${suffix}.json`, `${docs}bench.json`)
-  copyFileSync(`${results}latest${suffix}.svg`, `${docs}bench.svg`)
+  copyFileSync(`${results}latest${suffix}.json`, `${docs}bench${suffix}.json`)
+  copyFileSync(`${results}latest${suffix}.svg`, `${docs}bench${suffix}.svg`)
 }

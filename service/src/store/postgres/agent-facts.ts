@@ -16,7 +16,7 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
   let broken = true
   try {
     const [, agents, mandates, paid, recent] = await roundTrip(client, [
-      { text: 'begin isolation level repeatable read read only' },
+      begin,
       query('agent', 'select * from agents where account_id = $1 and id = $2 and environment = $3', [
         accountId,
         agentId,
@@ -73,6 +73,11 @@ async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: Age
   )
   const { owner = null, seller = null } = rows[0] ?? {}
   return owner !== null && seller === caller.accountId ? owner : caller.accountId
+}
+
+/** Plans are kept, as those of payments are (`transaction.ts`), so none may be made for small tables only. */
+const begin: QueryConfig = {
+  text: 'begin isolation level repeatable read read only; set local enable_seqscan = off',
 }
 
 /** Named, so that the server parses it once for each connection. */
