@@ -17,8 +17,14 @@ export function makePlan(options: Options): Section[] {
   const first = isPostgres ? warmUpPostgres(options) : warmUp(options)
   if (!options.flows.includes('verify')) return [first, survey(options)]
   const many = isPostgres ? manyClientsOnPostgres(options) : manyClients(options)
-  const comparisons = [many, oneClient(options)]
+  const comparisons = [many, oneClient(isPostgres ? inLongerBlocks(options) : options)]
   return [first, ...(isPostgres ? comparisons.map(rehearsed) : comparisons), survey(options)]
+}
+
+/** A lonely call takes a server longer than a file, and to make its databases takes longer than a block. */
+function inLongerBlocks(options: Options): Options {
+  const { singleRounds, singleSeconds } = options
+  return { ...options, singleRounds: Math.ceil(singleRounds / 2), singleSeconds: 3 * singleSeconds }
 }
 
 /** A new database means new connections, which have no plans yet: each of its rounds begins with a rehearsal. */
