@@ -22,6 +22,10 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   await thread.close()
 })
 
+test('A thread that fails while it is told to close is closed [decision.27]', async (context) => {
+  await threadFor(join(folderFor(context), 'missing', 'purser.db')).close()
+})
+
 test('One call more than maxWaiting is turned away, and those that wait are answered in their order [decision.27]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openSqliteStore({ path })

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import {
   isMainThread,
   parentPort,
@@ -85,7 +84,7 @@ export class LedgerThread {
   /** Ends the thread, once it has written what it was sent. */
   async close(): Promise<void> {
     if (this.#end) return
-    const ended = once(this.#worker, 'exit')
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
     this.#worker.ref()
     this.#worker.postMessage('close' satisfies Message)
     await ended
