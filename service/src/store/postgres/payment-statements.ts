@@ -180,7 +180,9 @@ export function readSellers(domains: readonly WantedDomain[]): Question<SellerDo
 }
 
 /** Which of the evaluations have been recorded already. */
-export function readRecorded(proposals: readonly { accountId: string; id: string }[]): Question<TransactionRow> {
+export function readRecorded(
+  proposals: readonly { accountId: string; id: string }[],
+): Question<TransactionRow> {
   return {
     name: 'purser_read_recorded',
     text: `
