@@ -48,6 +48,7 @@ export class LedgerThread {
   #waiting: Waiting[] = []
   #idle: (() => void)[] = []
   #end: StoreUnavailableError | undefined
+  #isClosing = false
 
   constructor({ path, maxBatch, maxWaiting }: LedgerThreadOptions, onReply: () => void) {
     this.#maxWaiting = maxWaiting
@@ -84,6 +85,7 @@ export class LedgerThread {
   /** Ends the thread, once it has written what it was sent. */
   async close(): Promise<void> {
     if (this.#end) return
+    this.#isClosing = true
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
     this.#worker.ref()
     this.#worker.postMessage('close' satisfies Message)
@@ -112,7 +114,8 @@ export class LedgerThread {
   }
 
   #rest(): void {
-    this.#worker.unref()
+    // The end of a thread that closes is waited for.
+    if (!this.#isClosing) this.#worker.unref()
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
