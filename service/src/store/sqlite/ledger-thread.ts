@@ -9,6 +9,7 @@ import {
 
 import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError } from '../store.ts'
+import { startCheckpoints } from './checkpoints.ts'
 import { createLedger, type Call } from './ledger.ts'
 import { connect, extendLog } from './open.ts'
 
@@ -137,8 +138,9 @@ function pack(settled: Settled<unknown>): Reply {
 /** In the thread: writes what has arrived, again and again, until it is told to close. */
 function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
   const database = connect(path)
-  const ledger = createLedger(database, path)
+  const ledger = createLedger(database)
   extendLog(path)
+  const checkpoints = startCheckpoints(path)
   const calls: Call[] = []
   let isClosing = false
 
@@ -163,7 +165,7 @@ function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
       port.postMessage(ledger.write(batch).map(pack))
     }
     if (isClosing) {
-      void ledger.close().finally(() => {
+      void checkpoints.stop().finally(() => {
         database.close()
         port.close()
       })
