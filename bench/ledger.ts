@@ -1,10 +1,18 @@
-import type { LedgerFault } from '../service/src/store/store.ts'
+import type { Scope } from '../service/src/domain/records.ts'
+import type { LedgerFault, Store } from '../service/src/store/store.ts'
 
 /** What a service says of its ledger. */
 export interface LedgerReport {
   readonly faults: readonly LedgerFault[]
   /** The sum of what all mandates have spent. */
   readonly spentMicro: bigint
+}
+
+/** What a store says of its ledger, whose account has so many mandates. */
+export async function reportLedger(store: Store, owner: Scope, mandates: number): Promise<LedgerReport> {
+  const faults = await store.findLedgerFaults()
+  const { items } = await store.listMandates(owner, {}, { limit: mandates + 1 })
+  return { faults, spentMicro: items.reduce((sum, mandate) => sum + mandate.spentMicro, 0n) }
 }
 
 /** The payment of every flow, in millionths of a unit. */

@@ -27,11 +27,12 @@ async function measure(options: Options): Promise<Report> {
   process.once('SIGINT', () => void rig.close().finally(() => process.exit(130)))
   try {
     const disk = measureDisk(rig.folder)
-    await rig.open()
+    await rig.open(options.store)
     const rounds = await runPlan(rig, options)
     const blocks = rounds.flat()
-    const verdicts = options.flows.includes('verify') ? judge(rounds) : []
-    return makeReport({ options, machine, disk, blocks, verdicts, ledger: rig.ledger })
+    const verdicts = options.flows.includes('verify') ? judge(rounds, options.store) : []
+    const { ledger, server } = rig
+    return makeReport({ options, machine, disk, server, blocks, verdicts, ledger })
   } finally {
     await rig.close()
   }
@@ -44,11 +45,11 @@ async function runPlan(rig: Rig, options: Options): Promise<Block[][]> {
   const measured: Block[][] = []
   for (const { name, rounds, isMeasured } of plan) {
     for (const [index, orders] of rounds.entries()) {
-      await rig.renew()
+      await rig.renew(orders)
       const blocks: Block[] = []
       for (const order of orders) {
         const block = await rig.run(order)
-        blocks.push(block)
+        if (!order.isRehearsal) blocks.push(block)
         const rate = `${Math.round(block.perSecond).toLocaleString('en')}/s`
         progress.step(`${name}, round ${index + 1} of ${rounds.length}: ${nameOf(block)}: ${rate}`)
       }
@@ -64,13 +65,14 @@ function countBlocks(plan: readonly Section[]): number {
 }
 
 /** Writes the report beside this file, and for the documentation when it is to be published. */
-function keep(report: Report, { publish }: Options): void {
+function keep(report: Report, { store, publish }: Options): void {
+  const suffix = store === 'sqlite' ? '' : `-${store}`
   const results = fileURLToPath(new URL('results/', import.meta.url))
   mkdirSync(results, { recursive: true })
-  writeFileSync(`${results}latest.json`, `${JSON.stringify(report, undefined, 2)}\n`)
-  writeFileSync(`${results}latest.svg`, drawChart(report))
+  writeFileSync(`${results}latest${suffix}.json`, `${JSON.stringify(report, undefined, 2)}\n`)
+  writeFileSync(`${results}latest${suffix}.svg`, drawChart(report))
   if (!publish) return
   const docs = fileURLToPath(new URL('../docs/', import.meta.url))
-  copyFileSync(`${results}latest.json`, `${docs}bench.json`)
-  copyFileSync(`${results}latest.svg`, `${docs}bench.svg`)
+  copyFileSync(`${results}latest${suffix}.json`, `${docs}bench${suffix}.json`)
+  copyFileSync(`${results}latest${suffix}.svg`, `${docs}bench${suffix}.svg`)
 }

@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util'
 
 import { flows, type Flow } from './flows.ts'
+import { storeKinds, type StoreKind } from './ledgers.ts'
 
 /** What a run measures, and for how long. */
 export interface Options {
+  readonly store: StoreKind
   readonly flows: readonly Flow[]
   /** Rounds of the comparisons with many clients, and how long each of their blocks lasts. */
   readonly rounds: number
@@ -19,13 +21,15 @@ export interface Options {
 const full = { rounds: 7, blockSeconds: 1.5, singleRounds: 21, singleSeconds: 0.5, warmUpSeconds: 1.5 }
 const quick = { rounds: 3, blockSeconds: 0.6, singleRounds: 9, singleSeconds: 0.25, warmUpSeconds: 1 }
 
-export const help = `npm run bench -- [--quick] [--only <flow>,…] [--publish]
+export const help = `npm run bench -- [--store <store>] [--quick] [--only <flow>,…] [--publish]
 
+  --store    sqlite, or postgres beside services that write one transaction a request
   --quick    fewer and shorter rounds: one to two minutes, for a first look
   --only     only these flows: ${flows.join(', ')}
              (the targets are checked when verify is among them)
-  --publish  also writes docs/bench.json and docs/bench.svg
+  --publish  also writes docs/bench.json and docs/bench.svg, or docs/bench-postgres.json and .svg
 
+PURSER_BENCH_POSTGRES names a PostgreSQL server; one of the bench's own is started otherwise.
 PURSER_BENCH_DIR names the folder for the databases; the system's folder for temporary files otherwise.`
 
 /** The options of the command line, or what to print instead. */
@@ -36,6 +40,7 @@ export function readOptions(
     const { values } = parseArgs({
       args: [...argv],
       options: {
+        store: { type: 'string', default: 'sqlite' },
         quick: { type: 'boolean' },
         only: { type: 'string' },
         publish: { type: 'boolean' },
@@ -46,7 +51,13 @@ export function readOptions(
     const isQuick = values.quick ?? false
     const chosen = values.only === undefined ? flows : values.only.split(',').map(readFlow)
     return {
-      options: { ...(isQuick ? quick : full), flows: chosen, isQuick, publish: values.publish ?? false },
+      options: {
+        ...(isQuick ? quick : full),
+        store: readStore(values.store),
+        flows: chosen,
+        isQuick,
+        publish: values.publish ?? false,
+      },
     }
   } catch (error) {
     return { text: `${error instanceof Error ? error.message : String(error)}\n\n${help}`, isFault: true }
@@ -57,4 +68,10 @@ function readFlow(text: string): Flow {
   const flow = flows.find((known) => known === text)
   if (!flow) throw new Error(`There is no flow ${JSON.stringify(text)}.`)
   return flow
+}
+
+function readStore(text: string): StoreKind {
+  const store = storeKinds.find((known) => known === text)
+  if (!store) throw new Error(`There is no store ${JSON.stringify(text)}.`)
+  return store
 }

@@ -1,5 +1,7 @@
+import { services } from './ledgers.ts'
 import type { Options } from './options.ts'
 import type { Order } from './rig.ts'
+import { singleConnections, singleForms } from './single-transactions.ts'
 
 /** A part of a run: its blocks in the order in which they run, on ledgers that begin with it. */
 export interface Section {
@@ -11,9 +13,30 @@ export interface Section {
 
 /** Everything that a run does, in order. */
 export function makePlan(options: Options): Section[] {
-  const comparisons = options.flows.includes('verify') ? [manyClients(options), oneClient(options)] : []
-  return [warmUp(options), ...comparisons, survey(options)]
+  const isPostgres = options.store === 'postgres'
+  const first = isPostgres ? warmUpPostgres(options) : warmUp(options)
+  if (!options.flows.includes('verify')) return [first, survey(options)]
+  const many = isPostgres ? manyClientsOnPostgres(options) : manyClients(options)
+  const comparisons = [many, oneClient(options)]
+  return [first, ...(isPostgres ? comparisons.map(rehearsed) : comparisons), survey(options)]
 }
+
+/** A new database means new connections, which have no plans yet: each of its rounds begins with a rehearsal. */
+function rehearsed(section: Section): Section {
+  const rounds = section.rounds.map((round) => {
+    const [...firsts] = Map.groupBy(
+      round.filter(({ service }) => service !== 'echo'),
+      ({ service }) => service,
+    ).values()
+    const rehearsals = firsts.flatMap(([order]) =>
+      order ? [{ ...order, seconds: rehearsalSeconds, isRehearsal: true }] : [],
+    )
+    return [...rehearsals, ...round]
+  })
+  return { ...section, rounds }
+}
+
+const rehearsalSeconds = 0.3
 
 /** Before anything counts, every process compiles what it will run, in both places that it will take. */
 function warmUp({ warmUpSeconds: seconds }: Options): Section {
@@ -28,6 +51,42 @@ function warmUp({ warmUpSeconds: seconds }: Options): Section {
     { ...kind, service: 'echo', flow: 'echo', seconds },
   ]
   return { name: 'warming up', rounds: [round, round], isMeasured: false }
+}
+
+/** The same for the four services, in all four places. */
+function warmUpPostgres({ warmUpSeconds: seconds }: Options): Section {
+  const kind = { clients: 64, spread: 'uniform' } as const
+  const round: Order[] = [
+    ...services.map((service) => ({ ...kind, service, flow: 'lifecycle' as const, seconds: seconds / 2 })),
+    { ...kind, service: 'service', flow: 'evaluate', seconds: seconds / 4 },
+    { ...kind, service: 'service', flow: 'verify-agent', seconds: seconds / 4 },
+    ...services.map((service) => ({ ...kind, service, flow: 'verify' as const, seconds: seconds / 4 })),
+    { ...kind, ...rawSql, seconds: seconds / 2 },
+    { ...kind, service: 'echo', flow: 'echo', seconds: seconds / 2 },
+  ]
+  return { name: 'warming up', rounds: services.map(() => round), isMeasured: false }
+}
+
+/** As many connections as the services with one transaction a request have. */
+const rawSql = { service: 'raw SQL', flow: 'verify', clients: singleConnections } as const
+
+/** The service beside the echo, and beside those that write one transaction a request, spread and hot. */
+function manyClientsOnPostgres({ rounds, blockSeconds: seconds }: Options): Section {
+  const kind = { clients: 64, spread: 'uniform', seconds, flow: 'verify' } as const
+  const singles = singleForms.flatMap((service): Order[] => [
+    { ...kind, service },
+    { ...kind, service, spread: 'hot' },
+  ])
+  const round: Order[] = [
+    ...singles,
+    { ...kind, service: 'service', spread: 'hot' },
+    { ...kind, service: 'service' },
+    { ...kind, service: 'echo', flow: 'echo' },
+    { ...kind, service: 'service without group commit' },
+    { ...kind, ...rawSql },
+    { ...kind, ...rawSql, spread: 'hot' },
+  ]
+  return { name: '64 clients', isMeasured: true, rounds: backAndForth(round, rounds) }
 }
 
 /** The service beside the echo, beside itself without group commit, and beside itself on one hot mandate. */

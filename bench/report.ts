@@ -19,6 +19,8 @@ export interface Row {
   /** Medians over the blocks. */
   readonly perSecond: number
   readonly serverCpuMicros: number
+  /** What the database server took besides, where there is one and it can be seen. */
+  readonly databaseCpuMicros?: number
   readonly clientShare: number
   /** Of all operations of all blocks. */
   readonly latencyMicros: { readonly p50: number; readonly p99: number; readonly p999: number }
@@ -30,6 +32,8 @@ export interface Report {
   readonly isQuick: boolean
   readonly machine: Machine
   readonly disk: DiskReport
+  /** The database server, where there is one. */
+  readonly server?: string
   readonly rows: readonly Row[]
   readonly verdicts: readonly Verdict[]
   readonly ledger: { readonly checks: number; readonly faults: readonly string[] }
@@ -63,11 +67,12 @@ export function makeReport(parts: {
   readonly options: Options
   readonly machine: Machine
   readonly disk: DiskReport
+  readonly server: string | undefined
   readonly blocks: readonly Block[]
   readonly verdicts: readonly Verdict[]
   readonly ledger: LedgerCheck
 }): Report {
-  const { options, machine, disk, blocks, verdicts, ledger } = parts
+  const { options, machine, disk, server, blocks, verdicts, ledger } = parts
   const unexpectedAnswers = blocks.flatMap((block) =>
     block.unexpected > 0 ? [`${nameOf(block)}: ${block.unexpected} times, such as ${block.sample}`] : [],
   )
@@ -76,6 +81,7 @@ export function makeReport(parts: {
     isQuick: options.isQuick,
     machine,
     disk,
+    ...(server !== undefined && { server }),
     rows: [...Map.groupBy(blocks, nameOf)].map(([name, alike]) => toRow(name, alike)),
     verdicts,
     ledger: { checks: ledger.checks, faults: ledger.faults },
@@ -86,9 +92,14 @@ export function makeReport(parts: {
 }
 
 export function nameOf({ service, flow, clients, spread }: Omit<Row, 'name'> | Block): string {
-  const what = service === 'service without group commit' ? `${flow} without group commit` : flow
   const where = service === 'echo' ? '' : spread === 'hot' ? ', one mandate' : ', 1,000 mandates'
-  return `${what}, ${clients === 1 ? 'one client' : `${clients} clients`}${where}`
+  if (service === 'raw SQL') return `raw SQL, ${clients} connections${where}`
+  return `${whatOf(service, flow)}, ${clients === 1 ? 'one client' : `${clients} clients`}${where}`
+}
+
+function whatOf(service: Block['service'], flow: Block['flow']): string {
+  if (service === 'service' || service === 'echo') return flow
+  return service === 'service without group commit' ? `${flow} without group commit` : `${flow} by ${service}`
 }
 
 function toRow(name: string, blocks: readonly Block[]): Row {
@@ -106,6 +117,7 @@ function toRow(name: string, blocks: readonly Block[]): Row {
     operations: latency.total,
     perSecond: medianOf(blocks.map(({ perSecond }) => perSecond)),
     serverCpuMicros: medianOf(blocks.map(({ cpuMicros }) => cpuMicros)),
+    ...databaseCpuOf(blocks),
     clientShare: medianOf(blocks.map(({ clientShare }) => clientShare)),
     latencyMicros: {
       p50: latency.percentile(0.5),
@@ -115,6 +127,11 @@ function toRow(name: string, blocks: readonly Block[]): Row {
   }
 }
 
+function databaseCpuOf(blocks: readonly Block[]): Pick<Row, 'databaseCpuMicros'> {
+  const known = blocks.flatMap(({ databaseMicros }) => (databaseMicros === undefined ? [] : [databaseMicros]))
+  return known.length > 0 ? { databaseCpuMicros: medianOf(known) } : {}
+}
+
 /** The report as people read it. */
 export function printReport(report: Report): string {
   const { machine, disk, ledger } = report
@@ -122,6 +139,7 @@ export function printReport(report: Report): string {
     '',
     `${machine.processor}, ${machine.processors} processors, ${machine.memoryGiB} GiB, ${machine.system}, Node ${machine.node}`,
     `${disk.folder}: ${disk.fileSystem}; 4 KiB appended and synced in ${millis(disk.syncMicros.p50)} ms (p99 ${millis(disk.syncMicros.p99)} ms)`,
+    ...(report.server === undefined ? [] : [report.server]),
     '',
     ...table(report.rows),
     '',
@@ -137,7 +155,16 @@ export function printReport(report: Report): string {
 
 function table(rows: readonly Row[]): string[] {
   const nameWidth = Math.max(...rows.map(({ name }) => name.length))
-  const head = ['per second', 'p50 ms', 'p99 ms', 'p99.9 ms', 'CPU µs each', 'client CPU']
+  const hasDatabase = rows.some(({ databaseCpuMicros }) => databaseCpuMicros !== undefined)
+  const head = [
+    'per second',
+    'p50 ms',
+    'p99 ms',
+    'p99.9 ms',
+    'CPU µs each',
+    ...(hasDatabase ? ['database µs'] : []),
+    'client CPU',
+  ]
   const line = (name: string, cells: readonly string[]) =>
     name.padEnd(nameWidth) +
     cells.map((cell, index) => cell.padStart((head[index] ?? '').length + 2)).join('')
@@ -150,6 +177,7 @@ function table(rows: readonly Row[]): string[] {
         millis(row.latencyMicros.p99),
         millis(row.latencyMicros.p999),
         row.serverCpuMicros.toFixed(1),
+        ...(hasDatabase ? [row.databaseCpuMicros?.toFixed(1) ?? ''] : []),
         `${Math.round(row.clientShare * 100)} %`,
       ]),
     ),

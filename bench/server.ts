@@ -5,24 +5,46 @@ import type { AddressInfo } from 'node:net'
 import { createApp } from '../service/src/app.ts'
 import { hashApiKey } from '../service/src/domain/api-key.ts'
 import { deriveProofKeys } from '../service/src/domain/proof.ts'
+import type { Caller } from '../service/src/domain/records.ts'
 import { prepareFirstStart } from '../service/src/first-start.ts'
 import { startHoldSweep } from '../service/src/hold-sweep.ts'
 import { createIds } from '../service/src/ids.ts'
+import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../service/src/store/store.ts'
 import { answerParent } from './child.ts'
 import { merchantDomain, type Purchase, type Target } from './flows.ts'
-import type { LedgerReport } from './ledger.ts'
+import { reportLedger, type LedgerReport } from './ledger.ts'
+import { withSingleTransactions, type SingleForm } from './single-transactions.ts'
 
 type App = Awaited<ReturnType<typeof createApp>>
 
+/** Where a service keeps its ledger, and how it writes there. */
+export type Ledger =
+  | {
+      readonly kind: 'sqlite'
+      /** Where the database file is made; it must not exist yet. */
+      readonly path: string
+      readonly groupCommit: boolean
+    }
+  | {
+      readonly kind: 'postgres'
+      readonly url: string
+      readonly captures: 'in batches' | 'one by one' | SingleForm
+    }
+
 interface OpenOrder {
-  /** Where the database file is made; it must not exist yet. */
-  readonly path: string
-  readonly groupCommit: boolean
+  readonly ledger: Ledger
   readonly mandates: number
+  /** Who buys, when the ledger is a copy of one that knows them already. */
+  readonly buyers?: Buyers | undefined
 }
 
+/** What the requests need to know of a ledger. */
+export type Buyers = Pick<Target, 'key' | 'purchases'>
+
 interface OpenService {
+  readonly caller: Caller
   readonly ledger: () => Promise<LedgerReport>
   readonly close: () => Promise<void>
 }
@@ -30,25 +52,44 @@ interface OpenService {
 let service: OpenService | undefined
 
 export const serverActs = {
-  /** A service on a new store with its mandates, in place of the one before: the process stays warm. */
+  /** A service on a new ledger with its mandates, in place of the one before: the process stays warm. */
   async open(order: OpenOrder): Promise<Target> {
     await service?.close()
     const opened = await openService(order)
     service = opened
     return opened.target
   },
-  cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
-  ledger: (): Promise<LedgerReport> => {
-    assert(service, 'no service is open')
-    return service.ledger()
+  /** Lets go of the ledger, so that it can be copied or taken away. */
+  async close(): Promise<void> {
+    await service?.close()
+    service = undefined
   },
+  caller: (): Caller => openedService().caller,
+  cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
+  ledger: (): Promise<LedgerReport> => openedService().ledger(),
 }
 
 answerParent(serverActs, async () => service?.close())
 
-/** The service as `service/src/start.ts` makes it, but for the flag of its store. */
-async function openService({ path, groupCommit, mandates }: OpenOrder) {
-  const store = openSqliteStore({ path, groupCommit, ownThread: true })
+function openedService(): OpenService {
+  assert(service, 'no service is open')
+  return service
+}
+
+async function openStore(ledger: Ledger): Promise<Store> {
+  if (ledger.kind === 'sqlite') {
+    return openSqliteStore({ path: ledger.path, groupCommit: ledger.groupCommit, ownThread: true })
+  }
+  const { url, captures } = ledger
+  const store = await openPostgresStore({ url, groupCommit: captures !== 'one by one' })
+  return captures === 'in batches' || captures === 'one by one'
+    ? store
+    : withSingleTransactions(store, { url, form: captures })
+}
+
+/** The service as `service/src/start.ts` makes it, but for how its store writes. */
+async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
+  const store = await openStore(ledger)
   const secrets = [randomBytes(32).toString('hex')] as const
   const now = Date.now
   const context = {
@@ -68,26 +109,26 @@ async function openService({ path, groupCommit, mandates }: OpenOrder) {
     logger: { level: 'warn', stream: process.stderr },
   })
   const minted = await prepareFirstStart(context, { sandbox: undefined, production: undefined })
-  const key = minted?.sandbox
-  assert(key !== undefined, `${path} is not new`)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const sweep = startHoldSweep({ store, now, onFailure: (error) => app.log.error({ err: error }) })
-  const purchases = await preparePurchases(app, key, mandates)
-  const caller = await store.authenticate(hashApiKey(key))
+  const buyers = known ?? (await prepareBuyers(app, minted?.sandbox, mandates))
+  const caller = await store.authenticate(hashApiKey(buyers.key))
   assert(caller)
   return {
-    target: { port: (app.server.address() as AddressInfo).port, key, purchases } satisfies Target,
-    ledger: async (): Promise<LedgerReport> => {
-      const faults = await store.findLedgerFaults()
-      const { items } = await store.listMandates(caller, {}, { limit: mandates + 1 })
-      return { faults, spentMicro: items.reduce((sum, mandate) => sum + mandate.spentMicro, 0n) }
-    },
+    target: { port: (app.server.address() as AddressInfo).port, ...buyers } satisfies Target,
+    caller,
+    ledger: () => reportLedger(store, caller, mandates),
     close: async () => {
       await app.close()
       await sweep.stop()
       await store.close()
     },
   }
+}
+
+async function prepareBuyers(app: App, key: string | undefined, mandates: number): Promise<Buyers> {
+  assert(key !== undefined, 'the ledger is not new')
+  return { key, purchases: await preparePurchases(app, key, mandates) }
 }
 
 /** So many agents, each with a mandate whose budget no run exhausts, and the seller that they buy from. */

@@ -1,5 +1,7 @@
 import { Histogram } from './histogram.ts'
+import type { StoreKind } from './ledgers.ts'
 import type { Block, Order } from './rig.ts'
+import { singleForms } from './single-transactions.ts'
 
 /** A figure that a run must reach: the median over its rounds. */
 export interface Verdict {
@@ -16,46 +18,80 @@ export interface Verdict {
 type Kind = Pick<Order, 'service' | 'flow' | 'clients' | 'spread'>
 
 const many: Kind = { service: 'service', flow: 'verify', clients: 64, spread: 'uniform' }
+const hot: Kind = { ...many, spread: 'hot' }
+const echo: Kind = { ...many, service: 'echo', flow: 'echo' }
 const alone: Kind = { ...many, clients: 1 }
 const withoutGroupCommit = { service: 'service without group commit' } as const
 
 /** The verdicts on the rounds of the comparisons; each round is compared only within itself. */
-export function judge(rounds: readonly (readonly Block[])[]): Verdict[] {
-  const ratio = (of: Kind, to: Kind) =>
-    rounds.flatMap((round) => {
-      const [above, below] = [find(round, of), find(round, to)]
-      return above && below ? [above.perSecond / below.perSecond] : []
-    })
+export function judge(rounds: readonly (readonly Block[])[], store: StoreKind): Verdict[] {
+  return store === 'sqlite' ? judgeSqlite(rounds) : judgePostgres(rounds)
+}
+
+type Rounds = readonly (readonly Block[])[]
+
+function judgeSqlite(rounds: Rounds): Verdict[] {
   const p99Ms = rounds.flatMap((round) => {
     const block = find(round, many)
     return block ? [new Histogram(block.latency).percentile(0.99) / 1000] : []
   })
   return [
-    verdict(
-      'echo',
-      'verify / bare Fastify echo, 64 clients',
-      ratio(many, { ...many, service: 'echo', flow: 'echo' }),
-      {
-        least: 0.45,
-      },
-    ),
+    verdict('echo', 'verify / bare Fastify echo, 64 clients', ratios(rounds, many, [echo]), { least: 0.45 }),
     verdict(
       'group-commit',
       'verify / verify without group commit, 64 clients',
-      ratio(many, { ...many, ...withoutGroupCommit }),
+      ratios(rounds, many, [{ ...many, ...withoutGroupCommit }]),
       { least: 3 },
     ),
-    verdict('hot', 'one hot mandate / 1,000 mandates, 64 clients', ratio({ ...many, spread: 'hot' }, many), {
+    verdict('hot', 'one hot mandate / 1,000 mandates, 64 clients', ratios(rounds, hot, [many]), {
       least: 0.95,
     }),
-    verdict(
-      'one-client',
-      'verify / verify without group commit, one client',
-      ratio(alone, { ...alone, ...withoutGroupCommit }),
-      { least: 0.95 },
-    ),
+    oneClient(rounds),
     verdict('p99', 'p99 of verify, 64 clients', p99Ms, { most: 10 }, ' ms'),
   ]
+}
+
+function judgePostgres(rounds: Rounds): Verdict[] {
+  const singles = singleForms.map((service): Kind => ({ ...many, service }))
+  const hotSingles = singles.map((kind): Kind => ({ ...kind, spread: 'hot' }))
+  return [
+    verdict(
+      'one-transaction-a-request',
+      'verify / best single transactions, 64 clients',
+      ratios(rounds, many, singles),
+      { least: 2.5 },
+    ),
+    verdict(
+      'one-transaction-a-request-hot',
+      'the same on one hot mandate, 64 clients',
+      ratios(rounds, hot, hotSingles),
+      { least: 6 },
+    ),
+    verdict('hot', 'one hot mandate / 1,000 mandates, 64 clients', ratios(rounds, hot, [many]), {
+      least: 0.9,
+    }),
+    verdict('echo', 'verify / bare Fastify echo, 64 clients', ratios(rounds, many, [echo]), { least: 0.3 }),
+    oneClient(rounds),
+  ]
+}
+
+function oneClient(rounds: Rounds): Verdict {
+  return verdict(
+    'one-client',
+    'verify / verify without group commit, one client',
+    ratios(rounds, alone, [{ ...alone, ...withoutGroupCommit }]),
+    { least: 0.95 },
+  )
+}
+
+/** How many times the rate of the best of others one kind reaches, in each round that has them all. */
+function ratios(rounds: Rounds, of: Kind, others: readonly Kind[]): number[] {
+  return rounds.flatMap((round) => {
+    const above = find(round, of)
+    const below = others.map((kind) => find(round, kind)?.perSecond ?? Number.NaN)
+    const ratio = (above?.perSecond ?? Number.NaN) / Math.max(...below)
+    return Number.isNaN(ratio) ? [] : [ratio]
+  })
 }
 
 function find(round: readonly Block[], kind: Kind): Block | undefined {

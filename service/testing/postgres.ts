@@ -39,6 +39,18 @@ export interface PostgresDatabase {
 /** PostgreSQL 18 from npm, which is everywhere. */
 export const postgres18 = serverOf('PostgreSQL 18', () => startServer(binariesFromNpm()))
 
+/** A PostgreSQL 18 of one's own, which ends with this process; its address. */
+export async function startPostgres18(options: ServerOptions): Promise<string> {
+  return startServer(binariesFromNpm(), options)
+}
+
+interface ServerOptions {
+  /** What is set otherwise than for the tests. */
+  readonly settings: Readonly<Record<string, string | number>>
+  /** Where the folder of its data is made; in the system's folder for temporary files when left out. */
+  readonly parentFolder?: string
+}
+
 /** Every server that the store is tested on: those of the package and of Debian, and one named by a variable. */
 export const postgresServers: readonly PostgresServer[] = [
   postgres18,
@@ -125,9 +137,12 @@ function withDatabase(url: string, database: string): string {
 }
 
 /** Starts a server on a free port of the loopback address, with data of its own; it ends with this process. */
-async function startServer(binaries: PostgresBinaries): Promise<string> {
+async function startServer(
+  binaries: PostgresBinaries,
+  { settings: ownSettings, parentFolder = tmpdir() }: ServerOptions = { settings: {} },
+): Promise<string> {
   const { cluster, password } = prepareCluster(binaries)
-  const folder = mkdtempSync(join(tmpdir(), 'purser-postgres-data-'))
+  const folder = mkdtempSync(join(parentFolder, 'purser-postgres-data-'))
   const dataFolder = join(folder, 'data')
   giveToServer(folder)
   runAsServer('cp', ['-R', cluster, dataFolder])
@@ -142,6 +157,7 @@ async function startServer(binaries: PostgresBinaries): Promise<string> {
     fsync: 'off',
     full_page_writes: 'off',
     autovacuum: 'off',
+    ...ownSettings,
   }
   const order = {
     program: join(binaries.folder, 'postgres'),

@@ -16,22 +16,25 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
   let broken = true
   try {
     const [, agents, mandates, paid, recent] = await roundTrip(client, [
-      { text: 'begin isolation level repeatable read read only' },
-      query('select * from agents where account_id = $1 and id = $2 and environment = $3', [
+      begin,
+      query('agent', 'select * from agents where account_id = $1 and id = $2 and environment = $3', [
         accountId,
         agentId,
         caller.environment,
       ]),
       query(
+        'mandate',
         'select * from mandates where account_id = $1 and id = $2 and environment = $3 and agent_id = $4',
         [accountId, mandateId, caller.environment, agentId],
       ),
       query(
+        'paid_seller',
         `select 1 from paid_sellers
          where account_id = $1 and mandate_id = $2 and md5(merchant_domain) = md5($3) and merchant_domain = $3`,
         [accountId, mandateId, merchantDomain],
       ),
       query(
+        'recent',
         `select status, created_at_ms from transactions where account_id = $1 and mandate_id = $2
          order by id desc limit $3`,
         [accountId, mandateId, recentTransactions],
@@ -62,6 +65,7 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
 async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: AgentQuestion): Promise<string> {
   const { rows } = await pool.query<{ owner: string | null; seller: string | null }>(
     query(
+      'account',
       `select (select account_id from record_accounts where id = $1) as owner,
          (select account_id from seller_domains where environment = $2 and domain = $3) as seller`,
       [agentId, caller.environment, normalizeHostName(merchantDomain)],
@@ -71,6 +75,12 @@ async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: Age
   return owner !== null && seller === caller.accountId ? owner : caller.accountId
 }
 
-function query(text: string, values: readonly unknown[]): QueryConfig {
-  return { text, values: values.map(storable) }
+/** Plans are kept, as those of payments are (`transaction.ts`), so none may be made for small tables only. */
+const begin: QueryConfig = {
+  text: 'begin isolation level repeatable read read only; set local enable_seqscan = off',
+}
+
+/** Named, so that the server parses it once for each connection. */
+function query(name: string, text: string, values: readonly unknown[]): QueryConfig {
+  return { name: `purser_facts_${name}`, text, values: values.map(storable) }
 }
