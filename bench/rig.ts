@@ -36,13 +36,16 @@ export type Order = BlockOrder & {
   readonly isRehearsal?: boolean
 }
 
+/** What `npm start` runs Node with, for the echo too. */
+const nodeFlags = ['--max-semi-space-size=32']
+
 /** The processes of a run, and the folder that their databases lie in. */
 export class Rig {
   readonly folder: string
   readonly ledger = new LedgerCheck()
   readonly #parentFolder: string
   readonly #client: Child<typeof clientActs> = startChild('./client.ts')
-  readonly #echo: Child<typeof echoActs> = startChild('./echo.ts')
+  readonly #echo: Child<typeof echoActs> = startChild('./echo.ts', nodeFlags)
   #raw: Child<typeof rawSqlActs> | undefined
   #processes: Child<typeof serverActs>[] = []
   #ledgers: Ledgers | undefined
@@ -140,7 +143,7 @@ export class Rig {
   }
 
   #startService(): Child<typeof serverActs> {
-    const child: Child<typeof serverActs> = startChild('./server.ts')
+    const child: Child<typeof serverActs> = startChild('./server.ts', nodeFlags)
     this.#processes.push(child)
     return child
   }

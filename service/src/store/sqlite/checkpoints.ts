@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 import Database from 'better-sqlite3'
@@ -13,7 +12,7 @@ const intervalMs = 50
  */
 export function startCheckpoints(path: string): { stop: () => Promise<void> } {
   const worker = new Worker(new URL(import.meta.url), { workerData: path })
-  const ended = once(worker, 'exit')
+  const ended = new Promise((resolve) => worker.once('exit', resolve))
   worker.unref()
   // Without the thread the log is copied all the same, only while payments wait.
   worker.on('error', () => undefined)

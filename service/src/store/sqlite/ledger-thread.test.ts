@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,6 +21,24 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   }
   await thread.drain()
   await thread.close()
+})
+
+test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive [decision.27]', (context) => {
+  const program = `
+    import { setTimeout as sleep } from 'node:timers/promises'
+    import { LedgerThread } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
+    const options = { path: ${JSON.stringify(join(folderFor(context), 'missing', 'purser.db'))}, maxBatch: 1, maxWaiting: 1 }
+    for (let turn = 0; turn < 12; turn++) {
+      const thread = new LedgerThread(options, () => undefined)
+      await sleep(8 * turn)
+      await thread.close()
+    }
+    console.log('all are closed')`
+  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  })
+  assert.deepEqual({ stdout, stderr, status }, { stdout: 'all are closed\n', stderr: '', status: 0 })
 })
 
 test('One call more than maxWaiting is turned away, and those that wait are answered in their order [decision.27]', async (context) => {

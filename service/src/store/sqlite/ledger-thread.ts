@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import {
   isMainThread,
   parentPort,
@@ -10,6 +9,7 @@ import {
 
 import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError } from '../store.ts'
+import { startCheckpoints } from './checkpoints.ts'
 import { createLedger, type Call } from './ledger.ts'
 import { connect, extendLog } from './open.ts'
 
@@ -49,6 +49,7 @@ export class LedgerThread {
   #waiting: Waiting[] = []
   #idle: (() => void)[] = []
   #end: StoreUnavailableError | undefined
+  #isClosing = false
 
   constructor({ path, maxBatch, maxWaiting }: LedgerThreadOptions, onReply: () => void) {
     this.#maxWaiting = maxWaiting
@@ -85,7 +86,8 @@ export class LedgerThread {
   /** Ends the thread, once it has written what it was sent. */
   async close(): Promise<void> {
     if (this.#end) return
-    const ended = once(this.#worker, 'exit')
+    this.#isClosing = true
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
     this.#worker.ref()
     this.#worker.postMessage('close' satisfies Message)
     await ended
@@ -113,7 +115,8 @@ export class LedgerThread {
   }
 
   #rest(): void {
-    this.#worker.unref()
+    // The end of a thread that closes is waited for.
+    if (!this.#isClosing) this.#worker.unref()
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 }
@@ -135,8 +138,9 @@ function pack(settled: Settled<unknown>): Reply {
 /** In the thread: writes what has arrived, again and again, until it is told to close. */
 function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
   const database = connect(path)
-  const ledger = createLedger(database, path)
+  const ledger = createLedger(database)
   extendLog(path)
+  const checkpoints = startCheckpoints(path)
   const calls: Call[] = []
   let isClosing = false
 
@@ -161,7 +165,7 @@ function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
       port.postMessage(ledger.write(batch).map(pack))
     }
     if (isClosing) {
-      void ledger.close().finally(() => {
+      void checkpoints.stop().finally(() => {
         database.close()
         port.close()
       })

@@ -5,16 +5,12 @@ import { prepareAccountActs } from './account-acts.ts'
 import { prepareAgentActs } from './agent-acts.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditActs } from './audit-acts.ts'
-import { startCheckpoints } from './checkpoints.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
 import { prepareTransactionLists } from './transaction-lists.ts'
-
-/** How busy a ledger must have been before a thread is started for its checkpoints. */
-const commitsBeforeCheckpoints = 500
 
 /** Everything that writes, and the reads that need what only the writer knows. */
 function prepareActs(db: SqliteDatabase) {
@@ -64,10 +60,8 @@ export type Outcome<Name extends ActName> = ReturnType<Acts[Name]>
 const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts', 'listTransactions'])
 
 /** The ledger on a connection, which no other connection may write beside. */
-export function createLedger(db: SqliteDatabase, path: string) {
+export function createLedger(db: SqliteDatabase) {
   const { acts, payments, transactionLists } = prepareActs(db)
-  let commits = 0
-  let checkpoints: ReturnType<typeof startCheckpoints> | undefined
 
   /**
    * Writes the calls as one transaction. When one of them throws, the whole is undone and each is written
@@ -98,8 +92,6 @@ export function createLedger(db: SqliteDatabase, path: string) {
       const recorded = payments.takeRecorded()
       const settleLists = transactionLists.writeSome(recorded.length)
       db.exec('commit')
-      commits += 1
-      if (commits === commitsBeforeCheckpoints) checkpoints = startCheckpoints(path)
       settleLists()
       transactionLists.add(recorded)
       return result
@@ -110,10 +102,7 @@ export function createLedger(db: SqliteDatabase, path: string) {
     }
   }
 
-  return {
-    write,
-    close: async (): Promise<void> => checkpoints?.stop(),
-  }
+  return { write }
 }
 
 /** The codes with which SQLite says that the disk or the file fails it, not the statement. */

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+
+import type { Proof } from '@purser/wire/payments'
+
+import {
+  allAtOnce,
+  inParallel,
+  labelOf,
+  makePurchase,
+  openLoadClient,
+  tally,
+  type LoadClient,
+} from '../testing/load.ts'
+import type { PlainAnswer } from '../testing/plain-http.ts'
+import { postgres18 } from '../testing/postgres.ts'
+import type { Purchase } from '../testing/service.ts'
+import { makeFolder, startProcess } from './process.ts'
+
+const key = 'svc_sand_several-processes'
+
+for (const count of [2, 4]) {
+  test(`Of 200 clients of ${count} processes with one proof exactly one has it verified, and 199 get nonce_reused [decision.60] [verify.step.4] [verify.step.5]`, async (context) => {
+    const clients = await startProcesses(context, count)
+    const purchase = await makePurchase(clients[0])
+    const { body } = await clients[0].askForProof(purchase)
+
+    const answers = await allAtOnce(200, (turn) => inTurn(clients, turn).verify(body.proof))
+
+    assert.deepEqual(tally(answers), { '200 ok': 1, '402 nonce_reused': 199 })
+    assert.deepEqual(await readSums(clients[0], purchase), ['1.00', '0.00'])
+  })
+
+  test(`Of 500 proofs asked of ${count} processes under a budget for 100 exactly 100 are granted, and all of them are paid [decision.60] [decision.7] [policy.9]`, async (context) => {
+    const clients = await startProcesses(context, count)
+    const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
+
+    const answers = await allAtOnce(500, (turn) => inTurn(clients, turn).askForProof(purchase))
+
+    assert.deepEqual(tally(answers), { '201 ok': 100, '402 total_budget_exceeded': 400 })
+    const proofs = answers.filter(({ status }) => status === 201).map(({ body }) => body.proof as Proof)
+    // Each is shown to another process than the one that issued it, to all of them in the end.
+    const verified = await allAtOnce(100, (turn) => inTurn(clients, turn + 1).verify(proofs[turn] as Proof))
+    assert.deepEqual(tally(verified), { '200 ok': 100 })
+    assert.deepEqual(await readSums(clients[0], purchase), ['100.00', '0.00'])
+  })
+
+  test(`After one of ${count} processes has answered a revocation, no other lets a payment begin [decision.60] [decision.11] [endpoint.agents.revoke]`, async (context) => {
+    const [first, ...others] = await startProcesses(context, count)
+    const purchase = await makePurchase(first)
+    const issued = await allAtOnce(400, (turn) => inTurn(others, turn).askForProof(purchase))
+    let moment = 0
+    const requests: { began: number; ended: number; answer: PlainAnswer }[] = []
+    let stop: { began: number; ended: number } | undefined
+    let stopping: Promise<void> | undefined
+
+    async function revoke(): Promise<void> {
+      const began = ++moment
+      const answer = await first.send('PATCH', `/agents/${purchase.agentId}/revoke`)
+      assert.equal(answer.status, 200, answer.text)
+      stop = { began, ended: ++moment }
+    }
+    async function timed(request: () => Promise<PlainAnswer>): Promise<void> {
+      const began = ++moment
+      const answer = await request()
+      requests.push({ began, ended: ++moment, answer })
+      if (requests.length === 200) stopping = revoke()
+    }
+    await inParallel(
+      32,
+      issued.flatMap(({ body }, turn) => [
+        () => timed(() => inTurn(others, turn).verify(body.proof)),
+        () => timed(() => inTurn(others, turn + 1).askForProof(purchase)),
+      ]),
+    )
+    await stopping
+
+    const { began, ended } = stop ?? assert.fail('nothing was revoked')
+    const before = requests.filter((request) => request.ended < began)
+    const after = requests.filter((request) => request.began > ended)
+    assert(before.length >= 200 && after.length >= 100, `${before.length} before, ${after.length} after`)
+    assert.deepEqual(labels(before), new Set(['200 ok', '201 ok']))
+    assert.deepEqual(labels(after), new Set(['402 agent_revoked', '402 proof_expired']))
+    const paid = requests.filter(({ answer }) => answer.body.verified === true).length
+    assert.deepEqual(await readSums(first, purchase), [`${paid}.00`, '0.00'])
+  })
+}
+
+type Clients = readonly [LoadClient, ...LoadClient[]]
+
+/** So many services, each a process of its own, on one new database; a client for each. */
+async function startProcesses(context: TestContext, count: number): Promise<Clients> {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(database.drop)
+  const settings = {
+    PURSER_DATABASE: database.url,
+    PURSER_WORKERS: '1',
+    PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+    PURSER_LOG_LEVEL: 'silent',
+  }
+  const folder = makeFolder(context)
+  const services = await allAtOnce(count, () => startProcess(context, { folder, settings }))
+  const [first, ...others] = services.map(({ url }) => openLoadClient(url, key, 64))
+  assert(first)
+  context.after(() => [first, ...others].forEach((client) => client.close()))
+  return [first, ...others]
+}
+
+function inTurn(clients: readonly LoadClient[], turn: number): LoadClient {
+  return clients[turn % clients.length] ?? assert.fail()
+}
+
+function labels(requests: readonly { readonly answer: PlainAnswer }[]): Set<string> {
+  return new Set(requests.map(({ answer }) => labelOf(answer)))
+}
+
+async function readSums(client: LoadClient, { mandateId }: Purchase): Promise<unknown[]> {
+  const { body } = await client.send('GET', `/mandates/${mandateId}`)
+  return [body.spent_total, body.held_total]
+}
