@@ -13,7 +13,8 @@ import { prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { migrate, neededVersion } from './migrate.ts'
-import { writePayments, type Payment, type PaymentOutcome } from './payment-batches.ts'
+import { writePayments } from './payment-batches.ts'
+import type { Payment, PaymentOutcome } from './payment-decisions.ts'
 import { readHolds } from './payment-statements.ts'
 import {
   createAccount,
