@@ -1,6 +1,6 @@
 import {
+  settle,
   tooManyCalls,
-  writeAndSettle,
   type CommitQueue,
   type GroupCommitOptions,
   type Waiting,
@@ -58,8 +58,7 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
   }
 
   #startBatches(lanes: number): void {
-    // The accounts as they are now: one that goes behind the others has had its turn.
-    for (const account of [...this.#waiting.keys()]) {
+    for (const account of this.#waiting.keys()) {
       if (this.#inFlight.size >= lanes) return
       if (!this.#inFlight.has(account)) void this.#writeBatchOf(account)
     }
@@ -68,7 +67,11 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
   async #writeBatchOf(account: string): Promise<void> {
     const batch = this.#takeBatchOf(account)
     this.#inFlight.add(account)
-    await writeAndSettle(batch, this.#options)
+    try {
+      settle(batch, await this.#options.writeBatch(batch.map(({ call }) => call)))
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
     this.#inFlight.delete(account)
     this.#schedule()
     if (this.#waitingCalls > 0 || this.#inFlight.size > 0) return

@@ -72,7 +72,13 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     this.#isScheduled = false
     this.#inFlight += 1
     if (this.#waiting.length > 0) this.#scheduleBatch()
-    await writeAndSettle(batch, this.#options)
+    try {
+      const written = this.#options.writeBatch(batch.map(({ call }) => call))
+      // A store that writes synchronously is answered at once, without a turn of the event loop.
+      settle(batch, written instanceof Promise ? await written : written)
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
     this.#inFlight -= 1
     if (this.#waiting.length > 0) return this.#scheduleBatch()
     if (this.#isScheduled || this.#inFlight > 0) return
@@ -88,26 +94,16 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   }
 }
 
-/** Writes a batch, and hands each call its own outcome. */
-export async function writeAndSettle<Call, Outcome>(
-  batch: readonly Waiting<Call, Outcome>[],
-  { writeBatch }: Pick<GroupCommitOptions<Call, Outcome>, 'writeBatch'>,
-): Promise<void> {
-  try {
-    const written = writeBatch(batch.map(({ call }) => call))
-    // A store that writes synchronously is answered at once, without a turn of the event loop.
-    settle(batch, written instanceof Promise ? await written : written)
-  } catch (error) {
-    for (const { reject } of batch) reject(error)
-  }
-}
-
 /** What a call hears that finds the queue full. */
 export function tooManyCalls(): StoreUnavailableError {
   return new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 })
 }
 
-function settle<Call, Outcome>(batch: readonly Waiting<Call, Outcome>[], outcomes: Settled<Outcome>[]): void {
+/** Hands each call of a batch its own outcome. */
+export function settle<Call, Outcome>(
+  batch: readonly Waiting<Call, Outcome>[],
+  outcomes: Settled<Outcome>[],
+): void {
   for (const [index, { resolve, reject }] of batch.entries()) {
     const settled = outcomes[index] ?? { error: new Error('the batch has no outcome for this call') }
     if ('error' in settled) reject(settled.error)
