@@ -3,6 +3,7 @@ import type { QueryConfig } from 'pg'
 import type { Hold } from '../../domain/records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
+import { storable } from './connection.ts'
 import type { CapturedPayment, ExpiredHold, Question } from './payment-statements.ts'
 
 // The statements of a batch of one account. Each names the account by a plain `account_id = $1` and looks at
@@ -67,8 +68,8 @@ export function readExpiredOf(
 export function readHoldsOf(accountId: string, nonces: readonly string[]): Question<HoldRow> {
   return {
     name: 'purser_account_read_holds',
-    text: `select * from holds where account_id = $1 and nonce = any ($2::text[])`,
-    values: [accountId, textArray(nonces)],
+    text: `select * from holds where account_id = $1 and ${isAmong('nonce', '$2', '$3')}`,
+    values: [accountId, textArray(nonces), textArray(endsOf(nonces))],
   }
 }
 
@@ -88,31 +89,60 @@ export interface Write extends QueryConfig {
 }
 
 export function expireHoldsOf(accountId: string, holds: readonly ExpiredHold[]): Write {
+  const nonces = holds.map(({ nonce }) => nonce)
   return {
     name: 'purser_account_expire_holds',
-    text: `update holds set status = 'expired' where account_id = $1 and nonce = any ($2::text[]) and status = 'open'`,
-    values: [accountId, textArray(holds.map(({ nonce }) => nonce))],
+    text: `
+      update holds set status = 'expired'
+      where account_id = $1 and ${isAmong('nonce', '$2', '$3')} and ${isOpen}`,
+    values: [accountId, textArray(nonces), textArray(endsOf(nonces))],
     expectedRows: holds.length,
   }
 }
 
 export function captureHoldsOf(accountId: string, payments: readonly CapturedPayment[]): Write {
+  const nonces = payments.map(({ hold }) => hold.nonce)
   return {
     name: 'purser_account_capture_holds',
     text: `
-      update holds set status = 'captured', transaction_id = ${atPlaceOf('nonce', '$3::text[]')}, captured_by = ${atPlaceOf('nonce', '$4::text[]')},
-        merchant_domain = ${atPlaceOf('nonce', '$5::text[]')}, idempotency_key = ${atPlaceOf('nonce', '$6::text[]')}
-      where account_id = $1 and nonce = any ($2::text[]) and status = 'open'`,
+      update holds set status = 'captured', transaction_id = ${given('$3')}, captured_by = ${given('$4')},
+        merchant_domain = ${given('$5')}, idempotency_key = ${given('$6')}
+      where account_id = $1 and ${isAmong('nonce', '$2', '$7')} and ${isOpen}`,
     values: [
       accountId,
-      textArray(payments.map(({ hold }) => hold.nonce)),
+      textArray(nonces),
       textArray(payments.map(({ capture }) => capture.transactionId)),
       textArray(payments.map(({ capture }) => capture.caller.keyId)),
       textArray(payments.map(({ merchantDomain }) => merchantDomain)),
       textArray(payments.map(({ capture }) => capture.idempotencyKey)),
+      textArray(endsOf(nonces)),
     ],
     expectedRows: payments.length,
   }
+}
+
+/** Written so that no plan goes through the index of all open holds to find the few that are named. */
+const isOpen = `status || '' = 'open'`
+
+/**
+ * Whether a key is one of an array. Keys grow with time, so those of a batch lie close together; between which
+ * ends is said besides, or a plan made without statistics goes through all rows of the account.
+ */
+function isAmong(key: string, keys: string, ends: string): string {
+  return `${key} = any (${keys}::text[]) and ${key} between (${ends}::text[])[1] and (${ends}::text[])[2]`
+}
+
+function endsOf(keys: readonly string[]): string[] {
+  const [first = '', ...others] = keys
+  return others.reduce(
+    ([least = first, greatest = first], key) => [key < least ? key : least, key > greatest ? key : greatest],
+    [first, first],
+  )
+}
+
+/** Not the bare element of the array: a server with Citus 13.2 dies of that in an update. */
+function given(texts: string): string {
+  return `${atPlaceOf('nonce', `${texts}::text[]`)} || ''`
 }
 
 /** What a batch adds to the sums of a mandate. */
@@ -188,30 +218,58 @@ export function insertPaidSellersOf(accountId: string, payments: readonly Captur
 
 type Value = string | number | bigint | null
 
-/** Rows of one account, all with the same columns, as arrays. */
-function insertRows(
-  accountId: string,
-  table: string,
-  rows: readonly object[],
-): { name: string; text: string; values: unknown[] } {
+/** More rows than this are written as arrays. */
+const mostWrittenOut = 8
+
+/**
+ * Rows of one account, all with the same columns. A few are written out, which Citus commits in one phase, and
+ * plans once for each number of rows. Many are arrays, which cost less to read than a thousand parameters.
+ */
+function insertRows(accountId: string, table: string, rows: readonly object[]): NamedStatement {
   const columns = Object.keys(rows[0] ?? {}).filter((column) => column !== 'account_id')
-  return {
-    name: `purser_account_insert_${table}`,
-    text: `
-      insert into ${table} (account_id, ${columns.join(', ')})
-      select $1, given.* from unnest(${columns.map((column, index) => `$${index + 2}::${typeOf(column)}[]`).join(', ')}) as given`,
-    values: [
-      accountId,
-      ...columns.map((column) => {
-        const values = rows.map((row) => (row as Readonly<Record<string, Value>>)[column] ?? null)
-        return typeOf(column) === 'text'
-          ? textArray(values.map((value) => (value === null ? null : String(value))))
-          : intArray(values.map((value) => value ?? 0))
-      }),
-    ],
+  const valuesOf = rows.map((row) => {
+    const valueOf = row as Readonly<Record<string, Value>>
+    return columns.map((column) => valueOf[column] ?? null)
+  })
+  const into = `insert into ${table} (account_id, ${columns.join(', ')})`
+  const name = `purser_account_insert_${table}`
+  if (rows.length > mostWrittenOut) {
+    const places = columns.map((column, index) => `$${index + 2}::${typeOf(column)}[]`)
+    const arrays = columns.map((column, index) =>
+      arrayOf(
+        column,
+        valuesOf.map((values) => values[index] ?? null),
+      ),
+    )
+    return {
+      name,
+      text: `${into} select $1, given.* from unnest(${places.join(', ')}) as given`,
+      values: [accountId, ...arrays],
+    }
   }
+  let place = 1
+  const writtenOut = valuesOf.map(
+    () => `($1, ${columns.map((column) => `$${++place}::${typeOf(column)}`).join(', ')})`,
+  )
+  return {
+    name: `${name}_${rows.length}`,
+    text: `${into} values ${writtenOut.join(', ')}`,
+    values: [accountId, ...valuesOf.flat().map(storable)],
+  }
+}
+
+interface NamedStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: unknown[]
 }
 
 function typeOf(column: string): 'bigint' | 'text' {
   return /_(micro|ms)$/.test(column) ? 'bigint' : 'text'
+}
+
+function arrayOf(column: string, values: readonly Value[]): string {
+  return typeOf(column) === 'text'
+    ? textArray(values.map((value) => (value === null ? null : String(value))))
+    : intArray(values.map((value) => value ?? 0))
 }

@@ -33,7 +33,7 @@ test('Every statement of a batch looks at one table, and names one account [deci
   const toPayee = statements.filter(({ values }) => values?.[0] === payee)
   assert.deepEqual(
     toPayee.map(({ name }) => name),
-    ['purser_account_insert_transactions'],
+    ['purser_account_insert_transactions_1'],
   )
 })
 
