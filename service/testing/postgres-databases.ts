@@ -31,14 +31,24 @@ export async function createDistributedDatabase(server: string, name: string): P
   if (!coordinator) throw new Error('there is no coordinator')
   const { hostname, port } = new URL(server)
   await execute(coordinator.url, 'select citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
-  for (const { nodename, nodeport } of nodes) {
-    await execute(coordinator.url, 'select citus_add_node($1, $2)', [nodename, nodeport])
-  }
+  for (const { nodename, nodeport } of nodes) await addNode(coordinator.url, nodename, nodeport)
   return {
     url: coordinator.url,
     drop: async () => {
       for (const machine of machines) await machine.drop()
     },
+  }
+}
+
+/** Tells roles to the node, which all its databases share: of two test files that do so at once, one tries again. */
+async function addNode(coordinator: string, host: string, port: number): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await execute(coordinator, 'select citus_add_node($1, $2)', [host, port])
+      return
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
   }
 }
 
