@@ -21,6 +21,7 @@ test('Without any setting the standard ones hold [decision.29]', (context) => {
     bootstrapKeys: { sandbox: undefined, production: undefined },
     logLevel: 'info',
     workers: 1,
+    accountLanes: false,
   })
 })
 
@@ -146,6 +147,18 @@ test('PURSER_WORKERS may be 1, and nothing else on SQLite [decision.29]', (conte
   ])
 })
 
+test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL [decision.29] [decision.80]', (context) => {
+  const folder = folderFor(context)
+  const database = { PURSER_DATABASE: 'postgresql://host/purser' }
+  assert.equal(config([], database, folder).accountLanes, false)
+  assert.equal(config([], { ...database, PURSER_ACCOUNT_LANES: 'on' }, folder).accountLanes, true)
+  const flags = ['--account-lanes', 'off']
+  assert.equal(config(flags, { ...database, PURSER_ACCOUNT_LANES: 'on' }, folder).accountLanes, false)
+  assert.deepEqual(faults(['--account-lanes=on'], {}, folder), [
+    'PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite',
+  ])
+})
+
 test('Addresses of a PostgreSQL server are taken as they are [decision.29] [decision.60]', (context) => {
   const addresses = [
     'postgresql://purser:secret@127.0.0.1:5432/purser',
@@ -179,6 +192,13 @@ const productionName = 'PURSER_BOOTSTRAP_PRODUCTION_KEY'
 const wrong: readonly (readonly [environment: Record<string, string>, fault: string | RegExp])[] = [
   [{ PURSER_HOST: '' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
   [{ PURSER_HOST: ' ' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
+  ...['', 'yes', 'ON'].map(
+    (text) =>
+      [
+        { PURSER_ACCOUNT_LANES: text },
+        `PURSER_ACCOUNT_LANES must be on or off, not ${JSON.stringify(text)}`,
+      ] as const,
+  ),
   ...['', '-1', '65536', '1e3', '80.5', ' 80', '0x50', 'http', '999999999999'].map(
     (text) => [{ PURSER_PORT: text }, badPort(text)] as const,
   ),

@@ -22,6 +22,8 @@ export interface Config {
   readonly logLevel: LogLevel
   /** How many processes answer on this machine. */
   readonly workers: number
+  /** Whether batches are formed for each account, as a database needs that spreads accounts over machines. */
+  readonly accountLanes: boolean
 }
 
 /** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
@@ -83,6 +85,13 @@ const settings = {
     standard: '',
     meaning: 'number of processes; one for each core when unset, and always 1 with SQLite',
   },
+  accountLanes: {
+    name: 'PURSER_ACCOUNT_LANES',
+    flag: 'account-lanes',
+    standard: 'off',
+    meaning:
+      'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
+  },
 } as const satisfies Record<string, Setting>
 
 type SettingKey = keyof typeof settings
@@ -109,7 +118,11 @@ export function readConfig(
     },
     logLevel: logLevel(text('logLevel'), faults),
   }
-  const config: Config = { ...others, workers: workers(text('workers'), others.database, faults) }
+  const config: Config = {
+    ...others,
+    workers: workers(text('workers'), others.database, faults),
+    accountLanes: accountLanes(text('accountLanes'), others.database, faults),
+  }
   return faults.length > 0 ? { faults } : { config }
 }
 
@@ -290,6 +303,16 @@ function workers(text: string, { kind }: Config['database'], faults: string[]): 
     faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
   }
   return count
+}
+
+function accountLanes(text: string, { kind }: Config['database'], faults: string[]): boolean {
+  if (text !== 'on' && text !== 'off') {
+    faults.push(`PURSER_ACCOUNT_LANES must be on or off, not ${JSON.stringify(text)}`)
+  }
+  if (text === 'on' && kind === 'sqlite') {
+    faults.push('PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite')
+  }
+  return text === 'on'
 }
 
 function helpText(): string {

@@ -15,7 +15,9 @@ export interface OpenedStore {
 }
 
 /** Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. */
-export async function openStore(config: Pick<Config, 'database' | 'proofSecrets'>): Promise<OpenedStore> {
+export async function openStore(
+  config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
+): Promise<OpenedStore> {
   const store = await open(config)
   try {
     return { store, proofSecrets: await proofSecretsOf(config) }
@@ -25,12 +27,12 @@ export async function openStore(config: Pick<Config, 'database' | 'proofSecrets'
   }
 }
 
-function open({ database }: Pick<Config, 'database'>): Store | Promise<Store> {
+function open({ database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
       return openSqliteStore({ path: database.path, ownThread: true })
     case 'postgres':
-      return openPostgresStore({ url: database.url })
+      return openPostgresStore({ url: database.url, accountLanes })
     default:
       return database satisfies never
   }

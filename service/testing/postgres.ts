@@ -6,10 +6,16 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { Client } from 'pg'
-
 import { withClient } from '../src/store/postgres/connection.ts'
+import { distribute } from '../src/store/postgres/distribution.ts'
 import { migrate } from '../src/store/postgres/migrate.ts'
+import { directories, tenantTables } from '../src/store/postgres/schema.ts'
+import {
+  createDatabase,
+  createDistributedDatabase,
+  execute,
+  type PostgresDatabase,
+} from './postgres-databases.ts'
 import {
   binariesFromDebian,
   binariesFromNpm,
@@ -25,15 +31,12 @@ export interface PostgresServer {
   readonly name: string
   /** Why it cannot be used here, if it cannot. */
   readonly missing?: string
+  /** Whether its databases are spread over machines. */
+  readonly isDistributed: boolean
   /** An empty database with the schema in place, of a test's own. */
   readonly createDatabase: () => Promise<PostgresDatabase>
   /** A database without anything. */
   readonly createEmptyDatabase: () => Promise<PostgresDatabase>
-}
-
-export interface PostgresDatabase {
-  readonly url: string
-  readonly drop: () => Promise<void>
 }
 
 /** PostgreSQL 18 from npm, which is everywhere. */
@@ -51,11 +54,14 @@ interface ServerOptions {
   readonly parentFolder?: string
 }
 
-/** Every server that the store is tested on: those of the package and of Debian, and one named by a variable. */
+/**
+ * Every server that the store is tested on: those of the package and of Debian, and one named by a variable,
+ * which may be the coordinator of a Citus.
+ */
 export const postgresServers: readonly PostgresServer[] = [
   postgres18,
   debianServer(),
-  ...namedServer(process.env['PURSER_TEST_POSTGRES']),
+  namedServer(process.env['PURSER_TEST_POSTGRES'], process.env['PURSER_TEST_POSTGRES_DISTRIBUTE'] === '1'),
 ]
 
 function debianServer(): PostgresServer {
@@ -64,11 +70,13 @@ function debianServer(): PostgresServer {
   return binaries ? server : { ...server, missing: "Debian's PostgreSQL 15 is not installed here" }
 }
 
-function namedServer(url: string | undefined): PostgresServer[] {
-  return url === undefined ? [] : [serverOf('the server of PURSER_TEST_POSTGRES', () => Promise.resolve(url))]
+function namedServer(url: string | undefined, isDistributed: boolean): PostgresServer {
+  const name = `the ${isDistributed ? 'Citus' : 'server'} of PURSER_TEST_POSTGRES`
+  const server = serverOf(name, () => Promise.resolve(url ?? ''), isDistributed)
+  return url === undefined ? { ...server, missing: 'PURSER_TEST_POSTGRES names no server' } : server
 }
 
-function serverOf(name: string, start: () => Promise<string>): PostgresServer {
+function serverOf(name: string, start: () => Promise<string>, isDistributed = false): PostgresServer {
   let starting: Promise<string> | undefined
   const free: string[] = []
   let made = 0
@@ -77,63 +85,32 @@ function serverOf(name: string, start: () => Promise<string>): PostgresServer {
   async function create(): Promise<PostgresDatabase> {
     const server = await (starting ??= start())
     const database = `purser_test_${run}_${++made}`
-    await execute(server, `create database ${database} encoding 'UTF8'`)
-    return {
-      url: withDatabase(server, database),
-      drop: () => execute(server, `drop database if exists ${database} with (force)`),
-    }
+    if (isDistributed) return createDistributedDatabase(server, database)
+    return createDatabase(server, database)
   }
 
   /** To empty a database takes far less time than to make one. */
   async function reuse(url: string): Promise<void> {
-    await execute(url, tenantTables.map((table) => `delete from ${table}`).join(';'))
+    const tables = [...tenantTables, ...directories].filter((table) => table !== 'purser_schema')
+    await execute(url, tables.map((table) => `delete from ${table}`).join(';'))
     free.push(url)
   }
 
   return {
     name,
+    isDistributed,
     createEmptyDatabase: create,
     createDatabase: async () => {
       const used = free.pop()
       if (used !== undefined) return { url: used, drop: () => reuse(used) }
       const { url } = await create()
-      await withClient(url, migrate)
+      await withClient(url, async (client, place) => {
+        await migrate(client, place)
+        if (isDistributed) await distribute(client, place)
+      })
       return { url, drop: () => reuse(url) }
     },
   }
-}
-
-/** Every table that a store writes. */
-const tenantTables = [
-  'accounts',
-  'api_key_hashes',
-  'record_accounts',
-  'seller_domains',
-  'service_secrets',
-  'api_keys',
-  'agents',
-  'mandates',
-  'sellers',
-  'holds',
-  'transactions',
-  'paid_sellers',
-  'audit_events',
-]
-
-async function execute(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(statement)
-  } finally {
-    await client.end()
-  }
-}
-
-function withDatabase(url: string, database: string): string {
-  const address = new URL(url)
-  address.pathname = `/${database}`
-  return address.href
 }
 
 /** Starts a server on a free port of the loopback address, with data of its own; it ends with this process. */

@@ -5,8 +5,9 @@ import { describe, type TestContext } from 'node:test'
 
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../src/store/store.ts'
-import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
-import { postgres18, postgresServers, type PostgresDatabase, type PostgresServer } from './postgres.ts'
+import { openPostgresStore, type PostgresStoreOptions } from '../src/store/postgres/postgres-store.ts'
+import type { PostgresDatabase } from './postgres-databases.ts'
+import { postgres18, postgresServers, type PostgresServer } from './postgres.ts'
 import { StoreLedger } from './store-ledger.ts'
 
 /** A store of a test's own. */
@@ -33,11 +34,15 @@ const stores: readonly StoreUnderTest[] = [
   ...postgresServers.map((server) => ({
     name: server.name,
     missing: server.missing,
-    open: () => openPostgres(server, { groupCommit: true }),
+    open: () => openPostgres(server, { accountLanes: server.isDistributed }),
   })),
   {
     name: `${postgres18.name} without group commit`,
     open: () => openPostgres(postgres18, { groupCommit: false }),
+  },
+  {
+    name: `${postgres18.name} with account lanes`,
+    open: () => openPostgres(postgres18, { accountLanes: true }),
   },
 ]
 
@@ -78,14 +83,14 @@ function openSqliteIn(folder: string, options: Omit<SqliteStoreOptions, 'path'>)
 
 async function openPostgres(
   server: PostgresServer,
-  options: { readonly groupCommit: boolean },
+  options: Omit<PostgresStoreOptions, 'url'>,
 ): Promise<OpenedStore> {
   return openPostgresOn(await server.createDatabase(), options)
 }
 
 async function openPostgresOn(
   database: PostgresDatabase,
-  options: { readonly groupCommit: boolean },
+  options: Omit<PostgresStoreOptions, 'url'>,
 ): Promise<OpenedStore> {
   const store = await openPostgresStore({ url: database.url, ...options })
   return {

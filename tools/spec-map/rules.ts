@@ -176,5 +176,8 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.76', 'A ledger is copied whole, goes on where it was interrupted, and is proved equal.'],
     ['decision.77', 'purser lists its commands; exit codes 0, 1 and 2; errors are one sentence.'],
     ['decision.78', 'migrate status changes nothing; migrate up runs the missing steps once.'],
+    ['decision.80', 'Account lanes: batches, statements and turns are those of one account.'],
+    ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
+    ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
   ],
 }

@@ -10,9 +10,16 @@ export const databaseHelp: readonly string[] = [
 ]
 
 /** The ledger that a command is about: its flag, or the setting. Throws a `UsageError`. */
-export function readDatabaseFlag(args: readonly string[], { environment, folder }: Surroundings): Database {
-  const { database } = readFlags(args, ['database'])
-  return addressOf(readDatabase(database, environment, folder))
+export function readDatabaseFlag(args: readonly string[], surroundings: Surroundings): Database {
+  return readDatabaseSetting(readFlags(args, ['database']).database, surroundings)
+}
+
+/** The ledger that a flag's value names, or the settings do without it. Throws a `UsageError`. */
+export function readDatabaseSetting(
+  flag: string | undefined,
+  { environment, folder }: Surroundings,
+): Database {
+  return addressOf(readDatabase(flag, environment, folder))
 }
 
 /** The ledger that a flag names. Throws a `UsageError` when it is no address of one. */
@@ -21,15 +28,22 @@ export function readAddress(flag: string, text: string | undefined, { folder }: 
   return addressOf(readDatabase(text, {}, folder), flag)
 }
 
-/** The flags of a command, each with a value. Throws a `UsageError` at any other word. */
-export function readFlags<Flag extends string>(
+/**
+ * The flags of a command: those with a value, and the switches, which have none. Throws a `UsageError` at
+ * any other word.
+ */
+export function readFlags<Flag extends string, Switch extends string = never>(
   args: readonly string[],
   flags: readonly Flag[],
-): Partial<Record<Flag, string>> {
-  const options = Object.fromEntries(flags.map((flag) => [flag, { type: 'string' }] as const))
+  switches: readonly Switch[] = [],
+): Partial<Record<Flag, string> & Record<Switch, boolean>> {
+  const options = Object.fromEntries([
+    ...flags.map((flag) => [flag, { type: 'string' }] as const),
+    ...switches.map((flag) => [flag, { type: 'boolean' }] as const),
+  ])
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: false }).values as Partial<
-      Record<Flag, string>
+      Record<Flag, string> & Record<Switch, boolean>
     >
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))

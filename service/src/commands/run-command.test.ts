@@ -132,6 +132,22 @@ test('migrate status and up do the same on PostgreSQL, in any number of processe
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
+test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  const purser = inFolder(context, { PURSER_DATABASE: database.url })
+  const { code, output, errors } = await purser('migrate', 'up', '--distribute')
+  assert.equal(code, 1)
+  assert.match(output, /has version \d+ of the schema now\.$/)
+  assert.match(
+    errors,
+    /^purser migrate up: The server of postgresql:.* has no Citus, so nothing can be spread/,
+  )
+  const onFile = await inFolder(context)('migrate', 'up', '--distribute')
+  assert.equal(onFile.code, 2)
+  assert.match(onFile.errors, /^--distribute is for PostgreSQL with Citus/)
+})
+
 test('migrate copy says what it does, what it has proved, and what comes next [decision.76]', async (context) => {
   const { folder, purser } = withFolder(context)
   const database = await postgres18.createEmptyDatabase()

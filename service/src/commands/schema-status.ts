@@ -1,6 +1,7 @@
 import type { Database } from '../config.ts'
 import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
 import { withClient } from '../store/postgres/connection.ts'
+import { distribute } from '../store/postgres/distribution.ts'
 import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
 import { openSqliteFile } from '../store/sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
@@ -34,4 +35,12 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
 export async function runMissingSteps(database: Database): Promise<void> {
   if (database.kind === 'sqlite') openSqliteFile(database.path).close()
   else await withClient(database.url, (client, place) => migrate(client, place))
+}
+
+/**
+ * Spreads the tables of a ledger over the machines of Citus; resolves to those that were not spread yet.
+ * Throws a `StoreOpenError` when it cannot.
+ */
+export function spreadTables({ url }: Database & { readonly kind: 'postgres' }): Promise<readonly string[]> {
+  return withClient(url, (client, place) => distribute(client, place))
 }

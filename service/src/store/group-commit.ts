@@ -14,7 +14,16 @@ export interface GroupCommitOptions<Call, Outcome> {
   readonly lanes?: number
 }
 
-interface Waiting<Call, Outcome> {
+/** Calls that are written in batches, each answered with its own outcome. */
+export interface CommitQueue<Call, Outcome> {
+  /** The call's own outcome, once its batch is durable. */
+  submit(call: Call): Promise<Outcome>
+  /** Resolves when nothing waits and nothing is being written. */
+  drain(): Promise<void>
+}
+
+/** A call that waits for its batch. */
+export interface Waiting<Call, Outcome> {
   readonly call: Call
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
@@ -25,7 +34,7 @@ interface Waiting<Call, Outcome> {
  * transaction. There is no timer: a lonely call waits only until the event loop has handed over what
  * had already arrived with it, and under load the batches grow by themselves.
  */
-export class GroupCommit<Call, Outcome> {
+export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   readonly #options: GroupCommitOptions<Call, Outcome>
   #waiting: Waiting<Call, Outcome>[] = []
   #isScheduled = false
@@ -36,12 +45,9 @@ export class GroupCommit<Call, Outcome> {
     this.#options = options
   }
 
-  /** The call's own outcome, once its batch is durable. */
   submit(call: Call): Promise<Outcome> {
     if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(
-        new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 }),
-      )
+      return Promise.reject(tooManyCalls())
     }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ call, resolve, reject })
@@ -49,7 +55,6 @@ export class GroupCommit<Call, Outcome> {
     })
   }
 
-  /** Resolves when nothing waits and nothing is being written. */
   async drain(): Promise<void> {
     if (this.#isScheduled || this.#inFlight > 0)
       await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -89,7 +94,16 @@ export class GroupCommit<Call, Outcome> {
   }
 }
 
-function settle<Call, Outcome>(batch: Waiting<Call, Outcome>[], outcomes: Settled<Outcome>[]): void {
+/** What a call hears that finds the queue full. */
+export function tooManyCalls(): StoreUnavailableError {
+  return new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 })
+}
+
+/** Hands each call of a batch its own outcome. */
+export function settle<Call, Outcome>(
+  batch: readonly Waiting<Call, Outcome>[],
+  outcomes: Settled<Outcome>[],
+): void {
   for (const [index, { resolve, reject }] of batch.entries()) {
     const settled = outcomes[index] ?? { error: new Error('the batch has no outcome for this call') }
     if ('error' in settled) reject(settled.error)

@@ -84,14 +84,20 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
     },
 
     async findProof(proof: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
-      const payer = await db
+      const received = await db
         .selectFrom('transactions')
-        .innerJoin('record_accounts', 'record_accounts.id', 'transactions.mandate_id')
-        .select('record_accounts.account_id')
-        .where('transactions.account_id', '=', proof.accountId)
-        .where('transactions.nonce', '=', proof.nonce)
-        .where('transactions.side', '=', 'payee')
+        .select('mandate_id')
+        .where('account_id', '=', proof.accountId)
+        .where('nonce', '=', proof.nonce)
+        .where('side', '=', 'payee')
         .executeTakeFirst()
+      const payer =
+        received &&
+        (await db
+          .selectFrom('record_accounts')
+          .select('account_id')
+          .where('id', '=', received.mandate_id)
+          .executeTakeFirst())
       const row = await db
         .selectFrom('holds')
         .selectAll()
@@ -186,6 +192,11 @@ function pageOf<Row extends { id: string }, Item>(
 
 /** Each sum against the records that it sums up, and each record against its counterpart. */
 const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string }>`
+  with sent as materialized (
+    select account_id, id, seller_account_id, nonce, amount_micro from transactions
+    where status = 'paid' and side = 'payer' and seller_account_id <> account_id),
+  received as materialized (
+    select account_id, id, mandate_id, nonce, amount_micro from transactions where side = 'payee')
   select m.account_id, m.id as subject_id, 'spent differs from the sum of its paid transactions' as fault
   from mandates m left join (
     select account_id, mandate_id, sum(amount_micro) as sum_micro from transactions
@@ -220,14 +231,13 @@ const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string
   where t.status = 'paid' and t.side = 'payer' and e.id is null
   union all
   select t.account_id, t.id, 'paid to another account without its copy there'
-  from transactions t left join transactions c
-    on c.account_id = t.seller_account_id and c.id = t.id and c.side = 'payee'
+  from sent t left join received c
+    on c.account_id = t.seller_account_id and c.id = t.id
       and c.nonce = t.nonce and c.amount_micro = t.amount_micro
-  where t.status = 'paid' and t.side = 'payer' and t.seller_account_id <> t.account_id and c.id is null
+  where c.id is null
   union all
   select c.account_id, c.id, 'received without the payment that it is a copy of'
-  from transactions c
+  from received c
     left join record_accounts r on r.id = c.mandate_id
-    left join transactions t on t.account_id = r.account_id and t.id = c.id and t.side = 'payer'
-      and t.status = 'paid' and t.seller_account_id = c.account_id
-  where c.side = 'payee' and t.id is null`
+    left join sent t on t.account_id = r.account_id and t.id = c.id and t.seller_account_id = c.account_id
+  where t.id is null`

@@ -4,23 +4,16 @@ import type { Environment } from '@purser/wire/fields'
 
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { Agent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../../domain/records.ts'
-import { toAgent, toMandate, type HoldRow, type MandateRow, type TransactionRow } from '../rows.ts'
+import type { HoldRow, TransactionRow } from '../rows.ts'
 import type { Capture, ProposedTransaction } from '../store.ts'
-import {
-  lockMandates,
-  readExpired,
-  readFacts,
-  readHolds,
-  readRecorded,
-  readSellers,
-  type ExpiredHold,
-  type FactsRow,
-  type LockedMandate,
-  type Question,
-  type WantedDomain,
-  type WantedFacts,
-  type WantedHold,
-  type WantedMandate,
+import type {
+  ExpiredHold,
+  LockedMandate,
+  Question,
+  SellerDomainRow,
+  WantedDomain,
+  WantedFacts,
+  WantedHold,
 } from './payment-statements.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -32,119 +25,111 @@ export interface BatchCalls {
 }
 
 /** What a batch looks at: all of it read in one round trip, after the mandates have been locked. */
-export interface BatchFacts {
-  readonly agentOf: (call: WantedFacts) => Agent | undefined
+export class BatchFacts {
+  readonly #locked = new Map<string, LockedMandate>()
+  readonly #agents = new Map<string, Agent>()
+  readonly #mandates = new Map<string, Mandate>()
+  readonly #mandateOfFacts = new Map<string, string>()
+  readonly #expired = new Map<string, ExpiredHold[]>()
+  readonly #holds = new Map<string, HoldRow>()
+  readonly #holdOfProof = new Map<string, string>()
+  readonly #sellers = new Map<string, RegisteredSeller>()
+  readonly #recorded = new Map<string, TransactionRow>()
+
+  agentOf(call: WantedFacts): Agent | undefined {
+    return this.#agents.get(factsKey(call))
+  }
+
   /** The mandate as the calls before in the batch left it. */
-  readonly mandateOf: (call: WantedFacts) => Mandate | undefined
-  readonly collectedMandateOf: (hold: HoldRow) => CollectedMandate | undefined
+  mandateOf(call: WantedFacts): Mandate | undefined {
+    return this.#mandates.get(this.#mandateOfFacts.get(factsKey(call)) ?? '')
+  }
+
+  collectedMandateOf(hold: HoldRow): CollectedMandate | undefined {
+    const mandate = this.#locked.get(hold.mandate_id)
+    if (mandate?.account_id !== hold.account_id) return undefined
+    return { accountId: hold.account_id, allowedSellers: JSON.parse(mandate.allowed_sellers) as string[] }
+  }
+
   /** The hold as the calls before in the batch left it. */
-  readonly holdOf: (call: WantedHold) => HoldRow | undefined
+  holdOf(call: WantedHold): HoldRow | undefined {
+    return this.#holds.get(this.#holdOfProof.get(proofKey(call)) ?? '')
+  }
+
   /** The holds of a mandate that had expired when the batch was read. */
-  readonly expiredOf: (mandateId: string) => readonly ExpiredHold[]
-  readonly sellerOf: (environment: Environment, domain: string) => RegisteredSeller | undefined
+  expiredOf(mandateId: string): readonly ExpiredHold[] {
+    return this.#expired.get(mandateId) ?? []
+  }
+
+  sellerOf(environment: Environment, domain: string): RegisteredSeller | undefined {
+    return this.#sellers.get(domainKey({ environment, domain }))
+  }
+
   /** What an earlier attempt at this batch has recorded of an evaluation. */
-  readonly recordOf: (proposal: ProposedTransaction) => TransactionRow | undefined
-  /** What a decision changes for those after it. */
-  readonly replaceMandate: (mandate: Mandate) => void
-  readonly replaceHold: (hold: HoldRow) => void
+  recordOf({ id }: ProposedTransaction): TransactionRow | undefined {
+    return this.#recorded.get(id)
+  }
+
+  /** Lets the calls that follow see what a decision changes. */
+  replaceMandate(mandate: Mandate): void {
+    this.#mandates.set(mandate.id, mandate)
+  }
+
+  replaceHold(hold: HoldRow): void {
+    if (this.#holds.has(holdKey(hold))) this.#holds.set(holdKey(hold), hold)
+  }
+
+  addLocked(mandate: LockedMandate): void {
+    this.#locked.set(mandate.id, mandate)
+  }
+
+  addAgent(call: WantedFacts, agent: Agent): void {
+    this.#agents.set(factsKey(call), agent)
+  }
+
+  addMandate(call: WantedFacts, mandate: Mandate): void {
+    this.#mandateOfFacts.set(factsKey(call), mandate.id)
+    if (!this.#mandates.has(mandate.id)) this.#mandates.set(mandate.id, mandate)
+  }
+
+  addExpired(hold: ExpiredHold): void {
+    const ofMandate = this.#expired.get(hold.mandate_id)
+    if (ofMandate) ofMandate.push(hold)
+    else this.#expired.set(hold.mandate_id, [hold])
+  }
+
+  addHold(call: WantedHold, hold: HoldRow): void {
+    this.#holds.set(holdKey(hold), hold)
+    this.#holdOfProof.set(proofKey(call), holdKey(hold))
+  }
+
+  addSeller(row: SellerDomainRow): void {
+    this.#sellers.set(domainKey(row), { accountId: row.account_id, id: row.seller_id })
+  }
+
+  addRecorded(row: TransactionRow): void {
+    this.#recorded.set(row.id, row)
+  }
 }
 
-export async function readBatchFacts(transaction: Transaction, calls: BatchCalls): Promise<BatchFacts> {
-  const { proofs, captures, evaluations } = calls
-  const statements: QueryConfig[] = []
-  const readers: ((answer: QueryResult) => void)[] = []
-  function ask<Row>(statement: Question<Row>, read: (rows: Row[]) => void): void {
-    statements.push(statement)
-    readers.push((answer) => read(answer.rows as Row[]))
-  }
+/** Questions that are sent together, each with what is done with its answer. */
+export class Questions {
+  readonly #statements: QueryConfig[] = []
+  readonly #readers: ((answer: QueryResult) => void)[] = []
 
-  const locked = new Map<string, LockedMandate>()
-  const agents = new Map<string, Agent>()
-  const mandates = new Map<string, Mandate>()
-  const mandateOfFacts = new Map<string, string>()
-  const expired = new Map<string, ExpiredHold[]>()
-  const holds = new Map<string, HoldRow>()
-  const holdOfProof = new Map<string, string>()
-  const sellers = new Map<string, RegisteredSeller>()
-  const recorded = new Map<string, TransactionRow>()
-
-  const wantedMandates = distinct([...proofs.map(mandateOfProof), ...captures.map(mandateOfCapture)], lockKey)
-  if (wantedMandates.length > 0) {
-    ask(lockMandates(wantedMandates), (rows) => {
-      for (const row of rows) locked.set(row.id, row)
-    })
-  }
-  const wantedFacts = distinct([...proofs, ...evaluations], factsKey)
-  if (wantedFacts.length > 0) {
-    ask(readFacts(wantedFacts), (rows) => {
-      for (const row of rows) {
-        const wanted = wantedFacts[row.wanted]
-        if (!wanted) continue
-        if (row.agent_found !== null) agents.set(factsKey(wanted), agentOf(row, row.agent_found, wanted))
-        if (row.id === null) continue
-        mandateOfFacts.set(factsKey(wanted), row.id)
-        if (!mandates.has(row.id)) mandates.set(row.id, toMandate(row as MandateRow))
-      }
-    })
-  }
-  if (proofs.length > 0) {
-    const latestMs = proofs.reduce((latest, { issuedAtMs }) => Math.max(latest, issuedAtMs), 0)
-    ask(readExpired(distinct(proofs.map(mandateOfProof), lockKey), latestMs), (rows) => {
-      for (const row of rows) {
-        const ofMandate = expired.get(row.mandate_id)
-        if (ofMandate) ofMandate.push(row)
-        else expired.set(row.mandate_id, [row])
-      }
-    })
-  }
-  const wantedHolds = distinct(
-    [...captures.map(holdOfCapture), ...(transaction.isRerun ? proofs : [])],
-    proofKey,
-  )
-  if (wantedHolds.length > 0) {
-    ask(readHolds(wantedHolds), (rows) => {
-      for (const { wanted, ...row } of rows) {
-        const call = wantedHolds[wanted]
-        if (!call) continue
-        holds.set(holdKey(row), row)
-        holdOfProof.set(proofKey(call), holdKey(row))
-      }
-    })
-  }
-  const wantedDomains = distinct([...captures.map(domainOfCapture), ...evaluations.map(domainOf)], domainKey)
-  if (wantedDomains.length > 0) {
-    ask(readSellers(wantedDomains), (rows) => {
-      for (const row of rows) sellers.set(domainKey(row), { accountId: row.account_id, id: row.seller_id })
-    })
-  }
-  if (transaction.isRerun && evaluations.length > 0) {
-    ask(readRecorded(evaluations), (rows) => {
-      for (const row of rows) recorded.set(row.id, row)
+  add<Row>(statement: Question<Row>, read: (row: Row) => void): void {
+    this.#statements.push(statement)
+    this.#readers.push((answer) => {
+      for (const row of answer.rows as Row[]) read(row)
     })
   }
 
-  const answers = await transaction.ask(...statements)
-  for (const [index, read] of readers.entries()) {
-    const answer = answers[index]
-    if (answer) read(answer)
-  }
-
-  return {
-    agentOf: (call) => agents.get(factsKey(call)),
-    mandateOf: (call) => mandates.get(mandateOfFacts.get(factsKey(call)) ?? ''),
-    collectedMandateOf: (hold) => {
-      const mandate = locked.get(hold.mandate_id)
-      if (mandate?.account_id !== hold.account_id) return undefined
-      return { accountId: hold.account_id, allowedSellers: JSON.parse(mandate.allowed_sellers) as string[] }
-    },
-    holdOf: (call) => holds.get(holdOfProof.get(proofKey(call)) ?? ''),
-    expiredOf: (mandateId) => expired.get(mandateId) ?? [],
-    sellerOf: (environment, domain) => sellers.get(domainKey({ environment, domain })),
-    recordOf: ({ id }) => recorded.get(id),
-    replaceMandate: (mandate) => mandates.set(mandate.id, mandate),
-    replaceHold: (hold) => {
-      if (holds.has(holdKey(hold))) holds.set(holdKey(hold), hold)
-    },
+  async ask(transaction: Transaction): Promise<void> {
+    const answers = await transaction.ask(...this.#statements)
+    for (const [index, read] of this.#readers.entries()) {
+      const answer = answers[index]
+      if (answer) read(answer)
+    }
   }
 }
 
@@ -158,12 +143,24 @@ export function holdOfCapture({ caller, nonce, mandateId }: Capture): WantedHold
   return { accountId: caller.accountId, environment: caller.environment, nonce, mandateId }
 }
 
-function mandateOfProof({ accountId, mandateId }: Hold): WantedMandate {
-  return { accountId, id: mandateId }
+/** The sellers' domains that a batch asks for. */
+export function wantedDomains({ captures, evaluations }: BatchCalls): WantedDomain[] {
+  return distinct([...captures.map(domainOfCapture), ...evaluations.map(domainOf)], domainKey)
 }
 
-function mandateOfCapture({ mandateId }: Capture): WantedMandate {
-  return { accountId: null, id: mandateId }
+/** Whose policy a batch asks for. */
+export function wantedFacts({ proofs, evaluations }: BatchCalls): WantedFacts[] {
+  return distinct<WantedFacts>([...proofs, ...evaluations], factsKey)
+}
+
+/** The holds that a batch asks for; those of its proofs when an earlier attempt may have granted them. */
+export function wantedHolds({ captures, proofs }: BatchCalls, { isRerun }: Transaction): WantedHold[] {
+  return distinct([...captures.map(holdOfCapture), ...(isRerun ? proofs : [])], proofKey)
+}
+
+/** When the last of the proofs was issued: what expires after that is of no concern. */
+export function latestMs({ proofs }: BatchCalls): number {
+  return proofs.reduce((latest, { issuedAtMs }) => Math.max(latest, issuedAtMs), 0)
 }
 
 function domainOfCapture({ caller, merchantDomain }: Capture): WantedDomain {
@@ -172,10 +169,6 @@ function domainOfCapture({ caller, merchantDomain }: Capture): WantedDomain {
 
 function domainOf({ environment, merchantDomain }: ProposedTransaction): WantedDomain {
   return { environment, domain: normalizeHostName(merchantDomain) }
-}
-
-function lockKey({ accountId, id }: WantedMandate): string {
-  return `${accountId ?? ''} ${id}`
 }
 
 function factsKey({ accountId, environment, agentId, mandateId }: WantedFacts): string {
@@ -190,23 +183,10 @@ function domainKey({ environment, domain }: WantedDomain): string {
   return `${environment} ${domain}`
 }
 
-function distinct<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
+/** The items without those whose key another has. */
+export function distinct<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
   if (items.length < 2) return [...items]
   const found = new Map<string, Item>()
   for (const item of items) found.set(keyOf(item), item)
   return [...found.values()]
-}
-
-function agentOf(row: FactsRow, id: string, { accountId, environment }: WantedFacts): Agent {
-  return toAgent({
-    account_id: accountId,
-    environment,
-    id,
-    name: row.agent_name,
-    description: row.agent_description,
-    capabilities: row.agent_capabilities,
-    status: row.agent_status,
-    created_at_ms: row.agent_created_at_ms,
-    revoked_at_ms: row.agent_revoked_at_ms,
-  })
 }

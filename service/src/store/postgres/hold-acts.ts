@@ -15,12 +15,11 @@ export function endHolds(of: 'id' | 'agent_id', key: RecordKey, nowMs: number): 
         update holds set status = case when expires_at_ms <= $3 then 'expired' else 'voided' end
         where account_id = $1 and status = 'open'
           and mandate_id in (select id from mandates where account_id = $1 and ${of} = $2)
-        returning account_id, mandate_id, amount_micro, status),
+        returning mandate_id, amount_micro, status),
       given_back as (
         update mandates m set held_micro = m.held_micro - given.micro
-        from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from ended
-              group by account_id, mandate_id) given
-        where m.account_id = given.account_id and m.id = given.mandate_id)
+        from (select mandate_id, sum(amount_micro)::bigint as micro from ended group by mandate_id) given
+        where m.account_id = $1 and m.id = given.mandate_id)
       select (count(*) filter (where status = 'voided'))::int as voided from ended`,
     values: [key.accountId, key.id, nowMs],
   }

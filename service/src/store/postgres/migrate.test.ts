@@ -3,7 +3,8 @@ import { test, type TestContext } from 'node:test'
 
 import { Client } from 'pg'
 
-import { postgres18, postgresServers, type PostgresDatabase } from '../../../testing/postgres.ts'
+import type { PostgresDatabase } from '../../../testing/postgres-databases.ts'
+import { postgres18, postgresServers } from '../../../testing/postgres.ts'
 import { StoreOpenError } from '../store.ts'
 import { describeUrl, withClient } from './connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'

@@ -1,30 +1,15 @@
 import type { QueryConfig } from 'pg'
 
-import { normalizeHostName } from '../../domain/host-name.ts'
-import type { MicroUsdc } from '../../domain/money.ts'
-import type { PolicyDecision } from '../../domain/policy.ts'
-import type { Hold, Mandate } from '../../domain/records.ts'
-import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
-import type { TransactionRow } from '../rows.ts'
-import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
-import { holdKey, holdOfCapture, readBatchFacts, type BatchFacts } from './batch-facts.ts'
+import { readBatchFacts } from './batch-questions.ts'
 import {
-  captureHolds,
-  endExpired,
-  insertEvaluations,
-  insertHolds,
-  type CapturedPayment,
-  type ExpiredHold,
-} from './payment-statements.ts'
+  callsOf,
+  decidePayments,
+  type BatchWrites,
+  type Payment,
+  type PaymentOutcome,
+} from './payment-decisions.ts'
+import { captureHolds, endExpired, insertEvaluations, insertHolds } from './payment-statements.ts'
 import type { Transaction } from './transaction.ts'
-
-/** An act that moves money or asks whether it may. */
-export type Payment =
-  | { readonly kind: 'proof'; readonly hold: Hold }
-  | { readonly kind: 'capture'; readonly capture: Capture }
-  | { readonly kind: 'evaluation'; readonly proposal: ProposedTransaction }
-
-export type PaymentOutcome = PolicyDecision | CaptureOutcome
 
 /**
  * Writes payments as one transaction of two round trips: everything that they look at is read, they are
@@ -34,22 +19,10 @@ export async function writePayments(
   transaction: Transaction,
   payments: readonly Payment[],
 ): Promise<PaymentOutcome[]> {
-  const facts = await readBatchFacts(transaction, {
-    proofs: payments.flatMap((one) => (one.kind === 'proof' ? one.hold : [])),
-    captures: payments.flatMap((one) => (one.kind === 'capture' ? one.capture : [])),
-    evaluations: payments.flatMap((one) => (one.kind === 'evaluation' ? one.proposal : [])),
-  })
-  const writes: BatchWrites = { expired: new Map(), granted: [], captured: [], evaluated: [] }
-  const outcomes = payments.map((payment) => decide(payment, facts, writes))
+  const facts = await readBatchFacts(transaction, callsOf(payments))
+  const { outcomes, writes } = decidePayments(payments, facts)
   await transaction.commit(...statementsOf(writes))
   return outcomes
-}
-
-interface BatchWrites {
-  readonly expired: Map<string, ExpiredHold>
-  readonly granted: Hold[]
-  readonly captured: CapturedPayment[]
-  readonly evaluated: TransactionRow[]
 }
 
 /** What gives amounts back comes first, so that no sum exceeds its budget on the way. */
@@ -60,111 +33,4 @@ function statementsOf({ expired, granted, captured, evaluated }: BatchWrites): Q
   if (granted.length > 0) statements.push(insertHolds(granted))
   if (evaluated.length > 0) statements.push(insertEvaluations(evaluated))
   return statements
-}
-
-function decide(payment: Payment, facts: BatchFacts, writes: BatchWrites): PaymentOutcome {
-  switch (payment.kind) {
-    case 'proof':
-      return issueProof(payment.hold, facts, writes)
-    case 'capture':
-      return capture(payment.capture, facts, writes)
-    case 'evaluation':
-      return evaluate(payment.proposal, facts, writes)
-    default:
-      return payment satisfies never
-  }
-}
-
-function issueProof(hold: Hold, facts: BatchFacts, writes: BatchWrites): PolicyDecision {
-  // Granted by an earlier attempt, whose answer was lost.
-  if (facts.holdOf(hold)) return { decision: 'approved' }
-  releaseExpired(hold, facts, writes)
-  const mandate = facts.mandateOf(hold)
-  const decision = decideHold(hold, { agent: facts.agentOf(hold), mandate })
-  if (decision.decision === 'denied' || !mandate) return decision
-  changeSums(facts, mandate, { heldMicro: hold.amountMicro })
-  writes.granted.push(hold)
-  return decision
-}
-
-function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): void {
-  for (const one of facts.expiredOf(hold.mandateId)) {
-    const key = holdKey(one)
-    if (one.account_id !== hold.accountId || writes.expired.has(key)) continue
-    if (Number(one.expires_at_ms) > hold.issuedAtMs) continue
-    if (writes.captured.some(({ hold: captured }) => holdKey(captured) === key)) continue
-    writes.expired.set(key, one)
-    const mandate = facts.mandateOf(hold)
-    if (mandate) changeSums(facts, mandate, { heldMicro: -BigInt(one.amount_micro) })
-  }
-}
-
-function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
-  const { transactionId, eventId } = call
-  const found = facts.holdOf(holdOfCapture(call))
-  // Captured by an earlier attempt, whose answer was lost.
-  if (found?.transaction_id === transactionId) return { outcome: 'captured', transactionId }
-  const merchantDomain = normalizeHostName(call.merchantDomain)
-  const hold = found && writes.expired.has(holdKey(found)) ? { ...found, status: 'expired' as const } : found
-  const decision = decideCapture(call, {
-    hold,
-    mandate: hold && facts.collectedMandateOf(hold),
-    seller: facts.sellerOf(call.caller.environment, merchantDomain),
-  })
-  if ('outcome' in decision) return decision.outcome
-  const [payer] = decision.payment.transactions
-  if (!payer) throw new Error(`the payment ${transactionId} (${eventId}) has no record`)
-  writes.captured.push({
-    capture: call,
-    hold: decision.hold,
-    merchantDomain,
-    payer,
-    eventData: JSON.stringify(decision.payment.event.data),
-  })
-  facts.replaceHold({
-    ...decision.hold,
-    status: 'captured',
-    transaction_id: transactionId,
-    captured_by: call.caller.keyId,
-    merchant_domain: merchantDomain,
-    idempotency_key: call.idempotencyKey,
-  })
-  const { account_id: accountId, environment, agent_id: agentId, mandate_id: mandateId } = decision.hold
-  const mandate = facts.mandateOf({ accountId, environment, agentId, mandateId })
-  if (mandate) {
-    const amountMicro = BigInt(decision.hold.amount_micro)
-    changeSums(facts, mandate, { spentMicro: amountMicro, heldMicro: -amountMicro })
-  }
-  return { outcome: 'captured', transactionId }
-}
-
-function evaluate(proposal: ProposedTransaction, facts: BatchFacts, writes: BatchWrites): PolicyDecision {
-  const recorded = facts.recordOf(proposal)
-  if (recorded) return recordedDecision(recorded)
-  const decision = decideEvaluation(proposal, {
-    agent: facts.agentOf(proposal),
-    mandate: facts.mandateOf(proposal),
-  })
-  const seller = facts.sellerOf(proposal.environment, normalizeHostName(proposal.merchantDomain))
-  writes.evaluated.push(recordOfEvaluation(proposal, decision, seller))
-  return decision
-}
-
-/** What an earlier attempt decided, whose answer was lost. */
-function recordedDecision({ reason_code: code, reason_detail: detail }: TransactionRow): PolicyDecision {
-  if (code === null || code === 'within_policy') return { decision: 'approved' }
-  return { decision: 'denied', code, detail: detail ?? '' }
-}
-
-/** Lets the calls after this one see what it moved. */
-function changeSums(
-  facts: BatchFacts,
-  mandate: Mandate,
-  { spentMicro = 0n, heldMicro = 0n }: { readonly spentMicro?: bigint; readonly heldMicro?: bigint },
-): void {
-  facts.replaceMandate({
-    ...mandate,
-    spentMicro: (mandate.spentMicro + spentMicro) as MicroUsdc,
-    heldMicro: (mandate.heldMicro + heldMicro) as MicroUsdc,
-  })
 }

@@ -2,19 +2,26 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool, QueryConfig } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
-import { GroupCommit, type Settled } from '../group-commit.ts'
+import { AccountLanes } from '../account-lanes.ts'
+import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toAgent, toMandate, type AgentRow, type HoldRow, type MandateRow, type Tables } from '../rows.ts'
 import { StoreUnavailableError, type CaptureAttempt, type RecordKey, type Store } from '../store.ts'
 import { readAgentFacts } from './agent-facts.ts'
-import { prepareCallers } from './callers.ts'
+import { writeAccountPayments } from './account-payments.ts'
+import { readHoldsOf } from './account-statements.ts'
+import { prepareAccountSweep } from './account-sweep.ts'
+import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
+import { refuseUnfitDistribution } from './distribution.ts'
 import { migrate, neededVersion } from './migrate.ts'
-import { writePayments, type Payment, type PaymentOutcome } from './payment-batches.ts'
+import { writePayments } from './payment-batches.ts'
+import type { Payment, PaymentOutcome } from './payment-decisions.ts'
 import { readHolds } from './payment-statements.ts'
+import { prepareRecordAccounts } from './record-accounts.ts'
 import {
   createAccount,
   createAgent,
@@ -33,7 +40,9 @@ export interface PostgresStoreOptions {
   readonly url: string
   /** False writes each payment as a transaction of its own, as a measure for what group commit brings. */
   readonly groupCommit?: boolean
-  /** Connections that write, at most. */
+  /** Forms batches for each account by itself, as an engine needs that spreads accounts over machines. */
+  readonly accountLanes?: boolean
+  /** Connections that write, at most; 4, or 16 with account lanes. */
   readonly writeConnections?: number
   /** Connections that read, at most. */
   readonly readConnections?: number
@@ -47,6 +56,8 @@ export interface PostgresStoreOptions {
 const maxBatch = 128
 /** How many batches of payments are on their way at once. */
 const paymentLanes = 2
+/** How many connections are kept from the account lanes, for acts on resources. */
+const spareConnections = 4
 /** Most acts that wait for a transaction, and most reads that wait for a connection. */
 const maxWaiting = 8_192
 /**
@@ -57,19 +68,23 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   await withClient(options.url, async (client, place) => {
     await migrate(client, place)
     await refuseUnfinishedCopy(client, place)
+    await refuseUnfitDistribution(client, place, options)
   })
   return createStore(options)
 }
 
 interface WaitingPayment {
   readonly payment: Payment
+  /** The account whose money it moves. */
+  readonly accountId: string
   readonly deadlineMs: number
 }
 
 function createStore({
   url,
   groupCommit = true,
-  writeConnections = 4,
+  accountLanes = false,
+  writeConnections = accountLanes ? 16 : 4,
   readConnections = 4,
   patienceMs = 10_000,
   random = Math.random,
@@ -80,24 +95,35 @@ function createStore({
   const auditing = openPool(url, { max: 1, idleTimeoutMillis: 1_000 })
   const pools = [writing, reading, auditing]
 
-  const inTransaction = prepareTransactions(writing, random)
-  const releaseExpiredHolds = prepareHoldSweep(reading, inTransaction)
+  const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
+  const prepareSweep = accountLanes ? prepareAccountSweep : prepareHoldSweep
+  const releaseExpiredHolds = prepareSweep(reading, inTransaction)
   const lists = prepareReads(kyselyOn(reading), { hasMerchantPrefixes: true })
   const audits = prepareReads(kyselyOn(auditing))
 
-  const payments = new GroupCommit<WaitingPayment, PaymentOutcome>({
-    writeBatch,
-    maxBatch: groupCommit ? maxBatch : 1,
-    maxWaiting,
-    lanes: groupCommit ? Math.min(paymentLanes, writeConnections) : writeConnections,
-  })
+  const batches = { writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
+  const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
+    ? new AccountLanes({
+        ...batches,
+        accountOf: ({ accountId }) => accountId,
+        lanes: Math.max(1, writeConnections - spareConnections),
+      })
+    : new GroupCommit({
+        ...batches,
+        lanes: groupCommit ? Math.min(paymentLanes, writeConnections) : writeConnections,
+      })
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
     writeBatch: async ([act]) => [{ value: await act?.() }],
     maxBatch: 1,
     maxWaiting,
-    lanes: Math.max(1, writeConnections - 1),
+    lanes: accountLanes ? spareConnections : Math.max(1, writeConnections - 1),
   })
-  const callers = prepareCallers(reading, { maxWaiting, retry })
+  const callers = prepareCallers(reading, {
+    maxWaiting,
+    retry,
+    lookUp: accountLanes ? lookUpCallersByAccount : lookUpCallers,
+  })
+  const recordAccounts = prepareRecordAccounts(reading, { maxWaiting, retry })
 
   let closing: Promise<void> | undefined
 
@@ -113,11 +139,11 @@ function createStore({
     // Those that have waited longest are in front, and the batch is theirs.
     const deadlineMs = batch[0]?.deadlineMs ?? 0
     try {
+      const calls = batch.map(({ payment }) => payment)
       const outcomes = await inTransaction({ deadlineMs }, (transaction) =>
-        writePayments(
-          transaction,
-          batch.map(({ payment }) => payment),
-        ),
+        accountLanes
+          ? writeAccountPayments(transaction, batch[0]?.accountId ?? '', calls)
+          : writePayments(transaction, calls),
       )
       return outcomes.map((value) => ({ value }))
     } catch (error) {
@@ -130,7 +156,46 @@ function createStore({
 
   async function pay<Outcome extends PaymentOutcome>(payment: Payment): Promise<Outcome> {
     refuseClosed()
-    return payments.submit({ payment, deadlineMs: performance.now() + patienceMs }) as Promise<Outcome>
+    const deadlineMs = performance.now() + patienceMs
+    const accountId = accountLanes ? await accountOf(payment) : ''
+    return payments.submit({ payment, accountId, deadlineMs }) as Promise<Outcome>
+  }
+
+  /** The account whose money a payment moves: for a capture, that of the mandate. */
+  async function accountOf(payment: Payment): Promise<string> {
+    switch (payment.kind) {
+      case 'proof':
+        return payment.hold.accountId
+      case 'evaluation':
+        return payment.proposal.accountId
+      case 'capture':
+        return accountOfProof(payment.capture)
+      default:
+        return payment satisfies never
+    }
+  }
+
+  /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
+  async function accountOfProof({ caller, mandateId }: CaptureAttempt): Promise<string> {
+    return (await recordAccounts.find(mandateId)) ?? caller.accountId
+  }
+
+  async function holdOf(attempt: CaptureAttempt): Promise<HoldRow | undefined> {
+    const { caller, nonce, mandateId } = attempt
+    const { accountId, environment } = caller
+    const question = accountLanes
+      ? readHoldsOf(await accountOfProof(attempt), [nonce])
+      : readHolds([{ accountId, environment, nonce, mandateId }])
+    const { rows } = await reading.query<HoldRow>(question)
+    return rows.find((row) => row.environment === environment)
+  }
+
+  async function findCapture(attempt: CaptureAttempt): Promise<string | undefined> {
+    const hold = await holdOf(attempt)
+    const merchantDomain = storable(attempt.merchantDomain)
+    return hold && isRetry(hold, { ...attempt, merchantDomain })
+      ? (hold.transaction_id ?? undefined)
+      : undefined
   }
 
   /** The outcome of an act on a resource, once it is durable. */
@@ -159,7 +224,7 @@ function createStore({
   }
 
   async function close(): Promise<void> {
-    await Promise.all([payments.drain(), resourceActs.drain(), callers.drain()])
+    await Promise.all([payments.drain(), resourceActs.drain(), callers.drain(), recordAccounts.drain()])
     await Promise.all(pools.map((pool) => pool.end()))
   }
 
@@ -195,7 +260,7 @@ function createStore({
       refuseClosed()
       return callers.submit(secretHash)
     },
-    findCapture: (attempt) => read(() => findCapture(reading, attempt)),
+    findCapture: (attempt) => read(() => findCapture(attempt)),
     readAgentFacts: (question) => read(() => readAgentFacts(reading, question)),
     findAgent: (agent) =>
       read(async () => {
@@ -239,15 +304,4 @@ function selectRecord(table: 'agents' | 'mandates', key: RecordKey): QueryConfig
     text: `select * from ${table} where account_id = $1 and id = $2 and environment = $3`,
     values: [key.accountId, key.id, key.environment],
   }
-}
-
-async function findCapture(pool: Pool, attempt: CaptureAttempt): Promise<string | undefined> {
-  const { caller, nonce, mandateId } = attempt
-  const { accountId, environment } = caller
-  const { rows } = await pool.query<HoldRow>(readHolds([{ accountId, environment, nonce, mandateId }]))
-  const [hold] = rows
-  const merchantDomain = storable(attempt.merchantDomain)
-  return hold && isRetry(hold, { ...attempt, merchantDomain })
-    ? (hold.transaction_id ?? undefined)
-    : undefined
 }

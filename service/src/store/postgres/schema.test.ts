@@ -8,7 +8,7 @@ import { Client } from 'pg'
 
 import { postgres18 } from '../../../testing/postgres.ts'
 import { migrations as sqliteMigrations } from '../sqlite/schema.ts'
-import { directories } from './schema.ts'
+import { directories, tenantTables } from './schema.ts'
 
 test('account_id leads every key and index of tenant data [decision.60]', async (context) => {
   const client = await connect(context)
@@ -18,7 +18,12 @@ test('account_id leads every key and index of tenant data [decision.60]', async 
     from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
       join pg_namespace n on n.oid = t.relnamespace
     where n.nspname = 'public'`)
-  const tenantIndexes = rows.filter(({ table }) => !directories.some((name) => name === table))
+  assert.deepEqual(
+    [...new Set(rows.map(({ table }) => table))].toSorted(),
+    [...directories, ...tenantTables].toSorted(),
+    'a table belongs to tenants, or is a directory',
+  )
+  const tenantIndexes = rows.filter(({ table }) => tenantTables.some((name) => name === table))
   assert.ok(tenantIndexes.length > 15, 'the indexes are found')
   assert.deepEqual(
     tenantIndexes.filter(({ first }) => first !== 'account_id'),

@@ -193,6 +193,18 @@ export const migrations: readonly string[] = [
   `,
 ]
 
+/** The tables of tenants; all rows of an account belong together. */
+export const tenantTables = [
+  'api_keys',
+  'agents',
+  'mandates',
+  'sellers',
+  'holds',
+  'transactions',
+  'paid_sellers',
+  'audit_events',
+] as const
+
 /** The tables that belong to no tenant: they are small, or hold only what never changes. */
 export const directories = [
   'purser_schema',

@@ -16,7 +16,12 @@ export interface Transaction {
  * Runs acts as transactions of a pool. An act that fails in passing is run again; also one whose commit
  * got no answer, since it finds what it wrote. It must end with `commit`.
  */
-export function prepareTransactions(pool: Pool, random: () => number) {
+export function prepareTransactions(
+  pool: Pool,
+  { random, keepsPlans = true }: { readonly random: () => number; readonly keepsPlans?: boolean },
+) {
+  const begin = beginWith(keepsPlans)
+
   return function inTransaction<Result>(
     { deadlineMs }: Pick<RetryOptions, 'deadlineMs'>,
     act: (transaction: Transaction) => Promise<Result>,
@@ -26,7 +31,7 @@ export function prepareTransactions(pool: Pool, random: () => number) {
       const patience = guard(client, Math.min(attemptMs, deadlineMs - performance.now()))
       let broken = true
       try {
-        const result = await act(open(client, attempt > 0))
+        const result = await act(open(client, { begin, isRerun: attempt > 0 }))
         broken = false
         return result
       } catch (error) {
@@ -49,22 +54,28 @@ const attemptMs = 6_000
  * Nothing is left behind on the connection, which a pool may share: all settings end with the transaction.
  * Plans are made once for each connection, most often while the tables are still small, and kept. So what
  * would be good for small tables only is ruled out: each row is found by its key, whatever the planner knows.
+ * Citus cannot keep every plan, and fails where it must.
  */
-const begin: QueryConfig = {
-  text: `begin isolation level read committed;
+function beginWith(keepsPlans: boolean): QueryConfig {
+  return {
+    text: `begin isolation level read committed;
     set local statement_timeout = 5000;
     set local idle_in_transaction_session_timeout = 10000;
-    set local plan_cache_mode = force_generic_plan;
+    ${keepsPlans ? 'set local plan_cache_mode = force_generic_plan;' : ''}
     set local enable_seqscan = off;
     set local enable_indexscan = off;
     set local enable_indexonlyscan = off;
     set local enable_hashjoin = off;
     set local enable_mergejoin = off;
     set local enable_material = off`,
+  }
 }
 const commit: QueryConfig = { text: 'commit' }
 
-function open(client: PoolClient, isRerun: boolean): Transaction {
+function open(
+  client: PoolClient,
+  { begin, isRerun }: { readonly begin: QueryConfig; readonly isRerun: boolean },
+): Transaction {
   let isOpen = false
 
   async function send(statements: QueryConfig[]): Promise<QueryResult[]> {

@@ -1,0 +1,82 @@
+import { Client } from 'pg'
+
+/** A database of a test's own. */
+export interface PostgresDatabase {
+  readonly url: string
+  readonly drop: () => Promise<void>
+}
+
+/** A database without anything, on the server of an address. */
+export async function createDatabase(server: string, name: string): Promise<PostgresDatabase> {
+  await execute(server, `create database ${name} encoding 'UTF8'`)
+  return {
+    url: withDatabase(server, name),
+    drop: async () => void (await execute(server, `drop database if exists ${name} with (force)`)),
+  }
+}
+
+/**
+ * A database without tables on a Citus, known to all its machines: to the coordinator of the address, and to
+ * the workers that the database of the address knows.
+ */
+export async function createDistributedDatabase(server: string, name: string): Promise<PostgresDatabase> {
+  const nodes = await execute<{ nodename: string; nodeport: number }>(
+    server,
+    `select nodename, nodeport from pg_dist_node where noderole = 'primary' and groupid <> 0 order by nodeid`,
+  )
+  const workers = nodes.map(({ nodename, nodeport }) => withPlace(server, nodename, nodeport))
+  const machines = await Promise.all([server, ...workers].map((machine) => createDatabase(machine, name)))
+  for (const { url } of machines) await execute(url, 'create extension citus')
+  const [coordinator] = machines
+  if (!coordinator) throw new Error('there is no coordinator')
+  const { hostname, port } = new URL(server)
+  await execute(coordinator.url, 'select citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
+  for (const { nodename, nodeport } of nodes) await addNode(coordinator.url, nodename, nodeport)
+  return {
+    url: coordinator.url,
+    drop: async () => {
+      for (const machine of machines) await machine.drop()
+    },
+  }
+}
+
+/** Tells roles to the node, which all its databases share: of two test files that do so at once, one tries again. */
+async function addNode(coordinator: string, host: string, port: number): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await execute(coordinator, 'select citus_add_node($1, $2)', [host, port])
+      return
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
+  }
+}
+
+/** What a statement answers, on a connection of its own. */
+export async function execute<Row>(
+  url: string,
+  statement: string,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query(statement, values && [...values])
+    return rows as Row[]
+  } finally {
+    await client.end()
+  }
+}
+
+function withDatabase(url: string, database: string): string {
+  const address = new URL(url)
+  address.pathname = `/${database}`
+  return address.href
+}
+
+function withPlace(url: string, host: string, port: number): string {
+  const address = new URL(url)
+  address.hostname = host
+  address.port = String(port)
+  return address.href
+}
