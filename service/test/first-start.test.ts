@@ -19,8 +19,8 @@ const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed h
 test('First start shows both operator keys once, to be pasted, and a later start shows none [decision.5] [decision.2] [auth.2]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder })
-  const { stdout, code } = await service.kill('SIGTERM')
-  assert.equal(code, 0)
+  const { stdout, stderr, code } = await service.kill('SIGTERM')
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   const keys = {
     sandbox: /^ {2}export PURSER_SANDBOX_KEY=(svc_sand_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
     production: /^ {2}export PURSER_PRODUCTION_KEY=(svc_prod_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
