@@ -104,7 +104,7 @@ const choices: readonly (readonly [
   ],
 ]
 for (const [how, choose] of choices) {
-  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29]`, async (context) => {
+  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29] [decision.39]`, async (context) => {
     const folder = makeFolder(context)
     const options = { folder, ...choose(folder) }
     for (const start of ['first', 'second']) {
@@ -140,7 +140,7 @@ test('A proof secret from a file signs, and none is made beside the store [decis
   assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
 })
 
-test('A second process on the same file is refused, and the first goes on answering [decision.27]', async (context) => {
+test('A second process on the same file is refused, and the first goes on answering [decision.27] [decision.43]', async (context) => {
   const folder = makeFolder(context)
   const settings = chosenSettings()
   const first = await startProcess(context, { folder, settings })
