@@ -1,10 +1,9 @@
-import { hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 import type { Environment } from '@purser/wire/fields'
 import type { Proof, VerificationFailure } from '@purser/wire/payments'
 
 import { canonicalJson } from './canonical-json.ts'
-import { hmacSha256, type Hmac } from './hmac.ts'
 
 /** How far a proof's timestamp may lie from now, either way (Limits: 5 minutes). */
 export const validityWindowMs = 5 * 60_000
@@ -15,6 +14,9 @@ export const holdGraceMs = 60_000
 /** A proof before it is signed. */
 export type UnsignedProof = Omit<Proof, 'signature'>
 
+/** The HMAC-SHA256 of a text's UTF-8 bytes under one key, as lower-case hex. */
+type Hmac = (text: string) => string
+
 /** The keys of one environment: the first signs, all verify. */
 export type ProofKeys = readonly [Hmac, ...Hmac[]]
 
@@ -23,8 +25,11 @@ export function deriveProofKeys(
   secrets: readonly [string, ...string[]],
   environment: Environment,
 ): ProofKeys {
-  const derive = (secret: string) =>
-    hmacSha256(Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32)))
+  const derive = (secret: string): Hmac => {
+    const bytes = Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32))
+    const key = createSecretKey(bytes)
+    return (text) => createHmac('sha256', key).update(text).digest('hex')
+  }
   const [first, ...others] = secrets
   return [derive(first), ...others.map(derive)]
 }
