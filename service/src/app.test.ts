@@ -134,7 +134,8 @@ test('The description says of each operation what goes in, who may call it and w
     assert.equal(statuses.includes(422), Boolean(declared.body ?? declared.query), title)
     for (const [status, { description, content }] of Object.entries(operation.responses)) {
       assert.ok(description.length > 0, title)
-      const type: string = Number(status) < 300 ? (declared.produces ?? 'application/json') : 'application/json'
+      const type: string =
+        Number(status) < 300 ? (declared.produces ?? 'application/json') : 'application/json'
       assert.deepEqual(Object.keys(content), [type], title)
     }
   }
