@@ -205,5 +205,13 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
     ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
+    ['decision.110', "A session of the console is its browser's alone, and ends with its key."],
+    ['decision.111', 'Signing in by OpenID Connect, and once by the link of a first start.'],
+    ['decision.112', 'The sums of the console are those of the transactions, at every moment.'],
+    ['decision.113', 'A stop pauses every active mandate; nothing is authorised after its answer.'],
+    ['decision.114', 'A feed loses nothing and repeats nothing; lists and exports miss none.'],
+    ['decision.115', 'A decision is told with the values that its checks compared.'],
+    ['decision.116', 'A query of the console that takes too long is 503, and payments go on.'],
+    ['decision.117', 'The files of the console come under a strict policy.'],
   ],
 }
