@@ -121,7 +121,11 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
 
   return {
     listConsoleMandates: (scope, filter, page) =>
-      scan({ source: plainSource(mandatesOf(scope, filter.agentId)), fits: fitsMandate(filter) }, page, toConsoleMandate),
+      scan(
+        { source: plainSource(mandatesOf(scope, filter.agentId)), fits: fitsMandate(filter) },
+        page,
+        toConsoleMandate,
+      ),
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`

@@ -4,7 +4,7 @@ import type { Pool, QueryConfig } from 'pg'
 import { codeOf } from '../error-code.ts'
 import { activityColumns } from '../activity.ts'
 import type { RunQuery } from '../console-dialect.ts'
-import { isIndexed, plainSource, type ConsoleDialect } from '../console-source.ts'
+import { hasStatus, isIndexed, plainSource, type ConsoleDialect } from '../console-source.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../console-store.ts'
 import { QueryTooSlowError } from '../store.ts'
 import { storable } from './connection.ts'
@@ -31,7 +31,7 @@ export const consoleDialect: ConsoleDialect = {
         sql`${own} and left(merchant_domain, ${length}) = left(${merchantDomain}, ${length})`,
       )
     }
-    return plainSource(isIndexed(status) ? sql`${own} and status = ${sql.lit(status)}` : own)
+    return plainSource(isIndexed(status) ? sql`${own} and ${hasStatus(status)}` : own)
   },
 
   inTime: sql``,

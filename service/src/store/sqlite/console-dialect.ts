@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 
 import { activityColumns } from '../activity.ts'
-import { isIndexed, plainSource, type ConsoleDialect, type Source } from '../console-source.ts'
+import { hasStatus, isIndexed, plainSource, type ConsoleDialect, type Source } from '../console-source.ts'
 
 /**
  * What the console's reads look like on SQLite. What is not added up yet, and what does not stand in the lists
@@ -18,7 +18,7 @@ export const consoleDialect: ConsoleDialect = {
     if (mandateId !== undefined) return listSource(accountId, { column: 'mandate_id', listId: mandateId })
     if (agentId !== undefined) return listSource(accountId, { column: 'agent_id', listId: agentId })
     if (merchantDomain !== undefined) return plainSource(sql`${own} and merchant_domain = ${merchantDomain}`)
-    return plainSource(isIndexed(status) ? sql`${own} and status = ${sql.lit(status)}` : own)
+    return plainSource(isIndexed(status) ? sql`${own} and ${hasStatus(status)}` : own)
   },
 
   inTime: sql`and in_time()`,
