@@ -166,6 +166,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.28', 'healthz, readyz, openapi.json and docs need no key.'],
     ['decision.29', 'Settings from the environment, .env, files and flags.'],
     ['decision.42', 'Group commit: batches grow by themselves, and the queue is bounded.'],
+    ['decision.55', 'On SQLite a payment is its own event.'],
     ['decision.60', 'PostgreSQL: the same port, any number of services on one database.'],
     ['decision.61', 'A commit without an answer is resolved by running its acts again.'],
     ['decision.62', 'PostgreSQL holds no NUL: U+FFFD; texts of any length are kept whole.'],

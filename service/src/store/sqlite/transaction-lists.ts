@@ -12,7 +12,7 @@ const writtenForEach = 4
 const forgottenAtOnce = 1_024
 
 /** What of a transaction says which lists it stands in. */
-type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
+export type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
 
 /** Entries of one list that are not written yet. */
 interface WaitingList {
