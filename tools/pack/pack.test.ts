@@ -52,6 +52,16 @@ describe('What others install', () => {
     })
   }
 
+  for (const { name, command } of publishedPackages) {
+    if (!command) continue
+    test(`the command of ${name} runs under both releases of Node [decision.92]`, async () => {
+      const parameters = [join(project, 'node_modules', name, command.file), ...command.parameters]
+      for (const program of Object.values(nodes)) {
+        assert.match(await run(program, parameters, { cwd: project }), /\w/)
+      }
+    })
+  }
+
   for (const { platform, bundles } of publishedPackages) {
     for (const { imports, maxGzipBytes } of bundles) {
       test(`${imports.join(' and ')} take at most ${maxGzipBytes} bytes [decision.92]`, async (context) => {

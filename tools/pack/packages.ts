@@ -9,6 +9,8 @@ export interface PublishedPackage {
   readonly mayDepend: boolean
   /** Programs in `consumers/` that use it, print `done`, and fail when something is not as it should be. */
   readonly programs: readonly string[]
+  /** Its command, called so that it says something and ends: the file in the package, and what comes behind. */
+  readonly command?: { readonly file: string; readonly parameters: readonly string[] }
   /** What is imported together by somebody who counts bytes, and how many these may be, minified and gzipped. */
   readonly bundles: readonly { readonly imports: readonly string[]; readonly maxGzipBytes: number }[]
 }
