@@ -1,7 +1,8 @@
+import type { Proof } from '@purser/client'
+
 import type { Offer, RefusalReason } from './challenge.ts'
 import type { Delivery, UnfinishedDeliveries } from './deliveries.ts'
 import type { PaymentClient } from './client.ts'
-import type { ShownProof } from './proof-header.ts'
 import { refusalOf, retryAfterMsOf } from './service-errors.ts'
 
 /** What has become of a proof that was shown. */
@@ -36,7 +37,7 @@ const maxRuns = 3
 export function createCollector(options: CollectorOptions) {
   const { client, merchantDomain, timeout, unfinished, onError } = options
 
-  return async (proof: ShownProof, offer: Offer, preflight: boolean): Promise<Collection> => {
+  return async (proof: Proof, offer: Offer, preflight: boolean): Promise<Collection> => {
     const proofId = `${proof.nonce}.${proof.signature}`
     const signal = AbortSignal.timeout(timeout)
     let resumed: Delivery | undefined
@@ -90,7 +91,7 @@ export function createCollector(options: CollectorOptions) {
   }
 }
 
-function proposal({ agentId, mandateId, currency }: ShownProof, offer: Offer) {
+function proposal({ agentId, mandateId, currency }: Proof, offer: Offer) {
   return {
     agent_id: agentId,
     mandate_id: mandateId,

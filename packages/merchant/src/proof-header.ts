@@ -1,16 +1,7 @@
-/** A proof as far as a merchant looks into it; all its fields go to the service as they came. */
-export interface ShownProof {
-  readonly agentId: string
-  readonly mandateId: string
-  readonly amount: string
-  readonly currency: string
-  readonly resource: string
-  readonly nonce: string
-  readonly signature: string
-}
+import type { Proof } from '@purser/client'
 
 export type ProofReading =
-  { readonly proof: ShownProof } | { readonly fault: 'malformed_proof' | 'proof_too_large' }
+  { readonly proof: Proof } | { readonly fault: 'malformed_proof' | 'proof_too_large' }
 
 /**
  * Four times the longest proof of ordinary use; Node itself refuses more than 16 KiB of headers.
@@ -33,9 +24,20 @@ export function readProofHeader(header: string): ProofReading {
   return { fault: 'malformed_proof' }
 }
 
-const fields = ['agentId', 'mandateId', 'amount', 'currency', 'resource', 'nonce', 'signature'] as const
+const fields: readonly (keyof Proof)[] = [
+  'scheme',
+  'network',
+  'agentId',
+  'mandateId',
+  'amount',
+  'currency',
+  'resource',
+  'nonce',
+  'timestamp',
+  'signature',
+]
 
-function isProof(value: unknown): value is ShownProof {
+function isProof(value: unknown): value is Proof {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const proof = value as Record<string, unknown>
   if (!fields.every((field) => typeof proof[field] === 'string')) return false
