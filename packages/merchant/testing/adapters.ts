@@ -19,7 +19,7 @@ import { listen, type Goods, type OpenServer, type Shop } from './shop.ts'
 /** A framework with its adapter, behind which the shop is opened. */
 export interface Adapter {
   readonly name: string
-  readonly open: (options: PaymentOptions, shop: Shop) => Promise<OpenServer>
+  readonly open: (options: PaymentOptions, shop: Pick<Shop, 'sell'>) => Promise<OpenServer>
 }
 
 export const adapters: readonly Adapter[] = [
