@@ -180,5 +180,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
     ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
     ['decision.90', 'The client: every endpoint, refusals are results, errors are classes, no dependency.'],
+    ['decision.95', 'Challenge, proof and receipt: headers and fields between a merchant and an agent.'],
+    ['decision.96', 'A merchant checks header, resource and price; the public address is its own word.'],
+    ['decision.97', 'Every delivery has a key of its own: paid goods go out once, and only once.'],
+    ['decision.98', 'No goods when in doubt: 503, and the merchant is told.'],
+    ['decision.99', 'A table of routes misses no spelling of a paid path.'],
   ],
 }

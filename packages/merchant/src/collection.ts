@@ -47,14 +47,14 @@ export function createCollector(options: CollectorOptions) {
       // What may have been paid before an interruption needs no permission any more.
       if (preflight && !resumed) {
         const { authorized, reason_code } = await client.verifyAgent(proposal(proof, offer), { signal })
-        if (authorized !== true) return { outcome: 'refused', reason: reason_code }
+        if (!authorized) return { outcome: 'refused', reason: reason_code }
       }
       delivery = resumed ?? { key: crypto.randomUUID(), runs: 0 }
       const verdict = await client.payments.verify(
         { proof, merchant_domain: merchantDomain, expected_amount: offer.amount, expected_currency: 'USDC' },
         { idempotencyKey: delivery.key, signal, timeout: Math.ceil(timeout / 3) },
       )
-      if (verdict.verified === true) return charged(verdict.transaction_id, proofId, delivery)
+      if (verdict.verified) return charged(verdict.transaction_id, proofId, delivery)
       // The charge of a resumed delivery may stand, whatever else is wrong with this request.
       if (resumed && verdict.reason !== 'nonce_reused') await keep(proofId, resumed)
       return { outcome: 'refused', reason: verdict.reason }

@@ -4,15 +4,10 @@ import type { Answer, Decision, Paid } from './gate.ts'
 
 /** Sends what stands in the way of the goods. True when nothing does, and the handler is to be run. */
 export function letPass(response: ServerResponse, decision: Decision): boolean {
-  switch (decision.outcome) {
-    case 'free':
-      return true
-    case 'paid':
-      return beginDelivery(response, decision)
-    default:
-      send(response, decision.answer)
-      return false
-  }
+  if (decision.outcome === 'free') return true
+  if (decision.outcome === 'paid') return beginDelivery(response, decision)
+  send(response, decision.answer)
+  return false
 }
 
 /**

@@ -7,7 +7,7 @@ export type ProofReading =
  * Four times the longest proof of ordinary use; Node itself refuses more than 16 KiB of headers.
  * A resource has at most 2,083 characters, which is 2,780 in base64url.
  */
-export const maxProofHeaderLength = 8192
+const maxProofHeaderLength = 8192
 
 /**
  * Reads an `X-Payment-Proof`: base64url of JSON, or the JSON itself. Two headers of that name arrive joined
