@@ -22,7 +22,7 @@ export function readSpecMap(): SpecMap {
   const evidence = new Map<string, Evidence[]>(known.map((id) => [id, []]))
   const unknown: string[] = []
   for (const { path, text } of sourceFiles(['packages', 'service', 'tools', 'examples'])) {
-    if (!path.endsWith('.test.ts')) continue
+    if (!path.endsWith('.test.ts') && !path.endsWith('scenarios.ts')) continue
     for (const title of titlesIn(text)) {
       for (const id of idsIn(title)) {
         const found = evidence.get(id)
