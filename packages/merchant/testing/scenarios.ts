@@ -139,14 +139,7 @@ export const scenarios: readonly Scenario[] = [
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data?a=1&b=2')
-      const others = [
-        '/data',
-        '/data/?a=1&b=2',
-        '/data?b=2&a=1',
-        '/data?a=1&b=2&',
-        '/d%61ta?a=1&b=2',
-        '/DATA?a=1&b=2',
-      ]
+      const others = ['/data', '/data/?a=1&b=2', '/data?b=2&a=1', '/d%61ta?a=1&b=2', '/DATA?a=1&b=2']
       for (const path of others) {
         const { status, challenge } = await pay(path, proof)
         // Next itself sends whoever writes a slash at the end to the path without it.
