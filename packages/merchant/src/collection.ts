@@ -3,7 +3,9 @@ import type { Proof } from '@purser/client'
 import type { Offer, RefusalReason } from './challenge.ts'
 import type { Delivery, UnfinishedDeliveries } from './deliveries.ts'
 import type { PaymentClient } from './client.ts'
+
 import { refusalOf, retryAfterMsOf } from './service-errors.ts'
+import { createTurns } from './turns.ts'
 
 /** What has become of a proof that was shown. */
 export type Collection =
@@ -15,6 +17,14 @@ export type Collection =
       /** Says that nothing of the goods went out: the same proof may be shown again. */
       readonly notDelivered: () => Promise<void>
     }
+
+interface Shown {
+  readonly proof: Proof
+  readonly proofId: string
+  readonly offer: Offer
+  readonly preflight: boolean
+  readonly signal: AbortSignal
+}
 
 interface CollectorOptions {
   readonly client: PaymentClient
@@ -37,9 +47,20 @@ const maxRuns = 3
 export function createCollector(options: CollectorOptions) {
   const { client, merchantDomain, timeout, unfinished, onError } = options
 
+  const inTurn = createTurns()
+
   return async (proof: Proof, offer: Offer, preflight: boolean): Promise<Collection> => {
     const proofId = `${proof.nonce}.${proof.signature}`
     const signal = AbortSignal.timeout(timeout)
+    try {
+      return await inTurn(proofId, signal, () => collect({ proof, proofId, offer, preflight, signal }))
+    } catch (error) {
+      onError(error)
+      return { outcome: 'unknown', retryAfterMs: undefined }
+    }
+  }
+
+  async function collect({ proof, proofId, offer, preflight, signal }: Shown): Promise<Collection> {
     let resumed: Delivery | undefined
     let delivery: Delivery | undefined
     try {

@@ -10,8 +10,8 @@ export function toResponse({ status, headers, body }: Answer): Response {
 }
 
 /**
- * The handler's answer with the receipt on it; its body is passed on and never read. Nothing was delivered if
- * the handler threw, if it answered with a failure of the server (5xx), or if the customer had gone by then.
+ * The answer of a paid handler. Nothing was delivered if it throws, if it answers with a failure of the server
+ * (5xx), or if the customer goes before it answers. `isAnswer` tells what is thrown and is an answer all the same.
  */
 export async function deliver(
   paid: Paid,
@@ -19,25 +19,31 @@ export async function deliver(
   handle: () => Response | Promise<Response>,
   isAnswer: (thrown: unknown) => boolean = () => false,
 ): Promise<Response> {
+  // Nobody reads this answer.
+  const toNobody = new Response(null, { status: 503 })
+  const onGone = () => void paid.notDelivered()
   let isDelivered = false
+  signal.addEventListener('abort', onGone, { once: true })
   try {
-    // Nobody reads this answer.
-    if (signal.aborted) return new Response(null, { status: 503 })
-    const answer = await handle()
+    const answer = signal.aborted ? toNobody : await handle()
     isDelivered = answer.status < 500 && !signal.aborted
-    return withReceipt(answer, paid)
+    return answer
   } catch (thrown) {
     isDelivered = isAnswer(thrown)
     throw thrown
   } finally {
+    signal.removeEventListener('abort', onGone)
     if (!isDelivered) await paid.notDelivered()
   }
 }
 
-/** A copy, because the headers of some answers cannot be changed. What the handler said itself stays. */
-function withReceipt(answer: Response, paid: Paid): Response {
+/**
+ * A copy with the receipt on it, because the headers of some answers cannot be changed. Its body is passed on and
+ * never read; what the handler said itself stays.
+ */
+export function withReceipt(answer: Response, { headers }: Paid): Response {
   const copy = new Response(answer.body, answer)
-  for (const [name, value] of Object.entries(paid.headers)) {
+  for (const [name, value] of Object.entries(headers)) {
     if (!copy.headers.has(name)) copy.headers.set(name, value)
   }
   return copy

@@ -1,4 +1,4 @@
-import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
+import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
@@ -13,7 +13,10 @@ export function requirePayment<Rest extends unknown[]>(
   return async (request: Request, ...rest: Rest): Promise<Response> => {
     const decision = await decide({ ...readRequest(request), request })
     if (decision.outcome === 'free') return handler(request, ...rest)
-    if (decision.outcome === 'paid') return deliver(decision, request, () => handler(request, ...rest))
+    if (decision.outcome === 'paid') {
+      const answer = await deliver(decision, request, () => handler(request, ...rest))
+      return withReceipt(answer, decision)
+    }
     return toResponse(decision.answer)
   }
 }

@@ -1,4 +1,4 @@
-import { readRequest, toResponse } from './fetch-delivery.ts'
+import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
@@ -7,7 +7,6 @@ export type * from './gate.ts'
 interface Context {
   readonly req: { readonly raw: Request }
   readonly res: Response
-  readonly error: Error | undefined
   header(name: string, value: string): void
 }
 
@@ -18,20 +17,20 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
   return async (context: C, next: () => Promise<void>): Promise<Response | undefined> => {
     const { raw } = context.req
     const decision = await decide({ ...readRequest(raw), request: context })
-    if (decision.outcome === 'paid') {
-      // Nobody reads this answer, and nothing was delivered.
-      if (raw.signal.aborted) {
-        await decision.notDelivered()
-        return new Response(null, { status: 503 })
-      }
+    if (decision.outcome === 'free') {
       await next()
-      if (context.error || context.res.status >= 500 || raw.signal.aborted) await decision.notDelivered()
-      for (const [name, value] of Object.entries(decision.headers)) {
-        // What the handler said itself stays.
-        if (!context.res.headers.has(name)) context.header(name, value)
-      }
-    } else if (decision.outcome === 'free') await next()
-    else return toResponse(decision.answer)
-    return undefined
+      return undefined
+    }
+    if (decision.outcome !== 'paid') return toResponse(decision.answer)
+    const answer = await deliver(decision, raw, async () => {
+      await next()
+      return context.res
+    })
+    for (const [name, value] of Object.entries(decision.headers)) {
+      // What the handler said itself stays.
+      if (!answer.headers.has(name)) context.header(name, value)
+    }
+    // Hono has the handler's answer already; this counts when the handler was not run.
+    return answer
   }
 }

@@ -1,4 +1,4 @@
-import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
+import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
@@ -14,7 +14,8 @@ export function requirePayment<NextRequest extends Request, Rest extends unknown
     const decision = await decide({ ...readRequest(request), request })
     if (decision.outcome === 'free') return handler(request, ...rest)
     if (decision.outcome === 'paid') {
-      return deliver(decision, request, () => handler(request, ...rest), isAnswerOfNext)
+      const answer = await deliver(decision, request, () => handler(request, ...rest), isAnswerOfNext)
+      return withReceipt(answer, decision)
     }
     return toResponse(decision.answer)
   }
