@@ -25,24 +25,28 @@ type Next = (options: { dev: boolean; dir: string }) => {
 const require = createRequire(import.meta.url)
 const dir = join(import.meta.dirname, 'next-app')
 
-/** Builds a Next application as for production, and serves every shop from it in this process. */
-export async function startNextAdapter(context: {
-  readonly after: (stop: () => Promise<void>) => void
-}): Promise<Adapter> {
-  const build = `.next-${process.pid}`
-  process.env['NEXT_SHOP_BUILD'] = build
-  process.env['NEXT_TELEMETRY_DISABLED'] = '1'
-  await promisify(execFile)(process.execPath, [require.resolve('next/dist/bin/next'), 'build', dir])
+interface Ending {
+  readonly after: (stop: () => void | Promise<void>) => void
+}
 
+/** Builds the application as for production; the name of the folder where it was built. */
+export async function buildNext(context: Ending): Promise<string> {
+  const build = `.next-${process.pid}`
+  context.after(() => rmSync(join(dir, build), { recursive: true, force: true }))
+  const env = { ...process.env, NEXT_SHOP_BUILD: build, NEXT_TELEMETRY_DISABLED: '1' }
+  await promisify(execFile)(process.execPath, [require.resolve('next/dist/bin/next'), 'build', dir], { env })
+  return build
+}
+
+/** Serves every shop from a built application, in this process. */
+export async function serveNext(context: Ending, build: string): Promise<Adapter> {
+  Object.assign(process.env, { NEXT_SHOP_BUILD: build, NEXT_TELEMETRY_DISABLED: '1' })
   const shops = new Map<string, NextShop>()
   Object.assign(globalThis, { nextShops: shops })
   const application = (require('next') as Next)({ dev: false, dir })
   await application.prepare()
   const handle = application.getRequestHandler()
-  context.after(async () => {
-    await application.close()
-    rmSync(join(dir, build), { recursive: true, force: true })
-  })
+  context.after(() => application.close())
   return {
     name: 'Next',
     open: async (options, shop) => {
