@@ -28,5 +28,5 @@ export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
 }
 
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  response.writeHead(status, headers).end(body)
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body)
 }

@@ -47,6 +47,7 @@ function isProof(value: unknown): value is Proof {
 
 function decode(text: string): string {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  const bytes = new Uint8Array(binary.length)
+  for (let index = 0; index < binary.length; index++) bytes[index] = binary.charCodeAt(index)
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
