@@ -9,16 +9,17 @@ export function createTurns() {
   /** Runs an act when those before it with the same id are done; rejects when the signal aborts earlier. */
   return async <Value>(id: string, signal: AbortSignal, act: () => Promise<Value>): Promise<Value> => {
     const earlier = last.get(id)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    last.set(id, promise)
+    let endTurn = () => {}
+    const turn = new Promise<void>((resolve) => (endTurn = resolve))
+    last.set(id, turn)
     try {
       if (earlier) await Promise.race([earlier, aborted(signal)])
       return await act()
     } finally {
       // After the act's outcome was heard, and what follows from it was done.
       setTimeout(() => {
-        resolve()
-        if (last.get(id) === promise) last.delete(id)
+        endTurn()
+        if (last.get(id) === turn) last.delete(id)
       })
     }
   }
