@@ -25,4 +25,15 @@ export const publishedPackages: readonly PublishedPackage[] = [
     programs: ['client.ts'],
     bundles: [{ imports: ['@purser/client'], maxGzipBytes: 8 * 1024 }],
   },
+  {
+    name: '@purser/merchant',
+    folder: 'packages/merchant',
+    platform: 'node',
+    mayDepend: false,
+    program: 'merchant.ts',
+    bundles: ['express', 'fastify', 'fetch', 'hono', 'next', 'node'].map((adapter) => ({
+      imports: ['@purser/merchant', `@purser/merchant/${adapter}`],
+      maxGzipBytes: 6 * 1024,
+    })),
+  },
 ]

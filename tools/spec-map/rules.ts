@@ -211,5 +211,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
     ['decision.94', 'Each endpoint and each error has a page, made from the code; links lead somewhere.'],
+    ['decision.95', 'Challenge, proof and receipt: headers and fields between a merchant and an agent.'],
+    ['decision.96', 'A merchant checks header, resource and price; the public address is its own word.'],
+    ['decision.97', 'Every delivery has a key of its own: paid goods go out once, and only once.'],
+    ['decision.98', 'No goods when in doubt: 503, and the merchant is told.'],
+    ['decision.99', 'A table of routes misses no spelling of a paid path.'],
   ],
 }
