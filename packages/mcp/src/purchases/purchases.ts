@@ -1,0 +1,245 @@
+import { NotFoundError, type Agent, type Mandate, type Proof, type Purser } from '@purser/client'
+
+import type { Reason } from '../reason.ts'
+import type { Secrets } from '../secrets.ts'
+import type { AddressGuard } from '../web/addresses.ts'
+import type { Content } from '../web/content.ts'
+import { askFirst } from './ask-first.ts'
+import { KeptResults } from './kept-results.ts'
+import { fingerprintOf, type Order } from './order.ts'
+import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
+import { resultOf, type PurchaseResult } from './purchase-result.ts'
+import { showProof } from './show-proof.ts'
+
+/** What buying takes. */
+export interface PurchaseParts {
+  readonly client: Purser
+  readonly secrets: Secrets
+  readonly guard: AddressGuard
+  readonly records: PurchaseRecords
+  readonly agent: (signal?: AbortSignal) => Promise<Agent>
+  readonly chooseMandate: (
+    mandateId: string | undefined,
+    signal?: AbortSignal,
+  ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
+}
+
+/**
+ * Buys, each purchase once. From before the proof leaves until the service says what became of it, the
+ * purchase id belongs to that one proof, in this process and, with `record-files.ts`, in every later one.
+ */
+export class Purchases {
+  readonly #parts: PurchaseParts
+  readonly #running = new Map<string, { fingerprint: string; result: Promise<PurchaseResult> }>()
+  /** Proofs whose fate is open. They are kept here only: no other process could send them. */
+  readonly #proofs = new Map<string, Proof>()
+  readonly #kept = new KeptResults()
+
+  constructor(parts: PurchaseParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Buys what is ordered, or says what became of it before. A refusal is a result. Rejects when nothing could
+   * be decided: the service is down, the key is not accepted, the signal aborted; then nothing was charged
+   * that the same order would not find again.
+   */
+  async buy(order: Order, callerSignal?: AbortSignal): Promise<PurchaseResult> {
+    const fingerprint = fingerprintOf(order)
+    const running = this.#running.get(order.purchaseId)
+    if (running) {
+      if (running.fingerprint !== fingerprint) return idInUse(order, null)
+      return { ...(await running.result), replayed: true }
+    }
+    if (this.#running.size >= maxAtOnce) return resultOf(order, 'denied', { reason: tooMany })
+    const patience = AbortSignal.timeout(purchaseTimeoutMs)
+    const signal = callerSignal ? AbortSignal.any([callerSignal, patience]) : patience
+    const result = this.#resume(order, fingerprint, signal)
+    this.#running.set(order.purchaseId, { fingerprint, result })
+    try {
+      return await result
+    } finally {
+      this.#running.delete(order.purchaseId)
+    }
+  }
+
+  /** Goes on where an earlier call with the same purchase id stopped. */
+  async #resume(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
+    const { records } = this.#parts
+    const found = await records.find(order.purchaseId)
+    if (!found) return this.#start(order, fingerprint, signal)
+    const { record, state } = await this.#lookUp(found, signal)
+    if (state === 'over') {
+      await this.#forget(record)
+      return this.#start(order, fingerprint, signal)
+    }
+    if (record.fingerprint !== fingerprint) return idInUse(order, record.bill)
+    if (state === 'settled') return this.#replay(order, record)
+    const proof = this.#proofs.get(record.purchaseId)
+    if (proof && record.bill) return this.#pay(order, record, record.bill, proof, signal)
+    return resultOf(order, 'uncertain', { reason: sentByAnother(record), bill: record.bill })
+  }
+
+  async #start(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
+    const { client, records, secrets } = this.#parts
+    const asked = await askFirst(this.#parts, order, signal)
+    if ('result' in asked) return asked.result
+    const begun = { purchaseId: order.purchaseId, fingerprint, begunAt: new Date().toISOString() }
+    if ('free' in asked) {
+      // A GET that costs nothing may be repeated; a POST has done something.
+      if (order.method === 'POST') {
+        await records.claim({ ...begun, nonce: null, bill: null, settled: { transactionId: null } })
+      }
+      return this.#keep(resultOf(order, 'free', { response: asked.free }), order)
+    }
+    const { bill, agentId } = asked
+    const decision = await client.payments.requestProof(
+      {
+        agent_id: agentId,
+        mandate_id: bill.mandate_id,
+        amount: bill.amount,
+        resource_url: bill.resource_url,
+      },
+      { signal },
+    )
+    if (decision.decision === 'denied') {
+      return resultOf(order, 'denied', { reason: asked.explain(decision), bill })
+    }
+    const { proof } = decision
+    secrets.add(proof.signature)
+    const record = { ...begun, nonce: proof.nonce, bill, settled: null }
+    // Another process has the id: the proof never leaves this one, so it can never be charged.
+    if (!(await records.claim(record))) return this.#resume(order, fingerprint, signal)
+    this.#proofs.set(record.purchaseId, proof)
+    return this.#pay(order, record, bill, proof, signal)
+  }
+
+  /** Shows the merchant the proof, and asks the service, not the merchant, whether it was charged. */
+  async #pay(
+    order: Order,
+    record: PurchaseRecord,
+    bill: Bill,
+    proof: Proof,
+    signal: AbortSignal,
+  ): Promise<PurchaseResult> {
+    const shown = await showProof(this.#parts, order, proof, signal)
+    const fate = await this.#lookUp(record, AbortSignal.timeout(lookUpTimeoutMs)).catch(() => undefined)
+    if (fate?.state === 'settled') {
+      const { transactionId } = fate.record.settled ?? {}
+      const reason = 'response' in shown ? undefined : answerLost
+      const result = resultOf(order, 'paid', { bill, transactionId, reason, response: responseOf(shown) })
+      return this.#keep(result, order)
+    }
+    if (fate?.state === 'over') await this.#forget(record)
+    if (fate && 'refusal' in shown) return resultOf(order, 'not_paid', { ...shown, bill, reason: shown.refusal })
+    const reason = fate ? notCharged(fate.state) : fateUnknown
+    return resultOf(order, 'uncertain', { bill, reason, response: responseOf(shown) })
+  }
+
+  /** What the service knows of a purchase; what it settles is remembered. */
+  async #lookUp(
+    record: PurchaseRecord,
+    signal: AbortSignal,
+  ): Promise<{ record: PurchaseRecord; state: 'settled' | 'open' | 'over' }> {
+    if (record.settled || record.nonce === null) return { record, state: 'settled' }
+    const { client, records } = this.#parts
+    const proof = await client.payments.getProof(record.nonce, { signal }).catch((error: unknown) => {
+      if (error instanceof NotFoundError) return undefined
+      throw error
+    })
+    if (!proof || proof.status === 'expired' || proof.status === 'voided') return { record, state: 'over' }
+    if (proof.status === 'open') return { record, state: 'open' }
+    const settled = { ...record, settled: { transactionId: proof.transaction_id } }
+    await records.settle(settled)
+    this.#proofs.delete(record.purchaseId)
+    return { record: settled, state: 'settled' }
+  }
+
+  #replay(order: Order, record: PurchaseRecord): PurchaseResult {
+    const kept = this.#kept.find(record.purchaseId)
+    if (kept) return { ...kept, replayed: true }
+    if (!record.bill) return resultOf(order, 'free', { reason: notKept, replayed: true })
+    const transactionId = record.settled?.transactionId
+    return resultOf(order, 'paid', { bill: record.bill, transactionId, reason: notKept, replayed: true })
+  }
+
+  #keep(result: PurchaseResult, order: Order): PurchaseResult {
+    if (result.outcome === 'paid' || order.method === 'POST') this.#kept.keep(result)
+    return result
+  }
+
+  async #forget(record: PurchaseRecord): Promise<void> {
+    this.#proofs.delete(record.purchaseId)
+    await this.#parts.records.forget(record)
+  }
+}
+
+/** How many purchases may be under way at once. */
+const maxAtOnce = 32
+
+/** How long one purchase may take in all, before the model is told to call again. */
+const purchaseTimeoutMs = 50_000
+
+const lookUpTimeoutMs = 5_000
+
+function responseOf(shown: { readonly response?: Content | undefined }): Content | undefined {
+  return shown.response
+}
+
+function idInUse(order: Order, bill: Bill | null): PurchaseResult {
+  const before = bill ? ` (${bill.amount} ${bill.currency} for ${bill.resource_url})` : ''
+  return resultOf(order, 'denied', {
+    reason: {
+      reason_code: 'purchase_id_in_use',
+      reason_detail: `This purchase_id belongs to another purchase${before}; nothing was bought by this call.`,
+      remedy: 'For the earlier purchase, repeat its arguments. For a new purchase, choose a new purchase_id.',
+    },
+  })
+}
+
+function sentByAnother({ begunAt }: PurchaseRecord): Reason {
+  const overAt = new Date(Date.parse(begunAt) + holdLifeMs).toISOString()
+  return {
+    reason_code: 'payment_under_way',
+    reason_detail: `A payment with this purchase_id was begun at ${begunAt} and may still be charged until ${overAt}.`,
+    remedy: `Call again with the same arguments after ${overAt}. Do not use another purchase_id for the same purchase.`,
+  }
+}
+
+/** How long a proof can be charged at the most (decision 10). */
+const holdLifeMs = 6 * 60_000
+
+function notCharged(state: 'open' | 'over'): Reason {
+  return {
+    reason_code: 'not_charged_yet',
+    reason_detail:
+      state === 'open'
+        ? 'The merchant has the payment and has not charged it so far; it can for some minutes.'
+        : 'The payment ended without being charged.',
+    remedy: 'To try again, call with the same arguments: the same payment is used, so it is charged once at most.',
+  }
+}
+
+const fateUnknown: Reason = {
+  reason_code: 'service_unavailable',
+  reason_detail: 'The payment service cannot say now whether the payment was charged.',
+  remedy: 'Call again with the same arguments to find out; it is never charged twice.',
+}
+
+const answerLost: Reason = {
+  reason_code: 'answer_lost',
+  reason_detail: "The payment was charged, but the merchant's answer did not arrive.",
+  remedy: 'Do not pay again. Tell the person you work for; the merchant can find the purchase by its transaction_id.',
+}
+
+const notKept: Reason = {
+  reason_code: 'response_not_kept',
+  reason_detail: 'This purchase was made before; what the merchant answered then is no longer kept.',
+  remedy: 'Nothing was charged by this call. To buy the same once more, choose a new purchase_id.',
+}
+
+const tooMany: Reason = {
+  reason_code: 'too_many_purchases_at_once',
+  reason_detail: `${maxAtOnce} purchases are under way already.`,
+  remedy: 'Wait until some of them have ended, then call again.',
+}
