@@ -14,6 +14,9 @@ export const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
 /** A sum with at least two digits after the point, and no more than it needs. */
 export function formatSum(micro: bigint): string {
-  const fraction = (micro % 1_000_000n).toString().padStart(6, '0').replace(/0{1,4}$/, '')
+  const fraction = (micro % 1_000_000n)
+    .toString()
+    .padStart(6, '0')
+    .replace(/0{1,4}$/, '')
   return `${micro / 1_000_000n}.${fraction}`
 }

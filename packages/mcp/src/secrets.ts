@@ -13,7 +13,7 @@ export class Secrets {
   }
 
   add(...secrets: string[]): void {
-    this.#passing.push(...secrets)
+    this.#passing.push(...secrets.filter((secret) => !this.#passing.includes(secret)))
     this.#passing.splice(0, Math.max(0, this.#passing.length - maxPassing))
   }
 

@@ -16,8 +16,8 @@ export interface WalletOptions {
   readonly agentId?: string | undefined
   /** The only mandate to pay from. Without it, any of the agent's. */
   readonly mandateId?: string | undefined
-  /** Where purchases are remembered; in memory when left out. */
-  readonly records?: PurchaseRecords | undefined
+  /** Opens the memory of an agent's purchases; they are kept in memory when left out. */
+  readonly openRecords?: ((agentId: string) => Promise<PurchaseRecords>) | undefined
   /** Hosts, or `host:port`, that may be private and may be asked without TLS. */
   readonly privateHosts?: readonly string[] | undefined
 }
@@ -85,12 +85,22 @@ export function openWallet(options: WalletOptions): Wallet {
     return { mandate: first }
   }
 
+  let records: PurchaseRecords | undefined
+  async function openRecords(signal?: AbortSignal): Promise<PurchaseRecords> {
+    const { id } = await agent(signal)
+    if (records) return records
+    const opened = (await options.openRecords?.(id)) ?? createRecordsInMemory()
+    // Of two calls that open them at once, the first one's are used by both.
+    records ??= opened
+    return records
+  }
+
   const purchases = new Purchases({
     client,
     secrets,
     agent,
     chooseMandate,
-    records: options.records ?? createRecordsInMemory(),
+    openRecords,
     guard: new AddressGuard(options.privateHosts ?? []),
   })
   return { client, secrets, purchases, agent, mandates, chooseMandate }

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
 
 import { microOf } from '../amounts.ts'
@@ -9,7 +7,7 @@ import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
 import { readChallenge } from '../web/challenge.ts'
 import { contentOf, type Content } from '../web/content.ts'
 import { exchange, exchangeFollowing, type WebAnswer } from '../web/exchange.ts'
-import type { Order } from './order.ts'
+import { headersOf, type Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
 
@@ -30,6 +28,8 @@ type Asked =
   | { readonly free: Content }
   | {
       readonly bill: Bill
+      /** The address that asked, after redirects within the host. */
+      readonly url: URL
       readonly agentId: string
       /** Why the service denies it a proof, with what would help. */
       readonly explain: (denial: PolicyDenial) => Reason
@@ -76,26 +76,10 @@ export async function askFirst(parts: AskingParts, order: Order, signal: AbortSi
     { signal },
   )
   if (decision.decision === 'denied') return deny(explain(decision), billed)
-  return { bill: billed, agentId, explain }
+  return { bill: billed, url: answer.url, agentId, explain }
 }
 
-/** The headers of the order, without its proof. */
-export function headersOf(order: Order): Record<string, string> {
-  if (order.method === 'GET') return { accept: '*/*' }
-  return {
-    accept: '*/*',
-    'content-type': order.contentType ?? 'application/json',
-    'content-length': String(Buffer.byteLength(order.body ?? '')),
-    // So that a merchant can tell a retry of an order from another order.
-    'idempotency-key': createHash('sha256').update(order.purchaseId).digest('hex'),
-  }
-}
-
-async function ask(
-  { guard }: AskingParts,
-  order: Order,
-  signal: AbortSignal,
-): Promise<WebAnswer | Reason> {
+async function ask({ guard }: AskingParts, order: Order, signal: AbortSignal): Promise<WebAnswer | Reason> {
   const { url, method, body, maxBytes } = order
   const send = method === 'GET' ? exchangeFollowing : exchange
   try {
@@ -187,7 +171,12 @@ function billOf(
 
 /** Whether any seller of the mandate can be behind the host. No other host is asked at all. */
 function admitsHost(mandate: Mandate, host: string): boolean {
-  return mandate.allowed_sellers.some((seller) => seller === '*' || isHostOrParent(seller.toLowerCase(), host))
+  return mandate.allowed_sellers.some((seller) => seller === '*' || isHostOrParent(hostNameOf(seller), host))
+}
+
+/** A seller's domain as addresses spell it: lower-case ASCII. */
+function hostNameOf(domain: string): string {
+  return URL.parse(`https://${domain}`)?.hostname ?? domain
 }
 
 function isHostOrParent(domain: string, host: string): boolean {

@@ -17,6 +17,18 @@ export interface Order {
   readonly maxBytes: number
 }
 
+/** The headers of the order, without its proof. */
+export function headersOf(order: Order): Record<string, string> {
+  if (order.method === 'GET') return { accept: '*/*' }
+  return {
+    accept: '*/*',
+    'content-type': order.contentType ?? 'application/json',
+    'content-length': String(Buffer.byteLength(order.body ?? '')),
+    // So that a merchant can tell a retry of an order from another order.
+    'idempotency-key': createHash('sha256').update(order.purchaseId).digest('hex'),
+  }
+}
+
 /** Equal for orders that ask for the same. */
 export function fingerprintOf(order: Order): string {
   const { url, method, body, contentType, price, mandateId, category } = order

@@ -1,3 +1,5 @@
+import { Failure } from '../failure.ts'
+
 /** What a payment is for. */
 export interface Bill {
   readonly amount: string
@@ -41,8 +43,9 @@ export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
     claim: (record) => {
       if (records.has(record.purchaseId)) return Promise.resolve(false)
       if (records.size >= maxRecords) {
-        const oldest = [...records.values()].find(({ settled }) => settled) ?? records.values().next().value
-        if (oldest) records.delete(oldest.purchaseId)
+        const oldest = [...records.values()].find(({ settled }) => settled)
+        if (!oldest) return Promise.reject(new Failure(tooManyOpen))
+        records.delete(oldest.purchaseId)
       }
       records.set(record.purchaseId, record)
       return Promise.resolve(true)
@@ -56,4 +59,11 @@ export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
       return Promise.resolve()
     },
   }
+}
+
+/** Those that may still be charged are never forgotten, or they could be charged twice. */
+const tooManyOpen = {
+  reason_code: 'too_many_open_purchases',
+  reason_detail: 'Too many purchases may still be charged.',
+  remedy: 'Nothing was charged by this call. Try again in six minutes.',
 }

@@ -1,4 +1,4 @@
-import { NotFoundError, type Agent, type Mandate, type Proof, type Purser } from '@purser/client'
+import { NotFoundError, type Agent, type Mandate, type Purser } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
@@ -9,14 +9,14 @@ import { KeptResults } from './kept-results.ts'
 import { fingerprintOf, type Order } from './order.ts'
 import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
-import { showProof } from './show-proof.ts'
+import { showProof, type ProofInHand } from './show-proof.ts'
 
 /** What buying takes. */
 export interface PurchaseParts {
   readonly client: Purser
   readonly secrets: Secrets
   readonly guard: AddressGuard
-  readonly records: PurchaseRecords
+  readonly openRecords: (signal?: AbortSignal) => Promise<PurchaseRecords>
   readonly agent: (signal?: AbortSignal) => Promise<Agent>
   readonly chooseMandate: (
     mandateId: string | undefined,
@@ -31,8 +31,8 @@ export interface PurchaseParts {
 export class Purchases {
   readonly #parts: PurchaseParts
   readonly #running = new Map<string, { fingerprint: string; result: Promise<PurchaseResult> }>()
-  /** Proofs whose fate is open. They are kept here only: no other process could send them. */
-  readonly #proofs = new Map<string, Proof>()
+  /** Proofs whose fate is open. They are kept here only: no other process can send them. */
+  readonly #proofs = new Map<string, ProofInHand>()
   readonly #kept = new KeptResults()
 
   constructor(parts: PurchaseParts) {
@@ -65,7 +65,7 @@ export class Purchases {
 
   /** Goes on where an earlier call with the same purchase id stopped. */
   async #resume(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
-    const { records } = this.#parts
+    const records = await this.#parts.openRecords(signal)
     const found = await records.find(order.purchaseId)
     if (!found) return this.#start(order, fingerprint, signal)
     const { record, state } = await this.#lookUp(found, signal)
@@ -81,7 +81,8 @@ export class Purchases {
   }
 
   async #start(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
-    const { client, records, secrets } = this.#parts
+    const { client, secrets } = this.#parts
+    const records = await this.#parts.openRecords(signal)
     const asked = await askFirst(this.#parts, order, signal)
     if ('result' in asked) return asked.result
     const begun = { purchaseId: order.purchaseId, fingerprint, begunAt: new Date().toISOString() }
@@ -92,7 +93,7 @@ export class Purchases {
       }
       return this.#keep(resultOf(order, 'free', { response: asked.free }), order)
     }
-    const { bill, agentId } = asked
+    const { bill, url, agentId } = asked
     const decision = await client.payments.requestProof(
       {
         agent_id: agentId,
@@ -110,8 +111,9 @@ export class Purchases {
     const record = { ...begun, nonce: proof.nonce, bill, settled: null }
     // Another process has the id: the proof never leaves this one, so it can never be charged.
     if (!(await records.claim(record))) return this.#resume(order, fingerprint, signal)
-    this.#proofs.set(record.purchaseId, proof)
-    return this.#pay(order, record, bill, proof, signal)
+    const inHand = { proof, url }
+    this.#rememberProof(record.purchaseId, inHand)
+    return this.#pay(order, record, bill, inHand, signal)
   }
 
   /** Shows the merchant the proof, and asks the service, not the merchant, whether it was charged. */
@@ -119,7 +121,7 @@ export class Purchases {
     order: Order,
     record: PurchaseRecord,
     bill: Bill,
-    proof: Proof,
+    proof: ProofInHand,
     signal: AbortSignal,
   ): Promise<PurchaseResult> {
     const shown = await showProof(this.#parts, order, proof, signal)
@@ -131,7 +133,8 @@ export class Purchases {
       return this.#keep(result, order)
     }
     if (fate?.state === 'over') await this.#forget(record)
-    if (fate && 'refusal' in shown) return resultOf(order, 'not_paid', { ...shown, bill, reason: shown.refusal })
+    if (fate && 'refusal' in shown)
+      return resultOf(order, 'not_paid', { ...shown, bill, reason: shown.refusal })
     const reason = fate ? notCharged(fate.state) : fateUnknown
     return resultOf(order, 'uncertain', { bill, reason, response: responseOf(shown) })
   }
@@ -142,7 +145,7 @@ export class Purchases {
     signal: AbortSignal,
   ): Promise<{ record: PurchaseRecord; state: 'settled' | 'open' | 'over' }> {
     if (record.settled || record.nonce === null) return { record, state: 'settled' }
-    const { client, records } = this.#parts
+    const { client } = this.#parts
     const proof = await client.payments.getProof(record.nonce, { signal }).catch((error: unknown) => {
       if (error instanceof NotFoundError) return undefined
       throw error
@@ -150,7 +153,7 @@ export class Purchases {
     if (!proof || proof.status === 'expired' || proof.status === 'voided') return { record, state: 'over' }
     if (proof.status === 'open') return { record, state: 'open' }
     const settled = { ...record, settled: { transactionId: proof.transaction_id } }
-    await records.settle(settled)
+    await (await this.#parts.openRecords(signal)).settle(settled)
     this.#proofs.delete(record.purchaseId)
     return { record: settled, state: 'settled' }
   }
@@ -168,9 +171,16 @@ export class Purchases {
     return result
   }
 
+  #rememberProof(purchaseId: string, proof: ProofInHand): void {
+    this.#proofs.set(purchaseId, proof)
+    // A proof that is dropped cannot be shown again; its purchase waits until it has expired.
+    const [oldest] = this.#proofs.keys()
+    if (this.#proofs.size > maxProofs && oldest !== undefined) this.#proofs.delete(oldest)
+  }
+
   async #forget(record: PurchaseRecord): Promise<void> {
     this.#proofs.delete(record.purchaseId)
-    await this.#parts.records.forget(record)
+    await (await this.#parts.openRecords()).forget(record)
   }
 }
 
@@ -179,6 +189,8 @@ const maxAtOnce = 32
 
 /** How long one purchase may take in all, before the model is told to call again. */
 const purchaseTimeoutMs = 50_000
+
+const maxProofs = 256
 
 const lookUpTimeoutMs = 5_000
 
@@ -216,7 +228,8 @@ function notCharged(state: 'open' | 'over'): Reason {
       state === 'open'
         ? 'The merchant has the payment and has not charged it so far; it can for some minutes.'
         : 'The payment ended without being charged.',
-    remedy: 'To try again, call with the same arguments: the same payment is used, so it is charged once at most.',
+    remedy:
+      'To try again, call with the same arguments: the same payment is used, so it is charged once at most.',
   }
 }
 
@@ -229,7 +242,8 @@ const fateUnknown: Reason = {
 const answerLost: Reason = {
   reason_code: 'answer_lost',
   reason_detail: "The payment was charged, but the merchant's answer did not arrive.",
-  remedy: 'Do not pay again. Tell the person you work for; the merchant can find the purchase by its transaction_id.',
+  remedy:
+    'Do not pay again. Tell the person you work for; the merchant can find the purchase by its transaction_id.',
 }
 
 const notKept: Reason = {

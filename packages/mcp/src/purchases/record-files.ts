@@ -73,7 +73,8 @@ async function removeOldest(folder: string, maxRecords: number): Promise<void> {
     else if (name.endsWith('.tmp') && changedAtMs < oneHourAgoMs) await rm(path, { force: true })
   }
   files.sort((a, b) => a.changedAtMs - b.changedAtMs)
-  for (const { path } of files.slice(0, Math.max(0, files.length - maxRecords))) await rm(path, { force: true })
+  for (const { path } of files.slice(0, Math.max(0, files.length - maxRecords)))
+    await rm(path, { force: true })
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

@@ -1,13 +1,12 @@
 import type { Proof } from '@purser/client'
 
-import { Secrets } from '../secrets.ts'
+import type { Reason } from '../reason.ts'
+import type { Secrets } from '../secrets.ts'
 import type { AddressGuard } from '../web/addresses.ts'
 import { proofHeader, readChallenge } from '../web/challenge.ts'
 import { contentOf, type Content } from '../web/content.ts'
 import { exchange } from '../web/exchange.ts'
-import type { Reason } from '../reason.ts'
-import type { Order } from './order.ts'
-import { headersOf } from './ask-first.ts'
+import { headersOf, type Order } from './order.ts'
 
 /** What came of showing the proof. What it says of the charge is the merchant's word only. */
 export type Shown =
@@ -15,16 +14,22 @@ export type Shown =
   | { readonly response: Content | undefined; readonly refusal: Reason }
   | { readonly response?: undefined }
 
-/** Sends the order with its proof. It goes to the address of the order and follows no redirect. */
+/** A proof that may still be charged, and the address that asked for it. */
+export interface ProofInHand {
+  readonly proof: Proof
+  readonly url: URL
+}
+
+/** Sends the order with its proof to the address that asked for it. No redirect is followed. */
 export async function showProof(
   { guard, secrets }: { readonly guard: AddressGuard; readonly secrets: Secrets },
   order: Order,
-  proof: Proof,
+  { proof, url }: ProofInHand,
   signal: AbortSignal,
 ): Promise<Shown> {
   const header = proofHeader(proof)
   secrets.add(header)
-  const { url, method, body, maxBytes } = order
+  const { method, body, maxBytes } = order
   const headers = { ...headersOf(order), 'x-payment-proof': header }
   let answer
   try {

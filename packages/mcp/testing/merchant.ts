@@ -1,0 +1,190 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { Purser, type Proof } from '@purser/client'
+
+/** A merchant on this machine: an HTTP server that asks for payments and has them verified. */
+export interface Merchant {
+  /** Its own address, without a path. */
+  readonly url: string
+  /** The domain under which it collects. */
+  readonly domain: string
+  /** What it was asked, in order: the method, the path, and whether a proof was shown. */
+  readonly requests: readonly string[]
+  /** The headers and texts of every proof that it was shown. */
+  readonly shown: readonly { readonly header: string; readonly proof: Proof }[]
+}
+
+interface Sale {
+  readonly price: string
+  readonly category?: string
+  /** What it does with a proof; it charges and delivers when left out. */
+  readonly handle?: (sale: Charge) => Promise<void>
+  readonly deliver?: (request: IncomingMessage, response: ServerResponse, body: string) => void
+  readonly challenge?: object
+}
+
+interface Charge {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly proof: Proof
+  readonly charge: () => Promise<boolean>
+  readonly deliver: () => void
+  /** How often this path has been shown a proof, this time included. */
+  readonly time: number
+}
+
+export const goods = { report: 'Sunny, 21 degrees' }
+
+/** Its goods, each at a path, and each with a habit that a buyer has to live with. */
+const sales: Readonly<Record<string, Sale>> = {
+  '/report': { price: '4.00' },
+  '/dear': { price: '7.00' },
+  '/dearest': { price: '1000.00' },
+  '/tagged': { price: '1.00', category: 'weapons' },
+  '/order': {
+    price: '2.00',
+    deliver: (_request, response, body) => json(response, 200, { ordered: JSON.parse(body) }),
+  },
+  '/huge': {
+    price: '1.00',
+    deliver: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      const chunk = 'x'.repeat(65_536)
+      let left = 1600 // 100 MiB
+      const go = () => {
+        while (left > 0 && !response.destroyed) {
+          left -= 1
+          if (!response.write(chunk)) return void response.once('drain', go)
+        }
+        response.end()
+      }
+      go()
+    },
+  },
+  '/picture': {
+    price: '1.00',
+    deliver: (_request, response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0x4e, 0x47])),
+  },
+  '/echo': {
+    price: '1.00',
+    deliver: (request, response) => {
+      const header = String(request.headers['x-payment-proof'])
+      json(response, 200, { headers: request.headers, proof: Buffer.from(header, 'base64url').toString() })
+    },
+  },
+  '/cut': {
+    price: '1.00',
+    handle: async ({ charge, response }) => {
+      await charge()
+      response.destroy()
+    },
+  },
+  '/drop': {
+    price: '1.00',
+    handle: async ({ time, charge, response, deliver }) => {
+      if (time === 1) response.destroy()
+      else if (await charge()) deliver()
+    },
+  },
+  '/busy': {
+    price: '1.00',
+    handle: async ({ time, charge, response, deliver }) => {
+      if (time === 1) {
+        response.setHeader('retry-after', '1')
+        json(response, 503, { error: 'payment_could_not_be_verified' })
+      } else if (await charge()) deliver()
+    },
+  },
+  '/refuses': {
+    price: '1.00',
+    handle: async ({ response }) =>
+      json(response, 402, { ...challengeOf(response, '1.00'), reason: 'proof_for_another_resource' }),
+  },
+  '/generous': {
+    price: '1.00',
+    handle: async ({ deliver }) => deliver(),
+  },
+  '/thief': {
+    price: '1.00',
+    challenge: { resource: 'https://bank.example/transfer', merchant_domain: 'bank.example' },
+  },
+}
+
+/** Starts a merchant for one test, or for a file of them. */
+export async function startMerchant(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  service: { readonly url: string; readonly merchantKey: string },
+): Promise<Merchant> {
+  const client = new Purser({ apiKey: service.merchantKey, baseUrl: service.url })
+  const requests: string[] = []
+  const shown: { header: string; proof: Proof }[] = []
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '/'
+    const header = request.headers['x-payment-proof']
+    requests.push(`${request.method} ${path}${header === undefined ? '' : ' with proof'}`)
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    if (path === '/free') return json(response, 200, { free: true })
+    if (path === '/moved') return redirect(response, '/report')
+    if (path === '/away') return redirect(response, 'https://elsewhere.example/report')
+    if (path === '/unpriced') return json(response, 402, { error: 'pay first' })
+    const sale = sales[path]
+    if (!sale) return json(response, 404, { error: 'not_found' })
+    const challenge = { ...challengeOf(response, sale.price, sale.category), ...sale.challenge }
+    if (header === undefined) return json(response, 402, challenge)
+    const proof = JSON.parse(Buffer.from(String(header), 'base64url').toString()) as Proof
+    const time = requests.filter((line) => line === `${request.method} ${path} with proof`).length
+    shown.push({ header: String(header), proof })
+    const deliver = () => (sale.deliver ? sale.deliver(request, response, body) : json(response, 200, goods))
+    const charge = async () => {
+      const answer = await client.payments.verify({
+        proof,
+        merchant_domain: 'localhost',
+        expected_amount: sale.price,
+      })
+      if (!answer.verified) json(response, 402, { ...challenge, reason: answer.reason })
+      return answer.verified
+    }
+    if (sale.handle) await sale.handle({ request, response, proof, charge, deliver, time })
+    else if (await charge()) deliver()
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  const url = `http://localhost:${(server.address() as AddressInfo).port}`
+  return { url, domain: 'localhost', requests, shown }
+}
+
+function challengeOf(response: ServerResponse, amount: string, category?: string) {
+  const { host } = response.req.headers
+  return {
+    error: 'payment_required',
+    scheme: 'svc-sandbox',
+    network: 'sandbox',
+    amount,
+    currency: 'USDC',
+    resource: `http://${host}${response.req.url}`,
+    merchant_domain: 'localhost',
+    ...(category === undefined ? {} : { category }),
+  }
+}
+
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(302, { location }).end()
+}
+
+function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
