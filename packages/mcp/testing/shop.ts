@@ -27,8 +27,9 @@ export interface Shop {
 export async function openShop(
   context: { readonly after: (stop: () => Promise<void>) => void },
   mandate: Record<string, unknown> = {},
+  running?: TestService,
 ): Promise<Shop> {
-  const service = await startTestService(context)
+  const service = running ?? (await startTestService(context))
   const { agentId, mandateId } = await preparePurchase(service, {
     max_spend_total: '20.00',
     max_spend_per_transaction: '5.00',

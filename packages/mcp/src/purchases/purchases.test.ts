@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 
 import { change } from '../../../../service/testing/purchases.ts'
+import { startTestService } from '../../../../service/testing/service.ts'
 import { goods } from '../../testing/merchant.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { openWallet, type Wallet } from '../wallet.ts'
@@ -27,10 +28,12 @@ function order(shop: Shop, path: string, fields: Partial<Order> = {}): Order {
   }
 }
 
+const service = await startTestService({ after })
+
 const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
 
 test('A purchase is charged once, and the same again gives the same without asking the merchant', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/report'))
   assert.equal(first.outcome, 'paid')
@@ -45,7 +48,7 @@ test('A purchase is charged once, and the same again gives the same without aski
 })
 
 test('A purchase id that belongs to another purchase is refused, and nothing is bought', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/report'))
   const asked = shop.merchant.requests.length
@@ -66,7 +69,7 @@ test('A purchase id that belongs to another purchase is refused, and nothing is 
 })
 
 test('Twenty calls at once with one purchase id are one purchase', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const results = await Promise.all(Array.from({ length: 20 }, () => purchases.buy(order(shop, '/report'))))
   assert.equal(new Set(results.map(({ payment }) => payment?.transaction_id)).size, 1)
@@ -76,7 +79,7 @@ test('Twenty calls at once with one purchase id are one purchase', async (contex
 })
 
 test('An answer that is lost after the charge is told as paid, and never paid again', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const lost = await purchases.buy(order(shop, '/cut'))
   assert.deepEqual([lost.outcome, lost.reason_code, lost.response], ['paid', 'answer_lost', null])
@@ -90,7 +93,7 @@ for (const [path, outcome, reason] of [
   ['/busy', 'uncertain', 'merchant_cannot_verify_now'],
 ] as const) {
   test(`After ${path.slice(1)} a retry shows the same proof, and it is charged once`, async (context) => {
-    const shop = await openShop(context)
+    const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     const first = await purchases.buy(order(shop, path))
     assert.equal(first.reason_code, reason)
@@ -104,7 +107,7 @@ for (const [path, outcome, reason] of [
 }
 
 test('A payment that the merchant refuses is not paid, and says why', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const refused = await purchases.buy(order(shop, '/refuses'))
   assert.deepEqual([refused.outcome, refused.reason_code], ['not_paid', 'merchant_refused_payment'])
@@ -113,7 +116,7 @@ test('A payment that the merchant refuses is not paid, and says why', async (con
 })
 
 test('Only the service says that something was charged: goods without a charge are uncertain', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const generous = await purchases.buy(order(shop, '/generous'))
   assert.deepEqual([generous.outcome, generous.reason_code], ['uncertain', 'not_charged_yet'])
@@ -122,7 +125,7 @@ test('Only the service says that something was charged: goods without a charge a
 })
 
 test('After the proof has expired unused, the same purchase id buys anew', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   assert.equal((await purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
   shop.service.clock.nowMs += 7 * 60_000
@@ -133,7 +136,7 @@ test('After the proof has expired unused, the same purchase id buys anew', async
 })
 
 test('What was denied may be asked again with the same purchase id', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await change(shop.service, `/mandates/${shop.mandateId}/pause`)
   const denied = await purchases.buy(order(shop, '/report'))
@@ -144,7 +147,7 @@ test('What was denied may be asked again with the same purchase id', async (cont
 })
 
 test('A mandate that is paused while the merchant has the proof ends it: not paid, and free to buy anew', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/drop'))
   await change(shop.service, `/mandates/${shop.mandateId}/pause`)
@@ -167,7 +170,7 @@ function processes(
 }
 
 test('A server that is started again knows what was bought, and charges nothing', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const first = await start().purchases.buy(order(shop, '/report'))
   const later = await start().purchases.buy(order(shop, '/report'))
@@ -179,7 +182,7 @@ test('A server that is started again knows what was bought, and charges nothing'
 })
 
 test('A server that is started again finds out from the service that a lost purchase was charged', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const broken = start()
   // The process ends before it learns what became of the proof.
@@ -192,7 +195,7 @@ test('A server that is started again finds out from the service that a lost purc
 })
 
 test('A server that is started again waits for an open proof to end before it buys anew', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
   const early = await start().purchases.buy(order(shop, '/drop'))
@@ -204,7 +207,7 @@ test('A server that is started again waits for an open proof to end before it bu
 })
 
 test('Of several servers that buy with one purchase id at once, one shows a proof', async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const results = await Promise.all(
     Array.from({ length: 8 }, () => start().purchases.buy(order(shop, '/tagged'))),
@@ -215,7 +218,7 @@ test('Of several servers that buy with one purchase id at once, one shows a proo
 })
 
 test("What is kept on the disk is for its owner's eyes, and holds neither key, proof nor goods", async (context) => {
-  const shop = await openShop(context)
+  const shop = await openShop(context, {}, service)
   const { folder, start } = processes(context, shop)
   await start().purchases.buy(order(shop, '/report'))
   await start().purchases.buy(order(shop, '/drop'))
