@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 
 import type { CallToolResult } from '@modelcontextprotocol/client'
 
 import { change } from '../../../service/testing/purchases.ts'
 import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { openBreakableWay } from '../testing/breakable-way.ts'
 import { connect, ways, type Connection } from '../testing/connections.ts'
 import { goods } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
@@ -196,10 +200,10 @@ test('The tools carry annotations, schemas and descriptions', async (context) =>
   }
 })
 
-test('While the service is down every tool says so, and works again when it is up', async (context) => {
-  const own = await startTestService(context)
-  const shop = await openShop(context, {}, own)
-  const connection = await connect(context, ways[0], shop.environment)
+test('While the service cannot be reached every tool says so, asks no merchant, and works again afterwards', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const toService = await openBreakableWay(context, service.url)
+  const { call } = await connect(context, ways[0], { ...shop.environment, PURSER_URL: toService.url })
   const url = `${shop.merchant.url}/report`
   const calls = [
     ['get_budget', {}],
@@ -208,14 +212,32 @@ test('While the service is down every tool says so, and works again when it is u
     ['fetch_paid_resource', { purchase_id: 'b', url, max_amount: '4.00' }],
     ['list_payments', {}],
   ] as const
-  await own.stop()
-  const results = await Promise.all(calls.map(([tool, args]) => connection.call(tool, args)))
-  for (const result of results) {
+  toService.break()
+  for (const result of await Promise.all(calls.map(([tool, args]) => call(tool, args)))) {
     assert.equal(result.isError, true)
     assert.equal(structured(result).reason_code, 'service_unavailable')
     assert.match(structured(result).remedy, /^Wait \d+ seconds/)
   }
   assert.deepEqual(shop.merchant.requests, [])
+  toService.mend()
+  for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
+})
+
+test('A server that is killed in the middle of a purchase knows afterwards that it was charged', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const environment = { ...shop.environment, PURSER_MCP_STATE: folder }
+  const args = { purchase_id: 'held', url: `${shop.merchant.url}/held`, max_amount: '1.00' }
+  const first = await connect(context, ways[0], environment)
+  shop.merchant.onCharge = first.kill
+  await assert.rejects(first.call('fetch_paid_resource', args))
+
+  const second = await connect(context, ways[0], environment)
+  const found = await second.call('fetch_paid_resource', args)
+  assert.deepEqual([structured(found).outcome, structured(found).replayed], ['paid', true])
+  assert.equal(shop.merchant.shown.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
 test('An answer of 100 MiB is cut off at the limit, and the purchase is charged once', async (context) => {

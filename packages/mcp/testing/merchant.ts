@@ -8,12 +8,12 @@ import { Purser, type Proof } from '@purser/client'
 export interface Merchant {
   /** Its own address, without a path. */
   readonly url: string
-  /** The domain under which it collects. */
-  readonly domain: string
   /** What it was asked, in order: the method, the path, and whether a proof was shown. */
   readonly requests: readonly string[]
   /** The headers and texts of every proof that it was shown. */
   readonly shown: readonly { readonly header: string; readonly proof: Proof }[]
+  /** Called each time it has charged for `/held`, before it answers. */
+  onCharge: () => void | Promise<void>
 }
 
 interface Sale {
@@ -26,11 +26,10 @@ interface Sale {
 }
 
 interface Charge {
-  readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly proof: Proof
   readonly charge: () => Promise<boolean>
   readonly deliver: () => void
+  readonly onCharge: Merchant['onCharge']
   /** How often this path has been shown a proof, this time included. */
   readonly time: number
 }
@@ -82,6 +81,14 @@ const sales: Readonly<Record<string, Sale>> = {
       response.destroy()
     },
   },
+  '/held': {
+    price: '1.00',
+    handle: async ({ charge, deliver, onCharge }) => {
+      if (!(await charge())) return
+      await onCharge()
+      deliver()
+    },
+  },
   '/drop': {
     price: '1.00',
     handle: async ({ time, charge, response, deliver }) => {
@@ -119,13 +126,18 @@ export async function startMerchant(
   service: { readonly url: string; readonly merchantKey: string },
 ): Promise<Merchant> {
   const client = new Purser({ apiKey: service.merchantKey, baseUrl: service.url })
-  const requests: string[] = []
-  const shown: { header: string; proof: Proof }[] = []
+
+  const merchant = {
+    url: '',
+    requests: [] as string[],
+    shown: [] as { header: string; proof: Proof }[],
+    onCharge: (): void | Promise<void> => undefined,
+  }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '/'
     const header = request.headers['x-payment-proof']
-    requests.push(`${request.method} ${path}${header === undefined ? '' : ' with proof'}`)
+    merchant.requests.push(`${request.method} ${path}${header === undefined ? '' : ' with proof'}`)
     let body = ''
     for await (const chunk of request) body += String(chunk)
     if (path === '/free') return json(response, 200, { free: true })
@@ -137,8 +149,8 @@ export async function startMerchant(
     const challenge = { ...challengeOf(response, sale.price, sale.category), ...sale.challenge }
     if (header === undefined) return json(response, 402, challenge)
     const proof = JSON.parse(Buffer.from(String(header), 'base64url').toString()) as Proof
-    const time = requests.filter((line) => line === `${request.method} ${path} with proof`).length
-    shown.push({ header: String(header), proof })
+    const time = merchant.requests.filter((line) => line === `${request.method} ${path} with proof`).length
+    merchant.shown.push({ header: String(header), proof })
     const deliver = () => (sale.deliver ? sale.deliver(request, response, body) : json(response, 200, goods))
     const charge = async () => {
       const answer = await client.payments.verify({
@@ -149,7 +161,7 @@ export async function startMerchant(
       if (!answer.verified) json(response, 402, { ...challenge, reason: answer.reason })
       return answer.verified
     }
-    if (sale.handle) await sale.handle({ request, response, proof, charge, deliver, time })
+    if (sale.handle) await sale.handle({ response, charge, deliver, time, onCharge: merchant.onCharge })
     else if (await charge()) deliver()
   }
 
@@ -163,8 +175,8 @@ export async function startMerchant(
     server.close()
     await once(server, 'close')
   })
-  const url = `http://localhost:${(server.address() as AddressInfo).port}`
-  return { url, domain: 'localhost', requests, shown }
+  merchant.url = `http://localhost:${(server.address() as AddressInfo).port}`
+  return merchant
 }
 
 function challengeOf(response: ServerResponse, amount: string, category?: string) {

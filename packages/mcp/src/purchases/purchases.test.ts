@@ -6,6 +6,7 @@ import { after, test, type TestContext } from 'node:test'
 
 import { change } from '../../../../service/testing/purchases.ts'
 import { startTestService } from '../../../../service/testing/service.ts'
+import { openBreakableWay } from '../../testing/breakable-way.ts'
 import { goods } from '../../testing/merchant.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { openWallet, type Wallet } from '../wallet.ts'
@@ -181,16 +182,26 @@ test('A server that is started again knows what was bought, and charges nothing'
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A server that is started again finds out from the service that a lost purchase was charged', async (context) => {
+test('When the service cannot be asked whether it was charged, the purchase is uncertain until it can', async (context) => {
   const shop = await openShop(context, {}, service)
-  const { start } = processes(context, shop)
-  const broken = start()
-  // The process ends before it learns what became of the proof.
-  broken.client.payments.getProof = () => Promise.reject(new Error('the process is gone'))
-  assert.equal((await broken.purchases.buy(order(shop, '/cut'))).outcome, 'uncertain')
-  const later = await start().purchases.buy(order(shop, '/cut'))
-  assert.deepEqual([later.outcome, later.replayed], ['paid', true])
-  assert.match(later.payment?.transaction_id ?? '', /^txn_/)
+  const { folder } = processes(context, shop)
+  const way = await openBreakableWay(context, service.url)
+  const open = (url: string) =>
+    openWallet({ ...shop.wallet, url, openRecords: (id) => openRecordFiles(join(folder, id)) })
+  const wallet = open(way.url)
+  shop.merchant.onCharge = way.break
+  const uncertain = await wallet.purchases.buy(order(shop, '/held'))
+  assert.deepEqual([uncertain.outcome, uncertain.reason_code], ['uncertain', 'service_unavailable'])
+  assert.equal(uncertain.payment?.transaction_id, null)
+  await assert.rejects(wallet.purchases.buy(order(shop, '/held')), { name: 'ConnectionError' })
+
+  // A server that is started again finds out what the first one could not.
+  const found = await open(service.url).purchases.buy(order(shop, '/held'))
+  assert.deepEqual([found.outcome, found.replayed], ['paid', true])
+  way.mend()
+  const again = await wallet.purchases.buy(order(shop, '/held'))
+  assert.deepEqual([again.outcome, again.replayed, again.payment], ['paid', true, found.payment])
+  assert.equal(shop.merchant.shown.length, 1)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
