@@ -145,7 +145,7 @@ for (const way of ways) {
     const unknown = await buy('/report', { mandate_id: 'mandate_unknown' })
     assert.deepEqual([unknown.outcome, unknown.reason_code], ['denied', 'mandate_not_found'])
     assert.equal((await buy('/dear')).reason_code, 'price_above_max_amount')
-    assert.equal((await buy('/thief')).reason_code, 'payment_for_another_host')
+    assert.equal((await buy('/thief')).reason_code, 'payment_for_something_else')
     assert.equal((await buy('https://elsewhere.example/')).reason_code, 'merchant_not_allowed')
     assert.equal((await buy('/unpriced')).reason_code, 'no_price_given')
     assert.equal((await buy('/refuses')).reason_code, 'merchant_refused_payment')

@@ -12,7 +12,9 @@ setTracingDisabled(true)
 test('An agent of the OpenAI Agents SDK is refused, told why, and buys within its limit', async (context) => {
   const shop = await openShop(context)
   let calls = 0
-  const step = (name: string, args: Record<string, unknown>) => [functionCall(name, args, { callId: `call_${++calls}` })]
+  const step = (name: string, args: Record<string, unknown>) => [
+    functionCall(name, args, { callId: `call_${++calls}` }),
+  ]
   const model = new ScriptedModel([
     step('get_budget', {}),
     step('pay', { purchase_id: 'bad', resource_url: 'no address', amount: '4.00' }),

@@ -1,5 +1,4 @@
-import { formatSum, microOf } from './amounts.ts'
-import type { Mandate, DenialCode } from '@purser/client'
+import { compareAmounts, subtractAmounts, type DenialCode, type Mandate } from '@purser/client'
 
 /** Why something was not done: a word for the program, a sentence for the person, and what would help. */
 export interface Reason {
@@ -48,14 +47,13 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
 
 /** What is neither spent nor held, in the mandate's currency. */
 export function spendableNow(mandate: Mandate): string {
-  const left = microOf(mandate.remaining_budget) - microOf(mandate.held_total)
-  return formatSum(left > 0n ? left : 0n)
+  return subtractAmounts(mandate.remaining_budget, mandate.held_total)
 }
 
 function leftOf(mandate: Mandate | undefined): string {
   if (!mandate) return 'The budget is used up.'
   const held =
-    microOf(mandate.held_total) > 0n
+    compareAmounts(mandate.held_total, '0') > 0
       ? `, and ${mandate.held_total} more when payments that are under way come to nothing, within six minutes`
       : ''
   return `${spendableNow(mandate)} ${mandate.currency} can be spent now${held}.`

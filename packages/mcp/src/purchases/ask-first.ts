@@ -1,6 +1,12 @@
-import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
+import {
+  compareAmounts,
+  sameAmount,
+  type Agent,
+  type DenialCode,
+  type Mandate,
+  type Purser,
+} from '@purser/client'
 
-import { microOf } from '../amounts.ts'
 import { remedyFor, type Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
@@ -101,7 +107,7 @@ async function ask({ guard }: AskingParts, order: Order, signal: AbortSignal): P
   }
 }
 
-/** What is to be paid, or why it is not. A merchant may ask for its own host only, or proofs could be stolen. */
+/** What is to be paid, or why it is not. A merchant may ask for what was asked of it only, or proofs could be stolen. */
 function billOf(
   order: Order,
   answer: WebAnswer,
@@ -124,10 +130,10 @@ function billOf(
     merchantDomain: host,
     category: undefined,
   }
-  if (new URL(asked.resource).host !== answer.url.host || !isHostOrParent(asked.merchantDomain, host)) {
+  if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
     return {
-      reason_code: 'payment_for_another_host',
-      reason_detail: `${host} asks for a payment for ${asked.resource} to ${asked.merchantDomain}, which is not itself.`,
+      reason_code: 'payment_for_something_else',
+      reason_detail: `${host} asks for a payment for ${asked.resource} to ${asked.merchantDomain}, which is not what was asked for.`,
       remedy: 'Do not pay this. Buy elsewhere, or tell the person you work for.',
     }
   }
@@ -138,21 +144,21 @@ function billOf(
       remedy: 'Buy elsewhere.',
     }
   }
-  if (microOf(asked.amount) <= 0n) {
+  if (compareAmounts(asked.amount, '0') === 0) {
     return {
       reason_code: 'no_price_given',
       reason_detail: `${host} asks for ${asked.amount}, which is no payment.`,
       remedy: 'Buy elsewhere, or tell the person you work for.',
     }
   }
-  if ('exactly' in price && microOf(asked.amount) !== microOf(price.exactly)) {
+  if ('exactly' in price && !sameAmount(asked.amount, price.exactly)) {
     return {
       reason_code: 'price_differs',
       reason_detail: `${host} asks ${asked.amount} ${asked.currency}, not ${price.exactly}.`,
       remedy: `If ${asked.amount} is worth it, call again with that amount.`,
     }
   }
-  if ('atMost' in price && microOf(asked.amount) > microOf(price.atMost)) {
+  if ('atMost' in price && compareAmounts(asked.amount, price.atMost) > 0) {
     return {
       reason_code: 'price_above_max_amount',
       reason_detail: `${host} asks ${asked.amount} ${asked.currency}; max_amount is ${price.atMost}.`,
@@ -179,8 +185,18 @@ function hostNameOf(domain: string): string {
   return URL.parse(`https://${domain}`)?.hostname ?? domain
 }
 
+/** Nothing lies below a single label or a number (decision 12). */
 function isHostOrParent(domain: string, host: string): boolean {
-  return host === domain || host.endsWith(`.${domain}`)
+  return host === domain || (/\.[a-z][^.]*$/.test(domain) && host.endsWith(`.${domain}`))
+}
+
+function isSameAddress(resource: string, url: URL): boolean {
+  return withoutFragment(new URL(resource)) === withoutFragment(url)
+}
+
+function withoutFragment(url: URL): string {
+  const [address = ''] = url.href.split('#')
+  return address
 }
 
 function sellerNotAllowed(host: string, mandate: Mandate): Reason {

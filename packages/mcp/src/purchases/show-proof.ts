@@ -5,7 +5,7 @@ import type { Secrets } from '../secrets.ts'
 import type { AddressGuard } from '../web/addresses.ts'
 import { proofHeader, readChallenge } from '../web/challenge.ts'
 import { contentOf, type Content } from '../web/content.ts'
-import { exchange } from '../web/exchange.ts'
+import { exchange, type WebAnswer } from '../web/exchange.ts'
 import { headersOf, type Order } from './order.ts'
 
 /** What came of showing the proof. What it says of the charge is the merchant's word only. */
@@ -44,8 +44,13 @@ export async function showProof(
     const price = challenge ? ` It asks ${challenge.amount} for ${challenge.resource}.` : ''
     return { response, refusal: refused(why, price) }
   }
-  if (answer.status === 503) return { response, refusal: cannotVerify(answer.header('retry-after')) }
+  if (couldNotVerify(answer)) return { response, refusal: cannotVerify(answer.header('retry-after')) }
   return { response }
+}
+
+/** Any other 503 is the merchant's own, after which nobody knows what it has done. */
+function couldNotVerify({ status, bytes }: WebAnswer): boolean {
+  return status === 503 && bytes.includes('"payment_could_not_be_verified"')
 }
 
 function refused(why: string, price: string): Reason {

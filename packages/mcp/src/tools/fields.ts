@@ -1,11 +1,13 @@
+import { compareAmounts } from '@purser/client'
 import { z } from 'zod'
 
-import { amountPattern, microOf } from '../amounts.ts'
+/** At most twelve digits, and at most six after the point (decision 16). */
+const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
 export const Amount = z
   .string()
   .regex(amountPattern, 'must be an amount such as 4.00: digits, and up to six after a point')
-  .refine((text) => !amountPattern.test(text) || microOf(text) > 0n, 'must be above zero')
+  .refine((text) => !amountPattern.test(text) || compareAmounts(text, '0') > 0, 'must be above zero')
   .describe('Amount in USDC as text, for example "4.00".')
 
 export const PurchaseId = z

@@ -1,4 +1,4 @@
-import { isAmount } from '../amounts.ts'
+import { isAmount } from '@purser/client'
 import type { WebAnswer } from './exchange.ts'
 
 /** What a merchant asks for, as far as a buyer needs it. */
