@@ -185,5 +185,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
     ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
+    ['decision.100', 'A model gets five tools; a denial is a result with a remedy; no secret reaches it.'],
+    ['decision.101', 'A purchase id is one proof at a time, also across restarts: charged once.'],
+    ['decision.102', 'Only sellers of the mandate are asked, publicly and with TLS, within limits.'],
+    ['decision.103', 'MCP over HTTP: this machine, a token, no foreign Origin or Host, no sessions.'],
+    ['decision.104', 'The same tools for every framework, from one definition.'],
   ],
 }

@@ -16,5 +16,5 @@ function toAiTool(one: Tool, wallet: Wallet): AiTool {
     inputSchema: one.input,
     execute: async (input, { abortSignal }) =>
       (await callTool(one, wallet, input, { signal: abortSignal })).structured,
-  }) as AiTool
+  })
 }

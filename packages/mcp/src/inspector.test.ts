@@ -54,7 +54,11 @@ test('The MCP inspector buys over stdio', async (context) => {
   const shop = await openShop(context, {}, service)
   const result = await inspect(context, overStdio(shop), [
     'tools/call',
-    ...['--tool-name', 'pay', '--tool-arg', 'purchase_id=inspected', 'amount="4.00"'],
+    '--tool-name',
+    'pay',
+    '--tool-arg',
+    'purchase_id=inspected',
+    'amount="4.00"',
     `resource_url=${shop.merchant.url}/report`,
   ])
   assert.equal(result.structuredContent.outcome, 'paid', JSON.stringify(result))
@@ -69,7 +73,11 @@ test('The MCP inspector is denied over HTTP, and told why', async (context) => {
     { type: 'streamable-http', url, headers: { Authorization: `Bearer ${token}` } },
     [
       'tools/call',
-      ...['--tool-name', 'fetch_paid_resource', '--tool-arg', 'purchase_id=inspected', 'max_amount="9.00"'],
+      '--tool-name',
+      'fetch_paid_resource',
+      '--tool-arg',
+      'purchase_id=inspected',
+      'max_amount="9.00"',
       `url=${shop.merchant.url}/dear`,
     ],
   )

@@ -36,7 +36,7 @@ const service = await startTestService({ after })
 for (const way of ways) {
   const over = `over ${way.transport} with revision ${way.revision}`
 
-  test(`Every tool does its work ${over}`, async (context) => {
+  test(`Every tool does its work ${over} [decision.100]`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -123,7 +123,7 @@ for (const way of ways) {
     assertNoSecrets(shop, connection, results)
   })
 
-  test(`What cannot be done is told, with a remedy, ${over}`, async (context) => {
+  test(`What cannot be done is told, with a remedy, ${over} [decision.100]`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -169,7 +169,7 @@ for (const way of ways) {
   })
 }
 
-test('The tools carry annotations, schemas and descriptions', async (context) => {
+test('The tools carry annotations, schemas and descriptions [decision.100]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { client } = await connect(context, ways[0], shop.environment)
   const { tools } = await client.listTools()
@@ -223,7 +223,7 @@ test('While the service cannot be reached every tool says so, asks no merchant, 
   for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
 })
 
-test('A server that is killed in the middle of a purchase knows afterwards that it was charged', async (context) => {
+test('A server that is killed in the middle of a purchase knows afterwards that it was charged [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -240,7 +240,7 @@ test('A server that is killed in the middle of a purchase knows afterwards that 
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('An answer of 100 MiB is cut off at the limit, and the purchase is charged once', async (context) => {
+test('An answer of 100 MiB is cut off at the limit, and the purchase is charged once [decision.102]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { call } = await connect(context, ways[2], shop.environment)
   const args = {
@@ -258,7 +258,7 @@ test('An answer of 100 MiB is cut off at the limit, and the purchase is charged 
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A key that could change its own mandate is not used', async (context) => {
+test('A key that could change its own mandate is not used [decision.100]', async (context) => {
   const shop = await openShop(context, {}, service)
   const owner = await connect(context, ways[0], {
     ...shop.environment,

@@ -14,7 +14,7 @@ export interface McpServerOptions {
 /** An MCP server with the tools of a wallet. Transports are connected by the caller. */
 export function createMcpServer(wallet: Wallet, options: McpServerOptions = {}): McpServer {
   const server = new McpServer({ name: 'purser', title: 'Purser', version }, { instructions })
-  for (const tool of tools) register(server, wallet, tool as unknown as Tool, options)
+  for (const tool of tools) register(server, wallet, tool, options)
   return server
 }
 

@@ -70,11 +70,12 @@ test('What is wrong is told, with what would be right, and without secrets', () 
   assert.ok(!short.includes('short-token') && !short.includes('svc_sand_key'))
 })
 
+function portOf(argv: string[]): unknown {
+  const reading = readSettings(argv, key)
+  return 'settings' in reading ? reading.settings.http?.port : reading
+}
+
 test('--http takes a port, or none', () => {
-  const portOf = (argv: string[]) => {
-    const reading = readSettings(argv, key)
-    return 'settings' in reading ? reading.settings.http?.port : reading
-  }
   assert.equal(portOf(['--http']), 8181)
   assert.equal(portOf(['--http', '0']), 0)
   assert.equal(portOf(['--http=9000']), 9000)

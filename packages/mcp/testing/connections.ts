@@ -43,7 +43,7 @@ export async function connect(
   context.after(() => client.close())
   return {
     client,
-    call: async (name, args = {}) => (await client.callTool({ name, arguments: args })) as CallToolResult,
+    call: (name, args = {}) => client.callTool({ name, arguments: args }),
     log,
     kill,
   }
@@ -62,7 +62,9 @@ async function overStdio(_context: Context, client: Client, env: Readonly<Record
   return {
     log: () => text,
     kill: async () => {
-      const closed = new Promise<void>((resolve) => (client.onclose = resolve))
+      const { promise: closed, resolve } = Promise.withResolvers<void>()
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way to tell
+      client.onclose = resolve
       assert.ok(transport.pid)
       process.kill(transport.pid, 'SIGKILL')
       await closed

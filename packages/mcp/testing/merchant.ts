@@ -55,7 +55,10 @@ const sales: Readonly<Record<string, Sale>> = {
       const go = () => {
         while (left > 0 && !response.destroyed) {
           left -= 1
-          if (!response.write(chunk)) return void response.once('drain', go)
+          if (!response.write(chunk)) {
+            response.once('drain', go)
+            return
+          }
         }
         response.end()
       }

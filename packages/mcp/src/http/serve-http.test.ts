@@ -35,15 +35,13 @@ async function ask({ method = 'POST', path = '/mcp', headers = {}, body = listTo
   const given = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
   return new Promise<{ status: number | undefined; text: string; challenge: string | undefined }>(
     (resolve, reject) => {
-      const sent = request(
-        new URL(path, running.url),
-        { method, headers: given, agent: false },
-        async (answer) => {
-          let text = ''
-          for await (const chunk of answer) text += String(chunk)
-          resolve({ status: answer.statusCode, text, challenge: answer.headers['www-authenticate'] })
-        },
-      )
+      const sent = request(new URL(path, running.url), { method, headers: given, agent: false }, (answer) => {
+        let text = ''
+        answer.on('data', (chunk) => (text += String(chunk)))
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode, text, challenge: answer.headers['www-authenticate'] }),
+        )
+      })
       sent.on('error', reject)
       sent.end(method === 'POST' ? body : undefined)
     },
@@ -56,7 +54,7 @@ test('A caller with the token is served', async () => {
   assert.match(text, /fetch_paid_resource/)
 })
 
-test('Without the very token nothing is served', async () => {
+test('Without the very token nothing is served [decision.103]', async () => {
   for (const authorization of [
     undefined,
     'Bearer',
@@ -69,20 +67,20 @@ test('Without the very token nothing is served', async () => {
   }
 })
 
-test('A page in a browser is refused, whatever token it has', async () => {
+test('A page in a browser is refused, whatever token it has [decision.103]', async () => {
   for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
     assert.equal((await ask({ headers: { origin } })).status, 403, origin)
   }
   assert.equal((await ask({ headers: { origin: 'http://localhost:3000' } })).status, 200)
 })
 
-test('A name that was pointed at this machine is refused', async () => {
+test('A name that was pointed at this machine is refused [decision.103]', async () => {
   for (const host of ['evil.example', `evil.example:${new URL(running.url).port}`, '169.254.169.254']) {
     assert.equal((await ask({ headers: { host } })).status, 403, host)
   }
 })
 
-test('It listens on this machine only', () => {
+test('It listens on this machine only [decision.103]', () => {
   assert.match(running.url, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/)
   assert.ok(running.token.length >= 43)
 })
@@ -94,7 +92,7 @@ test('A large body, another path and no JSON are refused', async () => {
   assert.equal((await ask({ body: '{' })).status, 400)
 })
 
-test('There are no sessions: none is opened, kept or ended', async () => {
+test('There are no sessions: none is opened, kept or ended [decision.103]', async () => {
   assert.equal((await ask({ method: 'GET' })).status, 405)
   assert.equal((await ask({ method: 'DELETE' })).status, 405)
 })

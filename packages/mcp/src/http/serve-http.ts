@@ -69,12 +69,13 @@ export async function serveHttp(
       return
     }
     underWay += 1
-    answer(incoming, gone.signal)
+    void answer(incoming, gone.signal)
       .catch((error: unknown) => {
         log(`http: ${error instanceof Error ? error.message : String(error)}`)
         return refuse(500, 'Internal error.')
       })
       .then((response) => send(response, outgoing))
+      .catch(() => outgoing.destroy())
       .finally(() => (underWay -= 1))
   })
   server.headersTimeout = 10_000

@@ -11,7 +11,7 @@ import { goods } from '../../testing/merchant.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { openWallet, type Wallet } from '../wallet.ts'
 import type { Order } from './order.ts'
-import { createRecordsInMemory } from './purchase-records.ts'
+import { createRecordsInMemory, type PurchaseRecord } from './purchase-records.ts'
 import { openRecordFiles } from './record-files.ts'
 
 function order(shop: Shop, path: string, fields: Partial<Order> = {}): Order {
@@ -33,7 +33,7 @@ const service = await startTestService({ after })
 
 const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
 
-test('A purchase is charged once, and the same again gives the same without asking the merchant', async (context) => {
+test('A purchase is charged once, and the same again gives the same without asking the merchant [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/report'))
@@ -48,7 +48,7 @@ test('A purchase is charged once, and the same again gives the same without aski
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase id that belongs to another purchase is refused, and nothing is bought', async (context) => {
+test('A purchase id that belongs to another purchase is refused, and nothing is bought [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/report'))
@@ -69,7 +69,7 @@ test('A purchase id that belongs to another purchase is refused, and nothing is 
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('Twenty calls at once with one purchase id are one purchase', async (context) => {
+test('Twenty calls at once with one purchase id are one purchase [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const results = await Promise.all(Array.from({ length: 20 }, () => purchases.buy(order(shop, '/report'))))
@@ -93,7 +93,7 @@ for (const [path, outcome, reason] of [
   ['/drop', 'uncertain', 'not_charged_yet'],
   ['/busy', 'uncertain', 'merchant_cannot_verify_now'],
 ] as const) {
-  test(`After ${path.slice(1)} a retry shows the same proof, and it is charged once`, async (context) => {
+  test(`After ${path.slice(1)} a retry shows the same proof, and it is charged once [decision.101]`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     const first = await purchases.buy(order(shop, path))
@@ -170,7 +170,7 @@ function processes(
   }
 }
 
-test('A server that is started again knows what was bought, and charges nothing', async (context) => {
+test('A server that is started again knows what was bought, and charges nothing [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const first = await start().purchases.buy(order(shop, '/report'))
@@ -205,7 +205,7 @@ test('When the service cannot be asked whether it was charged, the purchase is u
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A server that is started again waits for an open proof to end before it buys anew', async (context) => {
+test('A server that is started again waits for an open proof to end before it buys anew [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
@@ -217,7 +217,7 @@ test('A server that is started again waits for an open proof to end before it bu
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('Of several servers that buy with one purchase id at once, one shows a proof', async (context) => {
+test('Of several servers that buy with one purchase id at once, one shows a proof [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const results = await Promise.all(
@@ -248,29 +248,75 @@ test("What is kept on the disk is for its owner's eyes, and holds neither key, p
   }
 })
 
-test('The memory is bounded, and forgets nothing that may still be charged', async (context) => {
-  const record = (purchaseId: string, settled: { transactionId: string } | null) => ({
+function recordOf(purchaseId: string, settled: { transactionId: string } | null): PurchaseRecord {
+  return {
     purchaseId,
     fingerprint: 'same',
     nonce: 'n',
     bill: null,
     begunAt: '2026-11-20T12:00:00Z',
     settled,
-  })
+  }
+}
+
+test('The memory is bounded, and forgets nothing that may still be charged [decision.101]', async (context) => {
   const records = createRecordsInMemory(3)
-  await records.claim(record('open', null))
-  await records.claim(record('done', { transactionId: 't' }))
-  await records.claim(record('open too', null))
-  assert.equal(await records.claim(record('open', null)), false)
-  assert.equal(await records.claim(record('new', null)), true)
+  await records.claim(recordOf('open', null))
+  await records.claim(recordOf('done', { transactionId: 't' }))
+  await records.claim(recordOf('open too', null))
+  assert.equal(await records.claim(recordOf('open', null)), false)
+  assert.equal(await records.claim(recordOf('new', null)), true)
   assert.equal(await records.find('done'), undefined)
   assert.ok(await records.find('open'))
-  await assert.rejects(records.claim(record('one more', null)), /may still be charged/)
+  await assert.rejects(records.claim(recordOf('one more', null)), /may still be charged/)
 
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const files = await openRecordFiles(folder, 100)
-  for (let count = 0; count < 110; count++) await files.claim(record(`p${count}`, { transactionId: 't' }))
+  for (let count = 0; count < 110; count++) await files.claim(recordOf(`p${count}`, { transactionId: 't' }))
   await openRecordFiles(folder, 100)
   assert.equal(readdirSync(folder).length, 100)
+})
+
+test('A redirect within the host is followed and paid there; one that leads elsewhere is told [decision.102]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const moved = await purchases.buy(order(shop, '/moved'))
+  assert.deepEqual([moved.outcome, moved.payment?.resource_url], ['paid', `${shop.merchant.url}/report`])
+  const away = await purchases.buy(order(shop, '/away'))
+  assert.deepEqual(
+    [away.outcome, away.response?.status, away.response?.location],
+    ['free', 302, 'https://elsewhere.example/report'],
+  )
+})
+
+test('A private host is not asked unless a setting names it, whatever the mandate allows [decision.102]', async (context) => {
+  const shop = await openShop(context, { allowed_sellers: ['*'] }, service)
+  const { purchases } = openWallet({ ...shop.wallet, privateHosts: [] })
+  for (const url of [shop.merchant.url, shop.merchant.url.replace('http:', 'https:'), 'https://127.0.0.1/']) {
+    const refused = await purchases.buy(order(shop, '/report', { url: new URL('/report', url) }))
+    assert.deepEqual([refused.outcome, refused.reason_code], ['not_paid', 'address_not_allowed'], url)
+  }
+  assert.deepEqual(shop.merchant.requests, [])
+})
+
+test('A category that the mandate does not allow is denied', async (context) => {
+  const shop = await openShop(context, { allowed_categories: ['data'] }, service)
+  const { purchases } = openWallet(shop.wallet)
+  const denied = await purchases.buy(order(shop, '/tagged'))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'merchant_not_allowed'])
+  assert.match(denied.remedy ?? '', /categories: data/)
+})
+
+test('What is no text comes as base64, and a POST that costs nothing is not sent twice', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const picture = await purchases.buy(order(shop, '/picture'))
+  assert.deepEqual([picture.response?.encoding, picture.response?.body], ['base64', 'iVBORw=='])
+
+  const free = order(shop, '/free', { method: 'POST', body: '{}' })
+  assert.equal((await purchases.buy(free)).outcome, 'free')
+  const again = await purchases.buy(free)
+  assert.deepEqual([again.outcome, again.replayed], ['free', true])
+  assert.equal(shop.merchant.requests.filter((line) => line === 'POST /free').length, 1)
 })

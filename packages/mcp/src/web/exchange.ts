@@ -24,7 +24,7 @@ export interface WebAnswer {
 }
 
 /** How long a merchant may take for one answer, from the first byte sent to the last one read. */
-export const exchangeTimeoutMs = 30_000
+const exchangeTimeoutMs = 30_000
 
 const maxRedirects = 5
 
