@@ -18,10 +18,10 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
       return `Buy elsewhere: ${sellersOf(mandate)} Or ask the person you work for to allow this seller and category.`
     case 'amount_exceeds_per_transaction_limit': {
       const cap = mandate ? `at most ${mandate.max_spend_per_transaction} ${mandate.currency}` : 'less'
-      return `Choose something that costs ${cap}, or ask the person you work for for a higher limit. Do not split a purchase to get around it.`
+      return `Choose something that costs ${cap}, or ask the person you work for to raise the limit. Do not split a purchase to get around it.`
     }
     case 'total_budget_exceeded':
-      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for for a new mandate.`
+      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to give you a new mandate.`
     default:
       return code satisfies never
   }

@@ -1,18 +1,11 @@
-import {
-  compareAmounts,
-  sameAmount,
-  type Agent,
-  type DenialCode,
-  type Mandate,
-  type Purser,
-} from '@purser/client'
+import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
 
 import { remedyFor, type Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
-import { readChallenge } from '../web/challenge.ts'
 import { contentOf, type Content } from '../web/content.ts'
 import { exchange, exchangeFollowing, type WebAnswer } from '../web/exchange.ts'
+import { billOf, isHostOrParent } from './bill.ts'
 import { headersOf, type Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
@@ -59,7 +52,7 @@ export async function askFirst(parts: AskingParts, order: Order, signal: AbortSi
   if (!admitsHost(mandate, host)) return deny(sellerNotAllowed(host, mandate))
 
   const answer = await ask(parts, order, signal)
-  if ('reason_code' in answer) return { result: resultOf(order, 'not_paid', { reason: answer }) }
+  if ('result' in answer) return answer
   if (answer.status !== 402) return { free: contentOf(answer, secrets) }
 
   const bill = billOf(order, answer, mandate)
@@ -85,7 +78,11 @@ export async function askFirst(parts: AskingParts, order: Order, signal: AbortSi
   return { bill: billed, url: answer.url, agentId, explain }
 }
 
-async function ask({ guard }: AskingParts, order: Order, signal: AbortSignal): Promise<WebAnswer | Reason> {
+async function ask(
+  { guard }: AskingParts,
+  order: Order,
+  signal: AbortSignal,
+): Promise<WebAnswer | { readonly result: PurchaseResult }> {
   const { url, method, body, maxBytes } = order
   const send = method === 'GET' ? exchangeFollowing : exchange
   try {
@@ -93,85 +90,9 @@ async function ask({ guard }: AskingParts, order: Order, signal: AbortSignal): P
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof AddressRefusal) {
-      return {
-        reason_code: 'address_not_allowed',
-        reason_detail: error.message,
-        remedy: 'Use another address, or ask the person who runs this server to allow this host.',
-      }
+      return { result: resultOf(order, 'denied', { reason: addressNotAllowed(error) }) }
     }
-    return {
-      reason_code: 'merchant_unreachable',
-      reason_detail: `${url.host} could not be reached, or did not answer in time.`,
-      remedy: 'Nothing was charged. Try again later with the same arguments, or buy elsewhere.',
-    }
-  }
-}
-
-/** What is to be paid, or why it is not. A merchant may ask for what was asked of it only, or proofs could be stolen. */
-function billOf(
-  order: Order,
-  answer: WebAnswer,
-  mandate: Mandate,
-): (Bill & { readonly category: string | undefined }) | Reason {
-  const { price } = order
-  const challenge = readChallenge(answer)
-  const host = answer.url.hostname
-  if (!challenge && 'atMost' in price) {
-    return {
-      reason_code: 'no_price_given',
-      reason_detail: `${host} asks for a payment, but does not say how much in a way that can be read.`,
-      remedy: 'If you know the exact price from elsewhere, use pay.',
-    }
-  }
-  const asked = challenge ?? {
-    amount: 'exactly' in price ? price.exactly : '',
-    currency: mandate.currency,
-    resource: answer.url.href,
-    merchantDomain: host,
-    category: undefined,
-  }
-  if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
-    return {
-      reason_code: 'payment_for_something_else',
-      reason_detail: `${host} asks for a payment for ${asked.resource} to ${asked.merchantDomain}, which is not what was asked for.`,
-      remedy: 'Do not pay this. Buy elsewhere, or tell the person you work for.',
-    }
-  }
-  if (asked.currency !== mandate.currency) {
-    return {
-      reason_code: 'currency_not_supported',
-      reason_detail: `${host} asks for ${asked.currency}; the mandate is in ${mandate.currency}.`,
-      remedy: 'Buy elsewhere.',
-    }
-  }
-  if (compareAmounts(asked.amount, '0') === 0) {
-    return {
-      reason_code: 'no_price_given',
-      reason_detail: `${host} asks for ${asked.amount}, which is no payment.`,
-      remedy: 'Buy elsewhere, or tell the person you work for.',
-    }
-  }
-  if ('exactly' in price && !sameAmount(asked.amount, price.exactly)) {
-    return {
-      reason_code: 'price_differs',
-      reason_detail: `${host} asks ${asked.amount} ${asked.currency}, not ${price.exactly}.`,
-      remedy: `If ${asked.amount} is worth it, call again with that amount.`,
-    }
-  }
-  if ('atMost' in price && compareAmounts(asked.amount, price.atMost) > 0) {
-    return {
-      reason_code: 'price_above_max_amount',
-      reason_detail: `${host} asks ${asked.amount} ${asked.currency}; max_amount is ${price.atMost}.`,
-      remedy: `If ${asked.amount} is worth it, call again with a higher max_amount.`,
-    }
-  }
-  return {
-    amount: asked.amount,
-    currency: asked.currency,
-    resource_url: asked.resource,
-    merchant_domain: asked.merchantDomain,
-    mandate_id: mandate.id,
-    category: order.category ?? asked.category,
+    return { result: resultOf(order, 'not_paid', { reason: unreachable(url) }) }
   }
 }
 
@@ -185,24 +106,26 @@ function hostNameOf(domain: string): string {
   return URL.parse(`https://${domain}`)?.hostname ?? domain
 }
 
-/** Nothing lies below a single label or a number (decision 12). */
-function isHostOrParent(domain: string, host: string): boolean {
-  return host === domain || (/\.[a-z][^.]*$/.test(domain) && host.endsWith(`.${domain}`))
-}
-
-function isSameAddress(resource: string, url: URL): boolean {
-  return withoutFragment(new URL(resource)) === withoutFragment(url)
-}
-
-function withoutFragment(url: URL): string {
-  const [address = ''] = url.href.split('#')
-  return address
-}
-
 function sellerNotAllowed(host: string, mandate: Mandate): Reason {
   return {
     reason_code: 'merchant_not_allowed',
     reason_detail: `${host} is not an allowed seller of the mandate, so it was not asked.`,
     remedy: remedyFor('merchant_not_allowed', mandate),
+  }
+}
+
+function addressNotAllowed({ message }: AddressRefusal): Reason {
+  return {
+    reason_code: 'address_not_allowed',
+    reason_detail: message,
+    remedy: 'Use another address, or ask the person who runs this server to allow this host.',
+  }
+}
+
+function unreachable({ host }: URL): Reason {
+  return {
+    reason_code: 'merchant_unreachable',
+    reason_detail: `${host} could not be reached, or did not answer in time.`,
+    remedy: 'Nothing was charged. Try again later with the same arguments, or buy elsewhere.',
   }
 }

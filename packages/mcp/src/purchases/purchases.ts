@@ -8,6 +8,15 @@ import { askFirst } from './ask-first.ts'
 import { KeptResults } from './kept-results.ts'
 import { fingerprintOf, type Order } from './order.ts'
 import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
+import {
+  answerLost,
+  fateUnknown,
+  idInUse,
+  notCharged,
+  notKept,
+  sentByAnother,
+  tooMany,
+} from './purchase-reasons.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
 import { showProof, type ProofInHand } from './show-proof.ts'
 
@@ -48,7 +57,7 @@ export class Purchases {
     const fingerprint = fingerprintOf(order)
     const running = this.#running.get(order.purchaseId)
     if (running) {
-      if (running.fingerprint !== fingerprint) return idInUse(order, null)
+      if (running.fingerprint !== fingerprint) return resultOf(order, 'denied', { reason: idInUse(null) })
       return { ...(await running.result), replayed: true }
     }
     if (this.#running.size >= maxAtOnce) return resultOf(order, 'denied', { reason: tooMany })
@@ -73,7 +82,9 @@ export class Purchases {
       await this.#forget(record)
       return this.#start(order, fingerprint, signal)
     }
-    if (record.fingerprint !== fingerprint) return idInUse(order, record.bill)
+    if (record.fingerprint !== fingerprint) {
+      return resultOf(order, 'denied', { reason: idInUse(record.bill) })
+    }
     if (state === 'settled') return this.#replay(order, record)
     const proof = this.#proofs.get(record.purchaseId)
     if (proof && record.bill) return this.#pay(order, record, record.bill, proof, signal)
@@ -87,11 +98,11 @@ export class Purchases {
     if ('result' in asked) return asked.result
     const begun = { purchaseId: order.purchaseId, fingerprint, begunAt: new Date().toISOString() }
     if ('free' in asked) {
-      // A GET that costs nothing may be repeated; a POST has done something.
-      if (order.method === 'POST') {
-        await records.claim({ ...begun, nonce: null, bill: null, settled: { transactionId: null } })
-      }
-      return this.#keep(resultOf(order, 'free', { response: asked.free }), order)
+      const result = resultOf(order, 'free', { response: asked.free })
+      // A GET that costs nothing may be repeated; a POST that went well has done something.
+      if (order.method === 'GET' || asked.free.status >= 400) return result
+      await records.claim({ ...begun, nonce: null, bill: null, settled: { transactionId: null } })
+      return this.#keep(result)
     }
     const { bill, url, agentId } = asked
     const decision = await client.payments.requestProof(
@@ -130,7 +141,7 @@ export class Purchases {
       const { transactionId } = fate.record.settled ?? {}
       const reason = 'response' in shown ? undefined : answerLost
       const result = resultOf(order, 'paid', { bill, transactionId, reason, response: responseOf(shown) })
-      return this.#keep(result, order)
+      return this.#keep(result)
     }
     if (fate?.state === 'over') await this.#forget(record)
     if (fate && 'refusal' in shown)
@@ -166,8 +177,9 @@ export class Purchases {
     return resultOf(order, 'paid', { bill: record.bill, transactionId, reason: notKept, replayed: true })
   }
 
-  #keep(result: PurchaseResult, order: Order): PurchaseResult {
-    if (result.outcome === 'paid' || order.method === 'POST') this.#kept.keep(result)
+  /** For a retry with the same purchase id. */
+  #keep(result: PurchaseResult): PurchaseResult {
+    this.#kept.keep(result)
     return result
   }
 
@@ -190,70 +202,11 @@ const maxAtOnce = 32
 /** How long one purchase may take in all, before the model is told to call again. */
 const purchaseTimeoutMs = 50_000
 
+/** How many proofs are kept to be shown again. */
 const maxProofs = 256
 
 const lookUpTimeoutMs = 5_000
 
 function responseOf(shown: { readonly response?: Content | undefined }): Content | undefined {
   return shown.response
-}
-
-function idInUse(order: Order, bill: Bill | null): PurchaseResult {
-  const before = bill ? ` (${bill.amount} ${bill.currency} for ${bill.resource_url})` : ''
-  return resultOf(order, 'denied', {
-    reason: {
-      reason_code: 'purchase_id_in_use',
-      reason_detail: `This purchase_id belongs to another purchase${before}; nothing was bought by this call.`,
-      remedy: 'For the earlier purchase, repeat its arguments. For a new purchase, choose a new purchase_id.',
-    },
-  })
-}
-
-function sentByAnother({ begunAt }: PurchaseRecord): Reason {
-  const overAt = new Date(Date.parse(begunAt) + holdLifeMs).toISOString()
-  return {
-    reason_code: 'payment_under_way',
-    reason_detail: `A payment with this purchase_id was begun at ${begunAt} and may still be charged until ${overAt}.`,
-    remedy: `Call again with the same arguments after ${overAt}. Do not use another purchase_id for the same purchase.`,
-  }
-}
-
-/** How long a proof can be charged at the most (decision 10). */
-const holdLifeMs = 6 * 60_000
-
-function notCharged(state: 'open' | 'over'): Reason {
-  return {
-    reason_code: 'not_charged_yet',
-    reason_detail:
-      state === 'open'
-        ? 'The merchant has the payment and has not charged it so far; it can for some minutes.'
-        : 'The payment ended without being charged.',
-    remedy:
-      'To try again, call with the same arguments: the same payment is used, so it is charged once at most.',
-  }
-}
-
-const fateUnknown: Reason = {
-  reason_code: 'service_unavailable',
-  reason_detail: 'The payment service cannot say now whether the payment was charged.',
-  remedy: 'Call again with the same arguments to find out; it is never charged twice.',
-}
-
-const answerLost: Reason = {
-  reason_code: 'answer_lost',
-  reason_detail: "The payment was charged, but the merchant's answer did not arrive.",
-  remedy:
-    'Do not pay again. Tell the person you work for; the merchant can find the purchase by its transaction_id.',
-}
-
-const notKept: Reason = {
-  reason_code: 'response_not_kept',
-  reason_detail: 'This purchase was made before; what the merchant answered then is no longer kept.',
-  remedy: 'Nothing was charged by this call. To buy the same once more, choose a new purchase_id.',
-}
-
-const tooMany: Reason = {
-  reason_code: 'too_many_purchases_at_once',
-  reason_detail: `${maxAtOnce} purchases are under way already.`,
-  remedy: 'Wait until some of them have ended, then call again.',
 }

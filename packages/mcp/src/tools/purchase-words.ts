@@ -7,7 +7,7 @@ export function tellPurchase(result: PurchaseResult): string {
   if (reason_detail !== null) lines.push(`${reason_detail} (${reason_code})`)
   if (remedy !== null) lines.push(`What to do: ${remedy}`)
   if (payment && result.outcome !== 'paid') {
-    lines.push(`Payment: ${payment.amount} ${payment.currency} to ${payment.merchant_domain}.`)
+    lines.push(`It was about ${payment.amount} ${payment.currency} to ${payment.merchant_domain}.`)
   }
   if (response) {
     const cut = response.truncated ? `, cut off after ${response.bytes} bytes` : ''
