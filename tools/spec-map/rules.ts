@@ -184,7 +184,12 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'decision.91',
       'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
     ],
+    [
+      'decision.92',
+      'What is published is packed, installed elsewhere, compiled, run and weighed by the tests.',
+    ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
+    ['decision.94', 'Each endpoint and each error has a page, made from the code; links lead somewhere.'],
     ['decision.100', 'A model gets five tools; a denial is a result with a remedy; no secret reaches it.'],
     ['decision.101', 'A purchase id is one proof at a time, also across restarts: charged once.'],
     ['decision.102', 'Only sellers of the mandate are asked, publicly and with TLS, within limits.'],
