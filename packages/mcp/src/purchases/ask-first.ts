@@ -2,10 +2,11 @@ import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
 
 import { remedyFor, type Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
+import { sellerFor } from '../sellers.ts'
 import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
 import { contentOf, type Content } from '../web/content.ts'
 import { exchange, exchangeFollowing, type WebAnswer } from '../web/exchange.ts'
-import { billOf, isHostOrParent } from './bill.ts'
+import { billOf } from './bill.ts'
 import { headersOf, type Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
@@ -49,7 +50,7 @@ export async function askFirst(parts: AskingParts, order: Order, signal: AbortSi
   if ('reason' in choice) return deny(choice.reason)
   const { mandate } = choice
   const host = order.url.hostname
-  if (!admitsHost(mandate, host)) return deny(sellerNotAllowed(host, mandate))
+  if (sellerFor(mandate, host) === undefined) return deny(sellerNotAllowed(host, mandate))
 
   const answer = await ask(parts, order, signal)
   if ('result' in answer) return answer
@@ -94,16 +95,6 @@ async function ask(
     }
     return { result: resultOf(order, 'not_paid', { reason: unreachable(url) }) }
   }
-}
-
-/** Whether any seller of the mandate can be behind the host. No other host is asked at all. */
-function admitsHost(mandate: Mandate, host: string): boolean {
-  return mandate.allowed_sellers.some((seller) => seller === '*' || isHostOrParent(hostNameOf(seller), host))
-}
-
-/** A seller's domain as addresses spell it: lower-case ASCII. */
-function hostNameOf(domain: string): string {
-  return URL.parse(`https://${domain}`)?.hostname ?? domain
 }
 
 function sellerNotAllowed(host: string, mandate: Mandate): Reason {

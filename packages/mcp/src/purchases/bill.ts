@@ -1,6 +1,7 @@
 import { compareAmounts, sameAmount, type Mandate } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
+import { isHostOrParent, sellerFor } from '../sellers.ts'
 import { readChallenge } from '../web/challenge.ts'
 import type { WebAnswer } from '../web/exchange.ts'
 import type { Order } from './order.ts'
@@ -26,7 +27,7 @@ export function billOf(
     amount: 'exactly' in price ? price.exactly : '',
     currency: mandate.currency,
     resource: answer.url.href,
-    merchantDomain: host,
+    merchantDomain: sellerFor(mandate, host) ?? host,
     category: undefined,
   }
   if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
@@ -72,11 +73,6 @@ export function billOf(
     mandate_id: mandate.id,
     category: order.category ?? asked.category,
   }
-}
-
-/** Nothing lies below a single label or a number (decision 12). */
-export function isHostOrParent(domain: string, host: string): boolean {
-  return host === domain || (/\.[a-z][^.]*$/.test(domain) && host.endsWith(`.${domain}`))
 }
 
 function isSameAddress(resource: string, url: URL): boolean {

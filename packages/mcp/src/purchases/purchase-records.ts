@@ -12,13 +12,15 @@ export interface Bill {
 /** What is remembered of a purchase from the moment on at which it may be charged. */
 export interface PurchaseRecord {
   readonly purchaseId: string
+  /** Counts up from 0: an attempt that came to nothing is followed by the next one. */
+  readonly attempt: number
   /** Equal for the same order; see `order.ts`. */
   readonly fingerprint: string
   /** By which the service knows what became of the payment; null when there was nothing to pay. */
   readonly nonce: string | null
   readonly bill: Bill | null
   readonly begunAt: string
-  /** Null as long as it is not known. What came to nothing is forgotten, not settled. */
+  /** Null as long as it is not known, and for good when it came to nothing. */
   readonly settled: { readonly transactionId: string | null } | null
 }
 
@@ -27,12 +29,12 @@ export interface PurchaseRecord {
  * What it forgets can be bought again, so it forgets the oldest settled purchases first.
  */
 export interface PurchaseRecords {
+  /** The latest attempt. */
   readonly find: (purchaseId: string) => Promise<PurchaseRecord | undefined>
-  /** Keeps a record for good before it resolves; false when the id is taken. */
+  /** Keeps a record for good before it resolves; false when somebody else has made that attempt. */
   readonly claim: (record: PurchaseRecord) => Promise<boolean>
-  /** Replaces the record of the same id. */
+  /** Replaces the record of the same attempt. */
   readonly settle: (record: PurchaseRecord) => Promise<void>
-  readonly forget: (record: PurchaseRecord) => Promise<void>
 }
 
 /** A memory that ends with the process, of the last purchases. */
@@ -41,8 +43,9 @@ export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
   return {
     find: (purchaseId) => Promise.resolve(records.get(purchaseId)),
     claim: (record) => {
-      if (records.has(record.purchaseId)) return Promise.resolve(false)
-      if (records.size >= maxRecords) {
+      const before = records.get(record.purchaseId)
+      if (before && before.attempt >= record.attempt) return Promise.resolve(false)
+      if (!before && records.size >= maxRecords) {
         const oldest = [...records.values()].find(({ settled }) => settled)
         if (!oldest) return Promise.reject(new Failure(tooManyOpen))
         records.delete(oldest.purchaseId)
@@ -51,11 +54,7 @@ export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
       return Promise.resolve(true)
     },
     settle: (record) => {
-      if (records.has(record.purchaseId)) records.set(record.purchaseId, record)
-      return Promise.resolve()
-    },
-    forget: (record) => {
-      records.delete(record.purchaseId)
+      if (records.get(record.purchaseId)?.attempt === record.attempt) records.set(record.purchaseId, record)
       return Promise.resolve()
     },
   }

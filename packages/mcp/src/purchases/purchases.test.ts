@@ -228,6 +228,19 @@ test('Of several servers that buy with one purchase id at once, one shows a proo
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
+test('Of several servers that try again after an unused proof, one shows a new one [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { start } = processes(context, shop)
+  await start().purchases.buy(order(shop, '/drop'))
+  service.clock.nowMs += 7 * 60_000
+  const wallets = Array.from({ length: 8 }, start)
+  await Promise.all(wallets.map(({ purchases }) => purchases.buy(order(shop, '/drop'))))
+  assert.equal(new Set(proofsShown(shop)).size, 2)
+  const last = await start().purchases.buy(order(shop, '/drop'))
+  assert.deepEqual([last.outcome, last.replayed], ['paid', true])
+  assert.equal((await shop.spent()).spent, '1.00')
+})
+
 test("What is kept on the disk is for its owner's eyes, and holds neither key, proof nor goods", async (context) => {
   const shop = await openShop(context, {}, service)
   const { folder, start } = processes(context, shop)
@@ -238,7 +251,7 @@ test("What is kept on the disk is for its owner's eyes, and holds neither key, p
   assert.equal(names.length, 2)
   assert.equal(statSync(own).mode & 0o077, 0)
   for (const name of names) {
-    assert.match(name, /^[0-9a-f]{64}\.json$/)
+    assert.match(name, /^[0-9a-f]{64}-0\.json$/)
     assert.equal(statSync(join(own, name)).mode & 0o077, 0)
     const text = readFileSync(join(own, name), 'utf8')
     for (const { header, proof } of shop.merchant.shown) {
@@ -251,6 +264,7 @@ test("What is kept on the disk is for its owner's eyes, and holds neither key, p
 function recordOf(purchaseId: string, settled: { transactionId: string } | null): PurchaseRecord {
   return {
     purchaseId,
+    attempt: 0,
     fingerprint: 'same',
     nonce: 'n',
     bill: null,

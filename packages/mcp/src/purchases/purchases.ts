@@ -40,7 +40,7 @@ export interface PurchaseParts {
 export class Purchases {
   readonly #parts: PurchaseParts
   readonly #running = new Map<string, { fingerprint: string; result: Promise<PurchaseResult> }>()
-  /** Proofs whose fate is open. They are kept here only: no other process can send them. */
+  /** Proofs whose fate is open, by their nonces. They are kept here only: no other process can send them. */
   readonly #proofs = new Map<string, ProofInHand>()
   readonly #kept = new KeptResults()
 
@@ -76,27 +76,28 @@ export class Purchases {
   async #resume(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
     const records = await this.#parts.openRecords(signal)
     const found = await records.find(order.purchaseId)
-    if (!found) return this.#start(order, fingerprint, signal)
+    if (!found) return this.#start(order, { fingerprint, attempt: 0 }, signal)
     const { record, state } = await this.#lookUp(found, signal)
-    if (state === 'over') {
-      await this.#forget(record)
-      return this.#start(order, fingerprint, signal)
-    }
+    if (state === 'over') return this.#start(order, { fingerprint, attempt: record.attempt + 1 }, signal)
     if (record.fingerprint !== fingerprint) {
       return resultOf(order, 'denied', { reason: idInUse(record.bill) })
     }
     if (state === 'settled') return this.#replay(order, record)
-    const proof = this.#proofs.get(record.purchaseId)
+    const proof = record.nonce === null ? undefined : this.#proofs.get(record.nonce)
     if (proof && record.bill) return this.#pay(order, record, record.bill, proof, signal)
     return resultOf(order, 'uncertain', { reason: sentByAnother(record), bill: record.bill })
   }
 
-  async #start(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
+  async #start(
+    order: Order,
+    { fingerprint, attempt }: Pick<PurchaseRecord, 'fingerprint' | 'attempt'>,
+    signal: AbortSignal,
+  ): Promise<PurchaseResult> {
     const { client, secrets } = this.#parts
     const records = await this.#parts.openRecords(signal)
     const asked = await askFirst(this.#parts, order, signal)
     if ('result' in asked) return asked.result
-    const begun = { purchaseId: order.purchaseId, fingerprint, begunAt: new Date().toISOString() }
+    const begun = { purchaseId: order.purchaseId, attempt, fingerprint, begunAt: new Date().toISOString() }
     if ('free' in asked) {
       const result = resultOf(order, 'free', { response: asked.free })
       // A GET that costs nothing may be repeated; a POST that went well has done something.
@@ -120,10 +121,10 @@ export class Purchases {
     const { proof } = decision
     secrets.add(proof.signature)
     const record = { ...begun, nonce: proof.nonce, bill, settled: null }
-    // Another process has the id: the proof never leaves this one, so it can never be charged.
+    // Another process was first: the proof never leaves this one, so it can never be charged.
     if (!(await records.claim(record))) return this.#resume(order, fingerprint, signal)
     const inHand = { proof, url }
-    this.#rememberProof(record.purchaseId, inHand)
+    this.#rememberProof(inHand)
     return this.#pay(order, record, bill, inHand, signal)
   }
 
@@ -143,7 +144,6 @@ export class Purchases {
       const result = resultOf(order, 'paid', { bill, transactionId, reason, response: responseOf(shown) })
       return this.#keep(result)
     }
-    if (fate?.state === 'over') await this.#forget(record)
     if (fate && 'refusal' in shown)
       return resultOf(order, 'not_paid', { ...shown, bill, reason: shown.refusal })
     const reason = fate ? notCharged(fate.state) : fateUnknown
@@ -161,11 +161,11 @@ export class Purchases {
       if (error instanceof NotFoundError) return undefined
       throw error
     })
-    if (!proof || proof.status === 'expired' || proof.status === 'voided') return { record, state: 'over' }
-    if (proof.status === 'open') return { record, state: 'open' }
+    if (proof?.status === 'open') return { record, state: 'open' }
+    this.#proofs.delete(record.nonce)
+    if (proof?.status !== 'captured') return { record, state: 'over' }
     const settled = { ...record, settled: { transactionId: proof.transaction_id } }
     await (await this.#parts.openRecords(signal)).settle(settled)
-    this.#proofs.delete(record.purchaseId)
     return { record: settled, state: 'settled' }
   }
 
@@ -183,16 +183,11 @@ export class Purchases {
     return result
   }
 
-  #rememberProof(purchaseId: string, proof: ProofInHand): void {
-    this.#proofs.set(purchaseId, proof)
+  #rememberProof(inHand: ProofInHand): void {
+    this.#proofs.set(inHand.proof.nonce, inHand)
     // A proof that is dropped cannot be shown again; its purchase waits until it has expired.
     const [oldest] = this.#proofs.keys()
     if (this.#proofs.size > maxProofs && oldest !== undefined) this.#proofs.delete(oldest)
-  }
-
-  async #forget(record: PurchaseRecord): Promise<void> {
-    this.#proofs.delete(record.purchaseId)
-    await (await this.#parts.openRecords()).forget(record)
   }
 }
 

@@ -5,15 +5,14 @@ import { join } from 'node:path'
 import type { PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 
 /**
- * A memory that outlives the process and is shared by several: a file for each purchase, in a folder that
- * only its owner can read. Who creates the file has the purchase. Rejects when the folder cannot be used.
+ * A memory that outlives the process and is shared by several: a file for each attempt of a purchase, in a
+ * folder that only its owner can read. Who creates the file has the attempt, and no file is ever taken away from it. Rejects when the folder cannot be used.
  */
 export async function openRecordFiles(folder: string, maxRecords = 10_000): Promise<PurchaseRecords> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeOldest(folder, maxRecords)
   let claims = 0
-  const pathOf = (purchaseId: string) =>
-    join(folder, `${createHash('sha256').update(purchaseId).digest('hex')}.json`)
+  const pathOf = ({ purchaseId, attempt }: PurchaseRecord) => join(folder, nameOf(purchaseId, attempt))
 
   /** The text is on the disk, whole, before anything refers to it. */
   async function writeAside(record: PurchaseRecord): Promise<string> {
@@ -30,14 +29,16 @@ export async function openRecordFiles(folder: string, maxRecords = 10_000): Prom
 
   return {
     find: async (purchaseId) => {
-      const text = await readIfThere(pathOf(purchaseId))
-      return text === undefined ? undefined : (JSON.parse(text) as PurchaseRecord)
+      const attempts = attemptsIn(await readdir(folder), purchaseId)
+      if (attempts.length === 0) return undefined
+      const latest = join(folder, nameOf(purchaseId, Math.max(...attempts)))
+      return JSON.parse(await readFile(latest, 'utf8')) as PurchaseRecord
     },
     claim: async (record) => {
       if (++claims % pruneEvery === 0) await removeOldest(folder, maxRecords)
       const aside = await writeAside(record)
       try {
-        await link(aside, pathOf(record.purchaseId))
+        await link(aside, pathOf(record))
       } catch (error) {
         if (codeOf(error) === 'EEXIST') return false
         throw error
@@ -48,10 +49,9 @@ export async function openRecordFiles(folder: string, maxRecords = 10_000): Prom
       return true
     },
     settle: async (record) => {
-      await rename(await writeAside(record), pathOf(record.purchaseId))
+      await rename(await writeAside(record), pathOf(record))
       await syncFolder(folder)
     },
-    forget: (record) => rm(pathOf(record.purchaseId), { force: true }),
   }
 }
 
@@ -77,13 +77,16 @@ async function removeOldest(folder: string, maxRecords: number): Promise<void> {
     await rm(path, { force: true })
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+function nameOf(purchaseId: string, attempt: number): string {
+  return `${createHash('sha256').update(purchaseId).digest('hex')}-${attempt}.json`
+}
+
+/** The attempts of a purchase among the names of files. */
+function attemptsIn(names: readonly string[], purchaseId: string): number[] {
+  const [start] = nameOf(purchaseId, 0).split('-')
+  return names
+    .filter((name) => name.startsWith(`${start}-`))
+    .map((name) => Number.parseInt(name.slice(`${start}-`.length), 10))
 }
 
 /** The names in a folder are on the disk. Windows cannot do this, and does not need it. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
 import { describeDenial, remedyFor, spendableNow } from '../reason.ts'
+import { sellerFor } from '../sellers.ts'
 import { Address, Amount, Category, MandateId } from './fields.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
@@ -32,7 +33,8 @@ export const checkPayment = defineTool({
     const nothing = { mandate_id: null, spendable_now: null, risk_flags: [] }
     if ('reason' in choice) return { outcome: 'would_be_denied' as const, ...choice.reason, ...nothing }
     const { mandate } = choice
-    const seller = new URL(input.resource_url).hostname
+    const host = new URL(input.resource_url).hostname
+    const seller = sellerFor(mandate, host) ?? host
     const report = await wallet.client.verifyAgent(
       {
         agent_id: agentId,
