@@ -10,7 +10,7 @@ import { change } from '../../../service/testing/purchases.ts'
 import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { openBreakableWay } from '../testing/breakable-way.ts'
 import { connect, ways, type Connection } from '../testing/connections.ts'
-import { goods } from '../testing/merchant.ts'
+import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
 // The content of a result is looked into in every shape.
@@ -146,6 +146,7 @@ for (const way of ways) {
     assert.deepEqual([unknown.outcome, unknown.reason_code], ['denied', 'mandate_not_found'])
     assert.equal((await buy('/dear')).reason_code, 'price_above_max_amount')
     assert.equal((await buy('/thief')).reason_code, 'payment_for_something_else')
+    assert.equal((await buy('/fence')).reason_code, 'payment_for_something_else')
     assert.equal((await buy('https://elsewhere.example/')).reason_code, 'merchant_not_allowed')
     assert.equal((await buy('/unpriced')).reason_code, 'no_price_given')
     assert.equal((await buy('/refuses')).reason_code, 'merchant_refused_payment')
@@ -254,6 +255,8 @@ test('An answer of 100 MiB is cut off at the limit, and the purchase is charged 
   assert.equal(structured(huge).response.truncated, true)
   assert.equal(structured(huge).response.body.length, 20_000)
   assert.match(said(huge), /cut off after 20000 bytes/)
+  // What lay in buffers was sent; nothing is read to its end to be thrown away.
+  assert.ok((await shop.merchant.bytesSent) < hugeBytes / 4)
   assert.equal(structured(await call('fetch_paid_resource', args)).replayed, true)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })

@@ -12,6 +12,8 @@ export interface Merchant {
   readonly requests: readonly string[]
   /** The headers and texts of every proof that it was shown. */
   readonly shown: readonly { readonly header: string; readonly proof: Proof }[]
+  /** How much it could send of the first answer for a proof, once that is over. */
+  readonly bytesSent: Promise<number>
   /** Called each time it has charged for `/held`, before it answers. */
   onCharge: () => void | Promise<void>
 }
@@ -34,6 +36,9 @@ interface Charge {
   readonly time: number
 }
 
+/** How long the answer of `/huge` is. */
+export const hugeBytes = 100 * 1024 * 1024
+
 export const goods = { report: 'Sunny, 21 degrees' }
 
 /** Its goods, each at a path, and each with a habit that a buyer has to live with. */
@@ -51,7 +56,7 @@ const sales: Readonly<Record<string, Sale>> = {
     deliver: (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' })
       const chunk = 'x'.repeat(65_536)
-      let left = 1600 // 100 MiB
+      let left = hugeBytes / chunk.length
       const go = () => {
         while (left > 0 && !response.destroyed) {
           left -= 1
@@ -117,10 +122,8 @@ const sales: Readonly<Record<string, Sale>> = {
     price: '1.00',
     handle: async ({ deliver }) => deliver(),
   },
-  '/thief': {
-    price: '1.00',
-    challenge: { resource: 'https://bank.example/transfer', merchant_domain: 'bank.example' },
-  },
+  '/thief': { price: '1.00', challenge: { resource: 'https://bank.example/transfer' } },
+  '/fence': { price: '1.00', challenge: { merchant_domain: 'bank.example' } },
 }
 
 /** Starts a merchant for one test, or for a file of them. */
@@ -130,10 +133,12 @@ export async function startMerchant(
 ): Promise<Merchant> {
   const client = new Purser({ apiKey: service.merchantKey, baseUrl: service.url })
 
+  const firstAnswer = Promise.withResolvers<number>()
   const merchant = {
     url: '',
     requests: [] as string[],
     shown: [] as { header: string; proof: Proof }[],
+    bytesSent: firstAnswer.promise,
     onCharge: (): void | Promise<void> => undefined,
   }
 
@@ -153,6 +158,8 @@ export async function startMerchant(
     if (header === undefined) return json(response, 402, challenge)
     const proof = JSON.parse(Buffer.from(String(header), 'base64url').toString()) as Proof
     const time = merchant.requests.filter((line) => line === `${request.method} ${path} with proof`).length
+    const { socket } = request
+    response.on('close', () => firstAnswer.resolve(socket.bytesWritten))
     merchant.shown.push({ header: String(header), proof })
     const deliver = () => (sale.deliver ? sale.deliver(request, response, body) : json(response, 200, goods))
     const charge = async () => {
