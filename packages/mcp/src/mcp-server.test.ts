@@ -9,7 +9,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import { change } from '../../../service/testing/purchases.ts'
 import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { openBreakableWay } from '../testing/breakable-way.ts'
-import { connect, ways, type Connection } from '../testing/connections.ts'
+import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
 
@@ -172,7 +172,7 @@ for (const way of ways) {
 
 test('The tools carry annotations, schemas and descriptions [decision.100]', async (context) => {
   const shop = await openShop(context, {}, service)
-  const { client } = await connect(context, ways[0], shop.environment)
+  const { client } = await connectHere(context, shop.wallet)
   const { tools } = await client.listTools()
   assert.deepEqual(
     tools.map(({ name, annotations }) => [
@@ -263,10 +263,7 @@ test('An answer of 100 MiB is cut off at the limit, and the purchase is charged 
 
 test('A key that could change its own mandate is not used [decision.100]', async (context) => {
   const shop = await openShop(context, {}, service)
-  const owner = await connect(context, ways[0], {
-    ...shop.environment,
-    PURSER_AGENT_KEY: shop.service.sandboxKey,
-  })
+  const owner = await connectHere(context, { ...shop.wallet, apiKey: shop.service.sandboxKey })
   assert.equal(structured(await owner.call('get_budget')).reason_code, 'not_an_agent_key')
 })
 
@@ -282,8 +279,8 @@ test('With several mandates one must be named, and a setting can allow one only'
       expires_at: '2099-01-01T00:00:00Z',
     },
   })
-  const both = await connect(context, ways[0], shop.environment)
-  const one = await connect(context, ways[0], { ...shop.environment, PURSER_MANDATE_ID: body.id })
+  const both = await connectHere(context, shop.wallet)
+  const one = await connectHere(context, { ...shop.wallet, mandateId: body.id })
   const args = { resource_url: `${shop.merchant.url}/report`, amount: '1.00' }
   const which = structured(await both.call('check_payment', args))
   assert.equal(which.reason_code, 'mandate_id_required')
@@ -300,7 +297,7 @@ test("Another tenant's mandate is as unknown as any", async (context) => {
   const shop = await openShop(context, {}, service)
   const tenant = await createTenant(service, 'idp_other')
   const { mandateId } = await preparePurchase(service, {}, tenant.sandboxKey)
-  const { call } = await connect(context, ways[0], shop.environment)
+  const { call } = await connectHere(context, shop.wallet)
   const args = { resource_url: `${shop.merchant.url}/report`, amount: '1.00' }
   const theirs = structured(await call('check_payment', { ...args, mandate_id: mandateId }))
   const unknown = structured(await call('check_payment', { ...args, mandate_id: 'mandate_unknown' }))
@@ -312,7 +309,7 @@ test("Another tenant's mandate is as unknown as any", async (context) => {
 
 test('A revoked agent is told to stop', async (context) => {
   const shop = await openShop(context, {}, service)
-  const { call } = await connect(context, ways[0], shop.environment)
+  const { call } = await connectHere(context, shop.wallet)
   await change(service, `/agents/${shop.agentId}/revoke`)
   const denied = structured(
     await call('pay', { purchase_id: 'a', resource_url: `${shop.merchant.url}/report`, amount: '4.00' }),

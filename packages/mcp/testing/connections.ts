@@ -4,8 +4,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
+import {
+  Client,
+  InMemoryTransport,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+} from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+
+import { createMcpServer } from '../src/mcp-server.ts'
+import { openWallet, type WalletOptions } from '../src/wallet.ts'
 
 /** The command, as a shell would run it with the release of Node that runs the tests. */
 export const command = join(import.meta.dirname, '../src/main.ts')
@@ -47,6 +55,20 @@ export async function connect(
     log,
     kill,
   }
+}
+
+/** The official client, connected to a server in this process: for what does not depend on the transport. */
+export async function connectHere(
+  context: Context,
+  options: WalletOptions,
+): Promise<Pick<Connection, 'client' | 'call'>> {
+  const client = new Client({ name: 'test', version: '1' })
+  const server = createMcpServer(openWallet(options))
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  await server.connect(there)
+  await client.connect(here)
+  context.after(() => client.close())
+  return { client, call: (name, args = {}) => client.callTool({ name, arguments: args }) }
 }
 
 async function overStdio(_context: Context, client: Client, env: Readonly<Record<string, string>>) {
