@@ -41,7 +41,7 @@ export interface Wallet {
 /** A wallet for one agent's key. Nothing is asked of the service before the first use. */
 export function openWallet(options: WalletOptions): Wallet {
   const { apiKey, mandateId: onlyMandateId } = options
-  const client = new Purser({ apiKey, baseUrl: options.url, timeout: serviceTimeoutMs })
+  const client = new Purser({ apiKey, baseUrl: options.url })
   const secrets = new Secrets(apiKey)
   let known: Agent | undefined
 
@@ -105,9 +105,6 @@ export function openWallet(options: WalletOptions): Wallet {
   })
   return { client, secrets, purchases, agent, mandates, chooseMandate }
 }
-
-/** A model waits for the answer, so one attempt may not take as long as it may elsewhere. */
-const serviceTimeoutMs = 5_000
 
 const maxMandates = 200
 

@@ -194,13 +194,14 @@ export class Purchases {
 /** How many purchases may be under way at once. */
 const maxAtOnce = 32
 
-/** How long one purchase may take in all, before the model is told to call again. */
-const purchaseTimeoutMs = 50_000
+/** How long one purchase may take in all; MCP clients wait for a minute. */
+const purchaseTimeoutMs = 45_000
 
 /** How many proofs are kept to be shown again. */
 const maxProofs = 256
 
-const lookUpTimeoutMs = 5_000
+/** How long the service is asked afterwards what became of a proof. */
+const lookUpTimeoutMs = 10_000
 
 function responseOf(shown: { readonly response?: Content | undefined }): Content | undefined {
   return shown.response
