@@ -2,33 +2,24 @@ import { MockLanguageModelV4 } from 'ai/test'
 
 /**
  * Stands in for a real model, so that the example runs anywhere and always the same. Like one, it sees only what
- * the tools answer, and chooses its next step by that.
+ * the tools answer, and chooses its next step by that: refused at one address, it goes on to the next.
  */
-export function scriptedModel(shop: string): MockLanguageModelV4 {
+export function scriptedModel(addresses: readonly string[]): MockLanguageModelV4 {
+  const left = [...addresses]
   return new MockLanguageModelV4({
     doGenerate: async ({ prompt }) => {
       const result = lastToolResult(prompt)
-      if (!result)
-        return use('pay', { purchase_id: 'weather-1', resource_url: `${shop}/dear`, amount: '7.00' })
-      if (result.reason_code === 'amount_exceeds_per_transaction_limit') {
-        const [, cap = ''] = /at most (\S+) USDC/.exec(result.remedy ?? '') ?? []
-        return use('fetch_paid_resource', {
-          purchase_id: 'weather-2',
-          url: `${shop}/report`,
-          max_amount: cap,
-        })
-      }
-      if (result.outcome === 'paid') return say(`The report says: ${result.response?.body}`)
-      return say(`I could not buy the report: ${result.reason_detail}`)
+      if (result?.outcome === 'paid') return say(`The source says: ${result.response?.body}`)
+      const url = left.shift()
+      if (url === undefined) return say(`I could not buy it: ${result?.reason_detail}`)
+      return use('fetch_paid_resource', { purchase_id: `weather from ${url}`, url, max_amount: '10.00' })
     },
   })
 }
 
 interface ToolResult {
   readonly outcome: string
-  readonly reason_code: string | null
   readonly reason_detail: string | null
-  readonly remedy: string | null
   readonly response: { readonly body: string } | null
 }
 
@@ -42,25 +33,15 @@ function lastToolResult(prompt: Prompt): ToolResult | undefined {
 
 let calls = 0
 const tokens = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, reasoning: 0 }
-const usage = { inputTokens: tokens, outputTokens: tokens }
+const rest = { usage: { inputTokens: tokens, outputTokens: tokens }, warnings: [] }
 
 function use(toolName: string, input: object) {
-  calls += 1
-  return {
-    content: [
-      { type: 'tool-call' as const, toolCallId: `call-${calls}`, toolName, input: JSON.stringify(input) },
-    ],
-    finishReason: { unified: 'tool-calls' as const, raw: undefined },
-    usage,
-    warnings: [],
-  }
+  const call = { toolCallId: `call-${++calls}`, toolName, input: JSON.stringify(input) }
+  const finishReason = { unified: 'tool-calls' as const, raw: undefined }
+  return { content: [{ type: 'tool-call' as const, ...call }], finishReason, ...rest }
 }
 
 function say(text: string) {
-  return {
-    content: [{ type: 'text' as const, text }],
-    finishReason: { unified: 'stop' as const, raw: undefined },
-    usage,
-    warnings: [],
-  }
+  const finishReason = { unified: 'stop' as const, raw: undefined }
+  return { content: [{ type: 'text' as const, text }], finishReason, ...rest }
 }

@@ -11,12 +11,11 @@ test('The MCP client buys once, however often it asks, and is told why it may no
   const shop = await openShop(context)
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
-    [join(import.meta.dirname, 'client.ts')],
-    { env: { ...shop.environment, SHOP_URL: shop.merchant.url } },
+    [join(import.meta.dirname, 'client.ts'), `${shop.merchant.url}/report`, `${shop.merchant.url}/dear`],
+    { env: { ...shop.environment }, timeout: 30_000 },
   )
   assert.equal(stderr, '')
-  assert.match(stdout, /^tools: get_budget, check_payment, pay, fetch_paid_resource, list_payments$/m)
-  assert.match(stdout, /^Paid 4\.00 USDC to localhost for purchase weather-today\. Transaction txn_/m)
+  assert.match(stdout, /^Paid 4\.00 USDC to localhost for purchase read http:\S+\/report\. Transaction txn_/m)
   assert.match(stdout, /^Paid 4\.00 .* by an earlier call; nothing was bought again\./m)
   assert.match(stdout, /^Denied; nothing was charged/m)
   assert.equal(shop.merchant.shown.length, 1)

@@ -1,9 +1,10 @@
+// node examples/mcp-client/client.ts http://localhost:3000/report http://localhost:3000/dear
 import { fileURLToPath } from 'node:url'
 
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-const { PURSER_URL = '', PURSER_AGENT_KEY = '', SHOP_URL = '' } = process.env
+const { PURSER_URL = '', PURSER_AGENT_KEY = '' } = process.env
 
 // Outside this repository: command 'npx', args ['--yes', '@purser/mcp'].
 const server = fileURLToPath(import.meta.resolve('@purser/mcp/server'))
@@ -16,24 +17,21 @@ await client.connect(
       PURSER_URL,
       PURSER_AGENT_KEY,
       PURSER_MCP_STATE: 'memory',
-      PURSER_MCP_PRIVATE_HOSTS: 'localhost', // The shop of this example is on this machine.
+      PURSER_MCP_PRIVATE_HOSTS: 'localhost', // So that it may buy on this machine.
     },
   }),
 )
 
-const { tools } = await client.listTools()
-console.log(`tools: ${tools.map(({ name }) => name).join(', ')}`)
-
-const purchase = { purchase_id: 'weather-today', url: `${SHOP_URL}/report`, max_amount: '5.00' }
-const calls = [
-  ['get_budget', {}],
-  ['fetch_paid_resource', purchase],
-  ['fetch_paid_resource', purchase], // As after a lost answer: the same purchase, not another one.
-  ['pay', { purchase_id: 'weather-in-detail', resource_url: `${SHOP_URL}/dear`, amount: '7.00' }],
-] as const
-for (const [name, args] of calls) {
+async function call(name: string, args: Record<string, string> = {}): Promise<void> {
   const { content } = await client.callTool({ name, arguments: args })
-  console.log(`\n> ${name}`)
-  for (const block of content) if (block.type === 'text') console.log(block.text)
+  console.log(`> ${name}`)
+  for (const block of content) if (block.type === 'text') console.log(`${block.text}\n`)
+}
+
+await call('get_budget')
+for (const url of process.argv.slice(2)) {
+  const purchase = { purchase_id: `read ${url}`, url, max_amount: '10.00' }
+  await call('fetch_paid_resource', purchase)
+  await call('fetch_paid_resource', purchase) // As after a lost answer: the same purchase, not another one.
 }
 await client.close()
