@@ -27,6 +27,10 @@ before(async () => {
 })
 after(() => cleaning.forEach((clean) => clean()))
 
+function packedAs(name: string): Packed {
+  return packed.find((one) => one.name === name) ?? assert.fail(name)
+}
+
 const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': olderTypeScript }
 const nodes = { '24': process.execPath, '22': olderNode }
 
@@ -42,7 +46,7 @@ describe('What others install', () => {
 
   for (const { name, mayDepend } of publishedPackages) {
     test(`${name} has a clean package, and the dependencies that it may have [decision.92]`, async () => {
-      const { folder: staged } = packed.find((one) => one.name === name) ?? assert.fail(name)
+      const { folder: staged } = packedAs(name)
       const { messages } = await publint({ pkgDir: staged, strict: true })
       assert.deepEqual(messages, [])
       const installed = join(project, 'node_modules', name)
@@ -88,13 +92,13 @@ const settings = {
   ],
 } as const
 
-for (const { platform, programs } of publishedPackages) {
+for (const { name, platform, programs } of publishedPackages) {
   for (const program of programs) {
-    describe(`consumers/${program}, elsewhere`, () => {
+    describe(`consumers/${program.file}, elsewhere`, () => {
       for (const [release, tsc] of Object.entries(typeScripts)) {
         for (const [title, compilerOptions] of settings[platform]) {
           test(`compiles under strict with TypeScript ${release}, ${title} [decision.92]`, async () => {
-            addProgram(project, program, compilerOptions)
+            addProgram(project, program, packedAs(name), compilerOptions)
             await run(tsc, ['-p', project], { cwd: project })
           })
         }
@@ -103,13 +107,13 @@ for (const { platform, programs } of publishedPackages) {
       for (const [release, nodeProgram] of Object.entries(nodes)) {
         test(`does its work under Node ${release} [decision.92]`, async (context) => {
           const service = await startTestService(context)
-          addProgram(project, program, {})
+          addProgram(project, program, packedAs(name), {})
           const environment = {
             PURSER_URL: service.url,
             PURSER_KEY: service.sandboxKey,
             NODE_NO_WARNINGS: '1',
           }
-          assert.equal(await run(nodeProgram, [program], { cwd: project, environment }), 'done\n')
+          assert.equal(await run(nodeProgram, [program.file], { cwd: project, environment }), 'done\n')
         })
       }
     })
