@@ -52,24 +52,30 @@ function link(project: string, name: string, source: string): void {
   if (!existsSync(place)) symlinkSync(found, place)
 }
 
-/** Puts a program into a project, what it needs beside it, and the settings under which it is compiled. */
-export function addProgram(
-  project: string,
-  { file, beside = [] }: Program,
-  { source }: Packed,
-  compilerOptions: object,
-): void {
+/** Puts a program into a project, and what it needs beside it. */
+export function addProgram(project: string, { file, beside = [] }: Program, { source }: Packed): void {
   for (const name of beside) link(project, name, source)
   copyFileSync(join(import.meta.dirname, 'consumers', file), join(project, file))
-  const settings = {
+}
+
+/** Compiles programs of a project, and all declarations that they import, with one release of TypeScript. */
+export async function compile(
+  project: string,
+  tsc: string,
+  files: readonly string[],
+  settings: object,
+): Promise<void> {
+  const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
     target: 'es2022',
     types: [],
-    // The declarations of others are theirs to get right.
-    skipLibCheck: beside.length > 0,
-    ...compilerOptions,
+    // TypeScript's own declarations are large, and not what is tried.
+    skipDefaultLibCheck: true,
+    ...settings,
   }
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions: settings, files: [file] }))
+  const config = { compilerOptions, files }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
+  await run(tsc, ['-p', project], { cwd: project })
 }
