@@ -15,9 +15,19 @@ interface Room {
 
 const everything = ['service/src', 'packages/wire/src', 'npm:', 'node:']
 
+/** What each framework's file may import besides is its framework. */
+const mcp = ['packages/mcp/src', 'npm:@purser/client', 'npm:@modelcontextprotocol/server', 'npm:zod', 'node:']
+
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
+  { name: 'mcp', path: 'packages/mcp/src', values: mcp },
+  { name: 'mcp for the AI SDK', path: 'packages/mcp/src/ai-sdk.ts', values: [...mcp, 'npm:ai'] },
+  {
+    name: 'mcp for the OpenAI Agents SDK',
+    path: 'packages/mcp/src/openai-agents.ts',
+    values: [...mcp, 'npm:@openai/agents'],
+  },
   {
     name: 'merchant',
     path: 'packages/merchant/src',
@@ -86,6 +96,7 @@ const files = sourceFiles([
   'packages/wire/src',
   'packages/client/src',
   'packages/merchant/src',
+  'packages/mcp/src',
   'service/src',
 ]).filter(({ path }) => !path.endsWith('.test.ts'))
 
@@ -102,10 +113,10 @@ test('A forbidden import is seen', () => {
   assert.equal(forbiddenImports(planted).length, 2)
 })
 
-test('Only config.ts reads the environment', () => {
+test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
-  // They hand the environment to config.ts, which alone looks into it.
-  assert.deepEqual(readers, ['service/src/main.ts', 'service/src/purser.ts'])
+  // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
+  assert.deepEqual(readers, ['packages/mcp/src/main.ts', 'service/src/main.ts', 'service/src/purser.ts'])
 })
 
 function forbiddenImports(file: SourceFile): string[] {

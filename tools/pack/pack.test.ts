@@ -12,8 +12,8 @@ import { projectFolder } from '../source-files.ts'
 import { bundle, gzippedBytes } from './bundle.ts'
 import type { Manifest } from './manifest.ts'
 import { packAll, type Packed } from './pack.ts'
-import { publishedPackages } from './packages.ts'
-import { addProgram, installInto } from './project.ts'
+import { publishedPackages, type PublishedPackage } from './packages.ts'
+import { addProgram, compile, installInto } from './project.ts'
 import { olderNode, olderTypeScript, run } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
@@ -24,8 +24,15 @@ let project: string
 before(async () => {
   packed = await packAll(folder)
   project = await installInto({ after: (clean) => void cleaning.push(clean) }, packed)
+  for (const { name, programs } of publishedPackages) {
+    for (const program of programs) addProgram(project, program, packedAs(name))
+  }
 })
 after(() => cleaning.forEach((clean) => clean()))
+
+function packedAs(name: string): Packed {
+  return packed.find((one) => one.name === name) ?? assert.fail(name)
+}
 
 const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': olderTypeScript }
 const nodes = { '24': process.execPath, '22': olderNode }
@@ -42,7 +49,7 @@ describe('What others install', () => {
 
   for (const { name, mayDepend } of publishedPackages) {
     test(`${name} has a clean package, and the dependencies that it may have [decision.92]`, async () => {
-      const { folder: staged } = packed.find((one) => one.name === name) ?? assert.fail(name)
+      const { folder: staged } = packedAs(name)
       const { messages } = await publint({ pkgDir: staged, strict: true })
       assert.deepEqual(messages, [])
       const installed = join(project, 'node_modules', name)
@@ -76,45 +83,33 @@ describe('What others install', () => {
 const web = { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'] }
 const node = { lib: ['es2022'], types: ['node'], typeRoots: [join(projectFolder, 'node_modules/@types')] }
 const bundler = { module: 'esnext', moduleResolution: 'bundler' }
-const settings = {
-  any: [
-    ['by the rules of Node, with the types of the web', { module: 'nodenext', ...web }],
-    ['by the rules of bundlers, with the types of the web', { ...bundler, ...web }],
-    ['by the rules of Node, with the types of Node', { module: 'nodenext', ...node }],
-  ],
-  node: [
-    ['by the rules of Node', { module: 'nodenext', ...node }],
-    ['by the rules of bundlers', { ...bundler, ...node }],
-  ],
-} as const
+const forAny = publishedPackages.filter(({ platform }) => platform === 'any')
+const settings: [title: string, packages: readonly PublishedPackage[], compilerOptions: object][] = [
+  ['the rules of Node, and the types of the web', forAny, { module: 'nodenext', ...web }],
+  ['the rules of bundlers, and the types of the web', forAny, { ...bundler, ...web }],
+  ['the rules of Node, and its types', publishedPackages, { module: 'nodenext', ...node }],
+]
 
-for (const { platform, programs } of publishedPackages) {
-  for (const program of programs) {
-    describe(`consumers/${program}, elsewhere`, () => {
-      for (const [release, tsc] of Object.entries(typeScripts)) {
-        for (const [title, compilerOptions] of settings[platform]) {
-          test(`compiles under strict with TypeScript ${release}, ${title} [decision.92]`, async () => {
-            addProgram(project, program, compilerOptions)
-            await run(tsc, ['-p', project], { cwd: project })
-          })
-        }
-      }
-
-      for (const [release, nodeProgram] of Object.entries(nodes)) {
-        test(`does its work under Node ${release} [decision.92]`, async (context) => {
-          const service = await startTestService(context)
-          addProgram(project, program, {})
-          const environment = {
-            PURSER_URL: service.url,
-            PURSER_KEY: service.sandboxKey,
-            NODE_NO_WARNINGS: '1',
-          }
-          assert.equal(await run(nodeProgram, [program], { cwd: project, environment }), 'done\n')
-        })
-      }
-    })
+describe('Programs of those who installed it', () => {
+  for (const [release, tsc] of Object.entries(typeScripts)) {
+    for (const [title, packages, compilerOptions] of settings) {
+      test(`compile under strict with TypeScript ${release}, ${title} [decision.92]`, async () => {
+        const files = packages.flatMap(({ programs }) => programs.map(({ file }) => file))
+        await compile(project, tsc, files, compilerOptions)
+      })
+    }
   }
-}
+
+  for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
+    for (const [release, program] of Object.entries(nodes)) {
+      test(`do their work under Node ${release}: ${file} [decision.92]`, async (context) => {
+        const service = await startTestService(context)
+        const environment = { PURSER_URL: service.url, PURSER_KEY: service.sandboxKey, NODE_NO_WARNINGS: '1' }
+        assert.equal(await run(program, [file], { cwd: project, environment }), 'done\n')
+      })
+    }
+  }
+})
 
 /** What a call needs; a fetch that pays needs `Request` and its like besides. */
 const webNames = [

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 
 import { projectFolder } from '../source-files.ts'
 import type { Packed } from './pack.ts'
+import type { Program } from './packages.ts'
 import { run } from './run.ts'
 
 /** An empty project somewhere else, into which the packages were installed, and nothing but them. */
@@ -36,28 +37,45 @@ async function unpackInto(project: string, { name, source, tarball, manifest }: 
   mkdirSync(target, { recursive: true })
   await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', target], { cwd: project })
   for (const dependency of Object.keys(manifest.dependencies ?? {}).filter(isOfOthers)) {
-    const link = join(project, 'node_modules', dependency)
-    const places = [join(source, 'node_modules', dependency), join(projectFolder, 'node_modules', dependency)]
-    const found = places.find((place) => existsSync(place))
-    if (!found) throw new Error(`${name} depends on ${dependency}, which is not installed here`)
-    mkdirSync(dirname(link), { recursive: true })
-    if (!existsSync(link)) symlinkSync(found, link)
+    link(project, dependency, source)
   }
 }
 
-/** Puts a program of `consumers/` into a project, and the settings under which it is compiled. */
-export function addProgram(project: string, program: string, compilerOptions: object): void {
-  copyFileSync(join(import.meta.dirname, 'consumers', program), join(project, program))
-  const settings = {
+/** Lets a project use a package of others, as the package in `source` has it. */
+function link(project: string, name: string, source: string): void {
+  const place = join(project, 'node_modules', name)
+  const found = [source, projectFolder]
+    .map((folder) => join(folder, 'node_modules', name))
+    .find((folder) => existsSync(folder))
+  if (!found) throw new Error(`${name} is not installed here`)
+  mkdirSync(dirname(place), { recursive: true })
+  if (!existsSync(place)) symlinkSync(found, place)
+}
+
+/** Puts a program into a project, and what it needs beside it. */
+export function addProgram(project: string, { file, beside = [] }: Program, { source }: Packed): void {
+  for (const name of beside) link(project, name, source)
+  copyFileSync(join(import.meta.dirname, 'consumers', file), join(project, file))
+}
+
+/** Compiles programs of a project, and all declarations that they import, with one release of TypeScript. */
+export async function compile(
+  project: string,
+  tsc: string,
+  files: readonly string[],
+  settings: object,
+): Promise<void> {
+  const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,
     target: 'es2022',
     types: [],
-    ...compilerOptions,
+    // TypeScript's own declarations are large, and not what is tried.
+    skipDefaultLibCheck: true,
+    ...settings,
   }
-  writeFileSync(
-    join(project, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: settings, files: [program] }),
-  )
+  const config = { compilerOptions, files }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config))
+  await run(tsc, ['-p', project], { cwd: project })
 }

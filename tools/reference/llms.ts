@@ -24,6 +24,7 @@ ${guides().join('\n')}
 ## Packages
 
 - [@purser/client](packages/client/README.md): the client, and a fetch that pays
+- [@purser/mcp](packages/mcp/README.md): tools with which a model pays: an MCP server, and tool sets for agent frameworks
 
 ## Reference
 

@@ -216,5 +216,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.97', 'Every delivery has a key of its own: paid goods go out once, and only once.'],
     ['decision.98', 'No goods when in doubt: 503, and the merchant is told.'],
     ['decision.99', 'A table of routes misses no spelling of a paid path.'],
+    ['decision.100', 'A model gets five tools; a denial is a result with a remedy; no secret reaches it.'],
+    ['decision.101', 'A purchase id is one proof at a time, also across restarts: charged once.'],
+    ['decision.102', 'Only sellers of the mandate are asked, publicly and with TLS, within limits.'],
+    ['decision.103', 'MCP over HTTP: this machine, a token, no foreign Origin or Host, no sessions.'],
+    ['decision.104', 'The same tools for every framework, from one definition.'],
   ],
 }
