@@ -16,11 +16,10 @@ export function statusCell(status: string): Cell {
   return { text: status, colour: statusColours[status] }
 }
 
-/** A time to the second, in UTC, whatever zone it came in; nothing where there is none. */
-export function timeCell(time: string | null): string {
-  if (time === null) return ''
+/** A time to the second, in UTC, whatever zone it came in; the title of its column says so. */
+export function timeCell(time: string): string {
   const ms = Date.parse(time)
-  return Number.isNaN(ms) ? time : new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
+  return Number.isNaN(ms) ? time : new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
 
 /** What may be missing, as a dash. */

@@ -16,6 +16,8 @@ export interface Column<Item> {
   readonly align?: 'right'
   /** Free text, which may be cut short where the terminal is narrow. Ids and amounts never are. */
   readonly canShrink?: true
+  /** What is left out of the table, the last such column first, before free text is all that could give way. */
+  readonly canDrop?: true
 }
 
 /** Where a table is shown. */
@@ -25,7 +27,7 @@ export interface Paper {
 }
 
 /** The least that is left of a text that is cut short. */
-const leastWidth = 10
+const leastWidth = 8
 const gap = '  '
 
 /**
@@ -37,11 +39,21 @@ export function renderTable<Item>(
   items: readonly Item[],
   paper: Paper,
 ): string {
-  const rows = items.map((item) => columns.map((column) => toText(column.cell(item))))
-  const widths = fit(columns, rows, paper.columns)
-  if (!widths) return items.map((item) => renderRecord(columns, item, paper)).join('\n\n')
-  const title = columns.map(({ title }) => ({ text: title.toUpperCase(), colour: 'dim' as const }))
-  return [title, ...rows].map((row) => renderRow(columns, row, widths, paper)).join('\n')
+  return tableOf(columns, paper)(items)
+}
+
+/** A table that goes on: each call renders further items below those of the calls before, under one title. */
+export function tableOf<Item>(columns: readonly Column<Item>[], paper: Paper): (items: readonly Item[]) => string {
+  let layout: Layout<Item> | undefined
+  return (items) => {
+    const isFirst = layout === undefined
+    layout = layOut(layout?.columns ?? columns, items, paper, layout?.widths)
+    const { columns: shown, widths } = layout
+    if (!widths) return items.map((item) => renderRecord(columns, item, paper)).join('\n\n')
+    const title = shown.map(({ title }) => ({ text: title.toUpperCase(), colour: 'dim' as const }))
+    const rows = items.map((item) => shown.map(({ cell }) => toText(cell(item))))
+    return [...(isFirst ? [title] : []), ...rows].map((row) => renderRow(shown, row, widths, paper)).join('\n')
+  }
 }
 
 /** One item with a line for each of its fields. */
@@ -62,20 +74,44 @@ function toText(cell: Cell): Text {
   return { text: harmless(cell.text), colour: cell.colour }
 }
 
-/** The widths of the columns, within the width of the terminal; undefined when they do not fit. */
-function fit<Item>(
+/** Which columns are shown, and how wide each is; without widths, they do not fit beside each other. */
+interface Layout<Item> {
+  readonly columns: readonly Column<Item>[]
+  readonly widths: readonly number[] | undefined
+}
+
+function layOut<Item>(
   columns: readonly Column<Item>[],
-  rows: readonly (readonly Text[])[],
+  items: readonly Item[],
+  { columns: available }: Pick<Paper, 'columns'>,
+  leastWidths: readonly number[] = [],
+): Layout<Item> {
+  const widths = columns.map(({ title, cell }, index) =>
+    Math.max(
+      stringWidth(title),
+      leastWidths[index] ?? 0,
+      ...items.map((item) => stringWidth(toText(cell(item)).text)),
+    ),
+  )
+  const fitting = shrink(columns, widths, available)
+  const dropped = columns.findLastIndex(({ canDrop }) => canDrop)
+  if (fitting || dropped < 0) return { columns, widths: fitting }
+  const isKept = (_: unknown, index: number) => index !== dropped
+  return layOut(columns.filter(isKept), items, { columns: available }, leastWidths.filter(isKept))
+}
+
+/** The widths within those of the terminal; undefined when they cannot be. */
+function shrink<Item>(
+  columns: readonly Column<Item>[],
+  natural: readonly number[],
   available: number,
 ): number[] | undefined {
-  const widths = columns.map(({ title }, index) =>
-    Math.max(stringWidth(title), ...rows.map((row) => stringWidth(row[index]?.text ?? ''))),
-  )
-  const total = () => widths.reduce((sum, width) => sum + width, (widths.length - 1) * gap.length)
-  for (let excess = total() - available; excess > 0; excess = total() - available) {
+  const widths = [...natural]
+  let excess = widths.reduce((sum, width) => sum + width, (widths.length - 1) * gap.length) - available
+  for (; excess > 0; excess -= 1) {
     const widest = widestShrinkable(columns, widths)
     if (widest === undefined) return undefined
-    widths[widest] = Math.max(leastWidth, (widths[widest] ?? 0) - 1)
+    widths[widest] = (widths[widest] ?? 0) - 1
   }
   return widths
 }
@@ -121,6 +157,11 @@ function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
 }
 
-function coloured({ text, colour }: Text, { hasColours }: Paper): string {
-  return colour && hasColours ? styleText(colour, text, { validateStream: false }) : text
+function coloured({ text, colour }: Text, paper: Pick<Paper, 'hasColours'>): string {
+  return colour ? paint(text, colour, paper) : text
+}
+
+/** The text in a colour, where there are any. */
+export function paint(text: string, colour: Colour, { hasColours }: Pick<Paper, 'hasColours'>): string {
+  return hasColours ? styleText(colour, text, { validateStream: false }) : text
 }
