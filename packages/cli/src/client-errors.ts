@@ -18,7 +18,10 @@ export function explainClientError(
 ): { readonly message: string; readonly exitCode: number } | undefined {
   if (!(error instanceof PurserError)) return undefined
   if (error instanceof TimeoutError) {
-    return { message: `the service did not answer in time (${error.message})`, exitCode: exitCodes.unavailable }
+    return {
+      message: `the service did not answer in time (${error.message})`,
+      exitCode: exitCodes.unavailable,
+    }
   }
   if (error instanceof ConnectionError) {
     const message = `the service does not answer (${error.message}); purser doctor looks what is wrong`
@@ -47,7 +50,10 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
     return { message, exitCode: exitCodes.notFound }
   }
   if (error instanceof UnavailableError) {
-    return { message: `the service cannot answer now (${error.code}); try again`, exitCode: exitCodes.unavailable }
+    return {
+      message: `the service cannot answer now (${error.code}); try again`,
+      exitCode: exitCodes.unavailable,
+    }
   }
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
   return { message: `${conflicts[error.code] ?? error.message}${request}`, exitCode: exitCodes.failed }

@@ -26,10 +26,7 @@ export async function connect(
  * service that it was not kept for: the named profile, the environment, the current profile, or a question.
  * Throws a `CommandError` when there is no key.
  */
-export async function findConnection(
-  profile: string | undefined,
-  surroundings: Surroundings,
-): Promise<Connection> {
+async function findConnection(profile: string | undefined, surroundings: Surroundings): Promise<Connection> {
   const known = findKnownConnection(profile, surroundings)
   if (known.key !== undefined) return { ...known, key: known.key }
   if (surroundings.canAsk) {

@@ -22,7 +22,11 @@ export async function examineClient(
     findings.push(...clock)
     // A service that does not answer takes no key either: one line is enough.
     const answers = clock.some(({ subject }) => subject === 'clock')
-    if (answers) findings.push(await examineReady(url, surroundings), await examineKey({ url, key, source }, surroundings))
+    if (answers)
+      findings.push(
+        await examineReady(url, surroundings),
+        await examineKey({ url, key, source }, surroundings),
+      )
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     findings.push({ mark: 'fail', subject: 'profiles', finding: error.message })
@@ -89,7 +93,10 @@ function clockFinding(date: string | null, hereMs: number): Finding {
   return { mark, subject, finding }
 }
 
-async function examineReady(url: string, { interruption }: Pick<Surroundings, 'interruption'>): Promise<Finding> {
+async function examineReady(
+  url: string,
+  { interruption }: Pick<Surroundings, 'interruption'>,
+): Promise<Finding> {
   const purser = new Purser({ baseUrl: url, apiKey: null, timeout: timeoutMs, maxRetries: 0 })
   try {
     await purser.health.ready({ signal: interruption() })

@@ -39,7 +39,7 @@ export async function follow<Item extends Entry>(followed: Followed<Item>): Prom
   const { signal, intervalMs, onItems, onNotice } = followed
   let view = await lookFirst(followed)
   if (view.fresh.length > 0) onItems(view.fresh)
-  for (let failures = 0; ; ) {
+  for (let failures = 0; ;) {
     await sleep(pauseMs(intervalMs, failures), undefined, { signal })
     try {
       view = await lookAgain(followed, view)
@@ -76,7 +76,7 @@ async function lookFirst<Item extends Entry>({ list, first, signal }: Followed<I
   const items = await list({ limit: pageSize }, { signal }).toArray({ limit: pageSize })
   const times = items.map(writtenMs)
   return {
-    fresh: items.slice(0, first).reverse(),
+    fresh: items.slice(0, first).toReversed(),
     // All of them are known from here on, those that are not shown too.
     seen: new Map(items.map((item) => [item.id, writtenMs(item)])),
     youngestMs: Math.max(0, ...times),
@@ -100,7 +100,7 @@ async function lookAgain<Item extends Entry>(
   const known = [...seen, ...fresh.map((item) => [item.id, writtenMs(item)] as const)]
   const youngestNowMs = Math.max(youngestMs, ...fresh.map(writtenMs))
   return {
-    fresh: fresh.reverse(),
+    fresh: fresh.toReversed(),
     seen: new Map(known.filter(([, atMs]) => atMs >= youngestNowMs - overlapMs)),
     youngestMs: youngestNowMs,
     floorMs,

@@ -1,4 +1,14 @@
-import { closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { CommandError } from './exit-codes.ts'
@@ -36,7 +46,9 @@ export function readProfiles(place: Place): Profiles {
   if (text === undefined) return { current: null, profiles: {} }
   const profiles = parse(text)
   if (!profiles) {
-    throw new CommandError(`${path} is damaged; move it away, and add the profiles again with purser profile add`)
+    throw new CommandError(
+      `${path} is damaged; move it away, and add the profiles again with purser profile add`,
+    )
   }
   return profiles
 }

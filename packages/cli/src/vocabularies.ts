@@ -1,9 +1,4 @@
-import type {
-  AuditEventType,
-  Environment,
-  Role,
-  TransactionStatus,
-} from '@purser/client'
+import type { AuditEventType, Environment, Role, TransactionStatus } from '@purser/client'
 
 // The words of the interface that the command offers and completes; a test compares them with packages/wire.
 

@@ -28,7 +28,10 @@ export async function examine({
   if (settingsFile) findings.push(settingsFile)
   if (!('config' in reading)) {
     const faults = 'faults' in reading ? reading.faults : []
-    return [...findings, ...faults.map((finding) => ({ mark: 'fail', subject: 'settings', finding }) as const)]
+    return [
+      ...findings,
+      ...faults.map((finding) => ({ mark: 'fail', subject: 'settings', finding }) as const),
+    ]
   }
   const { config } = reading
   findings.push(await examineLedger(config))
@@ -41,7 +44,7 @@ export async function examine({
 /** The oldest Node whose TypeScript support the service relies on. */
 const oldestNode = 24
 
-export function examineNode(version: string): Finding {
+function examineNode(version: string): Finding {
   const isNewEnough = Number.parseInt(version, 10) >= oldestNode
   return {
     mark: isNewEnough ? 'ok' : 'fail',

@@ -18,7 +18,7 @@ const columns: readonly Column<Agent>[] = [
 
 const recordColumns: readonly Column<Agent>[] = [
   ...columns,
-  { title: 'revoked (utc)', cell: ({ revoked_at }) => revoked_at === null ? '-' : timeCell(revoked_at) },
+  { title: 'revoked (utc)', cell: ({ revoked_at }) => (revoked_at === null ? '-' : timeCell(revoked_at)) },
   { title: 'description', cell: ({ description }) => optionalCell(description) },
   { title: 'capabilities', cell: ({ capabilities }) => listCell(capabilities) },
 ]
@@ -35,7 +35,9 @@ export function agentsCommand(surroundings: Surroundings) {
 function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
     .summary('create an agent')
-    .description('Creates an agent. It can spend nothing before it has a mandate: see purser mandates create.')
+    .description(
+      'Creates an agent. It can spend nothing before it has a mandate: see purser mandates create.',
+    )
     .requiredOption('--name <name>', 'what it is called')
     .option('--description <text>', 'what it is for')
     .option('--capability <word>', 'what it can do; may be given several times', collect)

@@ -16,7 +16,7 @@ export function listCommand(name: string) {
 const maxCount = 10_000
 
 /** A whole number above zero. Throws what the parser tells as a wrong call. */
-export function parseCount(text: string): number {
+function parseCount(text: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (count < 1 || count > maxCount) {
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxCount}.`)

@@ -9,7 +9,10 @@ import type { Surroundings } from '../surroundings.ts'
 const leastInterval = 0.2
 
 export function followOption() {
-  return new Option('--follow', 'show the last ten, and then each that comes, until Ctrl-C; --json is one line each')
+  return new Option(
+    '--follow',
+    'show the last ten, and then each that comes, until Ctrl-C; --json is one line each',
+  )
 }
 
 export function intervalOption() {

@@ -34,7 +34,7 @@ export const issuedColumns: readonly Column<IssuedApiKey>[] = [
   { title: 'key', cell: ({ key }) => key },
 ]
 
-export const shownOnce = 'The key is shown this once: keep it now.'
+const shownOnce = 'The key is shown this once: keep it now.'
 
 export function keysCommand(surroundings: Surroundings) {
   return new Command('keys')

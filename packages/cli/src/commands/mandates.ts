@@ -46,7 +46,8 @@ const recordColumns: readonly Column<Mandate>[] = [
   { title: 'sellers', cell: ({ allowed_sellers }) => listCell(allowed_sellers) },
   {
     title: 'categories',
-    cell: ({ allowed_categories }) => (allowed_categories.length === 0 ? 'any' : listCell(allowed_categories)),
+    cell: ({ allowed_categories }) =>
+      allowed_categories.length === 0 ? 'any' : listCell(allowed_categories),
   },
   expires,
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },

@@ -46,7 +46,10 @@ function addCommand(surroundings: Surroundings) {
     .option('--json', jsonHelp)
     .action(async (name, options) => {
       if (!profileName.test(name)) {
-        throw new CommandError('A name has letters, digits, dots, dashes and underscores, at most 64', 'usage')
+        throw new CommandError(
+          'A name has letters, digits, dots, dashes and underscores, at most 64',
+          'usage',
+        )
       }
       const url = checkedUrl(options.url, '--url')
       const { current, profiles } = readProfiles(surroundings)
@@ -58,7 +61,9 @@ function addCommand(surroundings: Surroundings) {
       const next = current ?? name
       writeProfiles(surroundings, { current: next, profiles: { ...profiles, [name]: profile } })
       if (isExposed(url)) {
-        surroundings.printError('This address is not https: the key travels readable to everybody on the way.')
+        surroundings.printError(
+          'This address is not https: the key travels readable to everybody on the way.',
+        )
       }
       const shown = toShown(name, profile, next)
       surroundings.print(

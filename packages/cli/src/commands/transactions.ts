@@ -12,7 +12,10 @@ import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
 
 const id: Column<Transaction> = { title: 'id', cell: ({ id }) => id }
-const created: Column<Transaction> = { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) }
+const created: Column<Transaction> = {
+  title: 'created (utc)',
+  cell: ({ created_at }) => timeCell(created_at),
+}
 const status: Column<Transaction> = { title: 'status', cell: ({ status }) => statusCell(status) }
 const amount: Column<Transaction> = { title: 'amount', cell: ({ amount }) => amount, align: 'right' }
 const merchant: Column<Transaction> = {

@@ -39,7 +39,9 @@ function bashCase({ path, subcommands, options }: Completed): string {
   const words = [...subcommands, ...options].map(({ word }) => word).join(' ')
   const taking = options.flatMap(({ word, value }) => {
     if (value === 'none') return []
-    return [`        ${word}) ${value === 'file' ? 'files=1' : `values='${typeof value === 'string' ? '-' : value.join(' ')}'`} ;;`]
+    return [
+      `        ${word}) ${value === 'file' ? 'files=1' : `values='${typeof value === 'string' ? '-' : value.join(' ')}'`} ;;`,
+    ]
   })
   return [
     `    '${path.map((word) => ` ${word}`).join('')}')`,

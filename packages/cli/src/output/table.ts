@@ -43,7 +43,10 @@ export function renderTable<Item>(
 }
 
 /** A table that goes on: each call renders further items below those of the calls before, under one title. */
-export function tableOf<Item>(columns: readonly Column<Item>[], paper: Paper): (items: readonly Item[]) => string {
+export function tableOf<Item>(
+  columns: readonly Column<Item>[],
+  paper: Paper,
+): (items: readonly Item[]) => string {
   let layout: Layout<Item> | undefined
   return (items) => {
     const isFirst = layout === undefined
@@ -52,7 +55,9 @@ export function tableOf<Item>(columns: readonly Column<Item>[], paper: Paper): (
     if (!widths) return items.map((item) => renderRecord(columns, item, paper)).join('\n\n')
     const title = shown.map(({ title }) => ({ text: title.toUpperCase(), colour: 'dim' as const }))
     const rows = items.map((item) => shown.map(({ cell }) => toText(cell(item))))
-    return [...(isFirst ? [title] : []), ...rows].map((row) => renderRow(shown, row, widths, paper)).join('\n')
+    return [...(isFirst ? [title] : []), ...rows]
+      .map((row) => renderRow(shown, row, widths, paper))
+      .join('\n')
   }
 }
 
