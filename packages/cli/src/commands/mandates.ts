@@ -86,7 +86,7 @@ function createCommand(surroundings: Surroundings) {
     .requiredOption(
       '--expires <when>',
       'a time with its zone, or so long from now: 30m, 12h, 90d',
-      parseWhen(surroundings.now()),
+      parseWhen(surroundings.now),
     )
     .option('--seller <domain>', 'a seller that it may buy from, or *; may be given several times', collect)
     .option('--category <name>', 'a category that it may buy; any when left out; several times', collect)
