@@ -180,6 +180,15 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
     ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
     ['decision.90', 'The client: every endpoint, refusals are results, errors are classes, no dependency.'],
+    [
+      'decision.91',
+      'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
+    ],
+    [
+      'decision.92',
+      'What is published is packed, installed elsewhere, compiled, run and weighed by the tests.',
+    ],
+    ['decision.93', 'An answer carries the id that its request has in the log.'],
     ['decision.105', 'The command works without the service, and says which commands need it.'],
     ['decision.106', 'Keys never come from the command line; address and key come from one place.'],
     ['decision.107', 'Tables for people, JSON for programs, and nothing that a terminal obeys.'],

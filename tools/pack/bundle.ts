@@ -1,0 +1,24 @@
+import { build } from 'esbuild'
+import { gzipSync } from 'node:zlib'
+
+/** All that these imports bring along, as one minified script; throws when something of Node's is among it. */
+export async function bundle(project: string, imports: readonly string[]): Promise<string> {
+  const contents = imports.map((name, at) => `export * as part${at} from ${JSON.stringify(name)}`).join('\n')
+  const result = await build({
+    stdin: { contents, resolveDir: project, loader: 'js' },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    globalName: 'bundled',
+    platform: 'browser',
+    target: 'es2022',
+    logLevel: 'silent',
+  })
+  return result.outputFiles[0]?.text ?? ''
+}
+
+/** How many bytes a text is when it travels. */
+export function gzippedBytes(text: string): number {
+  return gzipSync(text, { level: 9 }).length
+}
