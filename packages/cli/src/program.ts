@@ -11,6 +11,7 @@ import { doctorCommand } from './commands/doctor.ts'
 import { evaluateCommand } from './commands/evaluate.ts'
 import { keysCommand } from './commands/keys.ts'
 import { mandatesCommand } from './commands/mandates.ts'
+import { payCommand } from './commands/pay.ts'
 import { profileCommand } from './commands/profile.ts'
 import { sellersCommand } from './commands/sellers.ts'
 import { transactionsCommand } from './commands/transactions.ts'
@@ -38,6 +39,7 @@ export async function createProgram(
     mandatesCommand(surroundings),
     sellersCommand(surroundings),
     evaluateCommand(surroundings),
+    payCommand(surroundings),
     transactionsCommand(surroundings),
     auditCommand(surroundings),
     profileCommand(surroundings),
