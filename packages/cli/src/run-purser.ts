@@ -34,6 +34,8 @@ export async function runPurser(words: readonly string[], surroundings: Surround
     const explained = explain(error)
     if (!explained) throw error
     const { message, exitCode: code } = explained
+    // Whoever pressed Ctrl-C knows.
+    if (code === exitCodes.interrupted) return code
     const name = ['purser', ...pathOf(command)].join(' ')
     here.printError(
       harmlessLines(

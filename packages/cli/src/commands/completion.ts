@@ -18,7 +18,7 @@ export function completionCommand({ print }: Surroundings) {
     .description(
       'Prints a script that completes the commands, options and words of purser in a shell. Its first lines say where to put it. Print it anew after an upgrade.',
     )
-    .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish'] as const))
+    .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] as const))
     .action((shell, _, command) => {
       const program = command.parent
       if (program) print(shells[shell](describeCommands(program)).trimEnd())

@@ -35,8 +35,8 @@ complete -F _purser purser
 `
 }
 
-function bashCase({ path, subcommands, options }: Completed): string {
-  const words = [...subcommands, ...options].map(({ word }) => word).join(' ')
+function bashCase({ path, words, options }: Completed): string {
+  const offered = [...words, ...options].map(({ word }) => word).join(' ')
   const taking = options.flatMap(({ word, value }) => {
     if (value === 'none') return []
     return [
@@ -45,7 +45,7 @@ function bashCase({ path, subcommands, options }: Completed): string {
   })
   return [
     `    '${path.map((word) => ` ${word}`).join('')}')`,
-    `      words='${words}'`,
+    `      words='${offered}'`,
     ...(taking.length === 0 ? [] : ['      case "$previous" in', ...taking, '      esac']),
     '      ;;',
   ].join('\n')

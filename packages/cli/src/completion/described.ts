@@ -6,7 +6,8 @@ import { pathOf, withAllBelow } from '../command-tree.ts'
 export interface Completed {
   /** The words after `purser`; none for the program itself. */
   readonly path: readonly string[]
-  readonly subcommands: readonly Word[]
+  /** Commands below it, and the words that its arguments may be. */
+  readonly words: readonly Word[]
   readonly options: readonly CompletedOption[]
 }
 
@@ -24,7 +25,12 @@ export interface CompletedOption extends Word {
 export function describeCommands(program: CommandUnknownOpts): Completed[] {
   return withAllBelow(program).map((command) => ({
     path: pathOf(command),
-    subcommands: command.commands.map((sub) => ({ word: sub.name(), meaning: sub.summary() })),
+    words: [
+      ...command.commands.map((sub) => ({ word: sub.name(), meaning: sub.summary() })),
+      ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+        argChoices.map((word) => ({ word, meaning: description })),
+      ),
+    ],
     options: optionsOf(command),
   }))
 }

@@ -22,10 +22,10 @@ ${commands.flatMap(fishLines).join('\n')}
 `
 }
 
-function fishLines({ path, subcommands, options }: Completed): string[] {
+function fishLines({ path, words, options }: Completed): string[] {
   const at = quoted(`__purser_at ${quoted(path.map((word) => ` ${word}`).join(''))}`)
   return [
-    ...subcommands.map(
+    ...words.map(
       ({ word, meaning }) =>
         `complete --command purser --condition ${at} --arguments ${word} --description ${quoted(meaning)}`,
     ),

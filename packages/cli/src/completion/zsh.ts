@@ -27,12 +27,12 @@ if [ "$funcstack[1]" = _purser ]; then _purser "$@"; else compdef _purser purser
 `
 }
 
-function zshCase({ path, subcommands, options }: Completed): string {
+function zshCase({ path, words, options }: Completed): string {
   const values = options.flatMap((option) => zshValue(option) ?? [])
   return [
     `    '${path.map((word) => ` ${word}`).join('')}')`,
     ...(values.length === 0 ? [] : ['      case "${words[CURRENT-1]}" in', ...values, '      esac']),
-    `      words_here=(${subcommands.map(({ word, meaning }) => quoted(`${word}:${meaning}`)).join(' ')})`,
+    `      words_here=(${words.map(({ word, meaning }) => quoted(`${word}:${meaning}`)).join(' ')})`,
     `      options_here=(${options.map(({ word, meaning }) => quoted(`${word}:${meaning}`)).join(' ')})`,
     '      ;;',
   ].join('\n')
