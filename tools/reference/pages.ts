@@ -3,6 +3,7 @@ import { errorAnswers } from '@purser/wire/errors'
 import { endpoints } from '@purser/wire/openapi'
 import { format, resolveConfig } from 'prettier'
 
+import { commandLinePage } from './command-line.ts'
 import { projectFolder } from '../source-files.ts'
 import { readSpecMap, renderSpecMap } from '../spec-map/spec-map.ts'
 
@@ -11,6 +12,7 @@ export async function referencePages(): Promise<Record<string, string>> {
   return {
     'docs/reference/errors.md': await formatted(errorsPage()),
     'docs/reference/endpoints.md': await formatted(endpointsPage()),
+    'docs/reference/command-line.md': await formatted(await commandLinePage()),
     'docs/reference/spec-map.md': await formatted(renderSpecMap(readSpecMap())),
   }
 }

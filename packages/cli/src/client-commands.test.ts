@@ -10,7 +10,7 @@ import {
   startTestService,
   verifyProof,
 } from '../../../service/testing/service.ts'
-import { testCommand } from '../testing/command.ts'
+import { testCommand, words } from '../testing/command.ts'
 
 const service = await startTestService({ after })
 const prepared = await prepareRoleKeys(service)
@@ -21,8 +21,9 @@ function command(context: TestContext, key = service.sandboxKey) {
 }
 
 /** The one JSON document that a command printed. */
-async function json(context: TestContext, ...words: readonly string[]): Promise<any> {
-  const { code, output, errors } = await command(context).purser(...words, '--json')
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+async function json(context: TestContext, ...called: readonly string[]): Promise<any> {
+  const { code, output, errors } = await command(context).purser(...called, '--json')
   assert.equal(code, 0, errors)
   return JSON.parse(output)
 }
@@ -30,7 +31,7 @@ async function json(context: TestContext, ...words: readonly string[]): Promise<
 test('An owner goes from nothing to a decision with seven commands', async (context) => {
   const account = await json(
     context,
-    ...['accounts', 'create', '--name', 'Second', '--email', 'ada@example.com', '--idp-user-id', 'idp_ada'],
+    ...words('accounts create --name Second --email ada@example.com --idp-user-id idp_ada'),
   )
   const owner = command(context, account.api_keys[0].key)
   const agent = JSON.parse(
@@ -39,9 +40,9 @@ test('An owner goes from nothing to a decision with seven commands', async (cont
   )
   assert.deepEqual([agent.name, agent.capabilities, agent.status], ['research-bot', ['search'], 'active'])
   const created = await owner.purser(
-    ...['mandates', 'create', '--agent', agent.id, '--purpose', 'Buy data', '--total', '10.00'],
-    ...['--per-payment', '5.00', '--expires', '2099-01-01T00:00:00+01:00'],
-    ...['--seller', 'api.example.com', '--seller', 'b.example.com', '--category', 'data', '--json'],
+    ...words(`mandates create --agent ${agent.id} --purpose research --total 10.00`),
+    ...words('--per-payment 5.00 --expires 2099-01-01T00:00:00+01:00'),
+    ...words('--seller api.example.com --seller b.example.com --category data --json'),
   )
   const mandate = JSON.parse(created.output)
   assert.deepEqual(
@@ -53,8 +54,8 @@ test('An owner goes from nothing to a decision with seven commands', async (cont
     (await owner.purser('keys', 'create', '--role', 'agent', '--agent', agent.id, '--json')).output,
   )
   const payment = [
-    ...['--agent', agent.id, '--mandate', mandate.id, '--merchant', 'api.example.com', '--category', 'data'],
-    ...['--resource', 'https://api.example.com/data'],
+    ...words(`--agent ${agent.id} --mandate ${mandate.id} --merchant api.example.com --category data`),
+    ...words('--resource https://api.example.com/data'),
   ]
   const asAgent = command(context, key.key)
   const approved = await asAgent.purser('evaluate', ...payment, '--amount', '4.00')
@@ -82,8 +83,10 @@ test('An owner goes from nothing to a decision with seven commands', async (cont
 test('evaluate --dry-run answers the same, and records nothing', async (context) => {
   const purchase = await preparePurchase(service)
   const payment = [
-    ...['--agent', purchase.agentId, '--mandate', purchase.mandateId, '--merchant', purchase.merchantDomain],
-    ...['--resource', purchase.resourceUrl, '--dry-run'],
+    ...words(
+      `--agent ${purchase.agentId} --mandate ${purchase.mandateId} --merchant ${purchase.merchantDomain}`,
+    ),
+    ...words(`--resource ${purchase.resourceUrl} --dry-run`),
   ]
   const { purser } = command(context)
   assert.equal((await purser('evaluate', ...payment, '--amount', '1.00')).code, 0)
@@ -168,14 +171,14 @@ test('What others wrote is shown and not obeyed [decision.107]', async (context)
   const purchase = await preparePurchase(service, { purpose: name })
   const { purser } = command(context)
   await purser('agents', 'create', '--name', name)
-  for (const words of [
+  for (const called of [
     ['agents', 'list'],
     ['agents', 'list', '--json'],
     ['mandates', 'show', purchase.mandateId],
     ['audit', '--type', 'agent.created'],
     ['audit', '--type', 'agent.created', '--json'],
   ]) {
-    const { output } = await purser(...words)
+    const { output } = await purser(...called)
     assert.match(output, /\\u001b/)
     // oxlint-disable-next-line no-control-regex -- they are what must not be there
     assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
@@ -187,7 +190,7 @@ test('What others wrote is shown and not obeyed [decision.107]', async (context)
 const ends: readonly (readonly [
   what: string,
   key: (keys: RoleKeys['keys']) => string,
-  words: (purchase: RoleKeys['purchase']) => readonly string[],
+  called: (purchase: RoleKeys['purchase']) => readonly string[],
   code: number,
   error: RegExp,
 ])[] = [
@@ -223,8 +226,8 @@ const ends: readonly (readonly [
     'a value that the service refuses',
     ({ owner }) => owner,
     ({ agentId }) => [
-      ...['mandates', 'create', '--agent', agentId, '--purpose', 'x', '--total', '1,00'],
-      ...['--per-payment', '-1', '--expires', '1d'],
+      ...words(`mandates create --agent ${agentId} --purpose x --total 1,00`),
+      ...words('--per-payment -1 --expires 1d'),
     ],
     2,
     /^The service refuses this:\n {2}max_spend_total: .*\n {2}max_spend_per_transaction: .*\n\npurser mandates create --help/,
@@ -237,10 +240,10 @@ const ends: readonly (readonly [
     /^purser sellers create: a seller with this domain exists in this environment/,
   ],
 ]
-for (const [what, key, words, code, error] of ends) {
+for (const [what, key, called, code, error] of ends) {
   test(`The exit code tells ${what} (${code}) [decision.77]`, async (context) => {
     await command(context).purser('sellers', 'create', '--name', 'One', '--domain', 'taken.example.com')
-    const ended = await command(context, key(prepared.keys)).purser(...words(prepared.purchase))
+    const ended = await command(context, key(prepared.keys)).purser(...called(prepared.purchase))
     assert.deepEqual([ended.code, ended.output], [code, ''])
     assert.match(ended.errors, error)
   })

@@ -55,8 +55,9 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
       exitCode: exitCodes.unavailable,
     }
   }
+  const known = conflicts[error.code]
   const request = error.requestId === null ? '' : ` (request ${error.requestId})`
-  return { message: `${conflicts[error.code] ?? error.message}${request}`, exitCode: exitCodes.failed }
+  return { message: known ?? error.message + request, exitCode: exitCodes.failed }
 }
 
 /** What the words of a 400 or a 409 mean for whoever typed the command. */

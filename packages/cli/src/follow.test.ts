@@ -84,11 +84,6 @@ interface Entry {
 }
 
 test('What was committed late is shown, what is old is not, and nothing twice [decision.108]', async () => {
-  const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
-  const entry = (seconds: number): Entry => ({
-    id: `txn_${String(seconds).padStart(6, '0')}`,
-    created_at: at(seconds),
-  })
   const old = Array.from({ length: 300 }, (_, index) => entry(1_000 - index))
   const looks: readonly (readonly Entry[])[] = [
     old,
@@ -97,9 +92,10 @@ test('What was committed late is shown, what is old is not, and nothing twice [d
     [entry(1_025), entry(1_020), entry(1_012), entry(1_001), ...old],
     [entry(1_026), entry(1_025), entry(1_020), entry(1_012), entry(1_001), ...old],
   ]
-  assert.deepEqual(await followed(looks), [
-    ...[999, 1_000, 1_020, 1_012, 1_025, 1_026].map((seconds) => entry(seconds).id),
-  ])
+  assert.deepEqual(
+    await followed(looks),
+    [999, 1_000, 1_020, 1_012, 1_025, 1_026].map((seconds) => entry(seconds).id),
+  )
 })
 
 test('A look takes a bounded number, and says when there was more [decision.108]', async () => {
@@ -111,6 +107,12 @@ test('A look takes a bounded number, and says when there was more [decision.108]
   assert.equal((await followed([[], many], notices)).length, 1_000)
   assert.deepEqual(notices, ['More than 1000 came since the last look; some may be missing here.'])
 })
+
+/** What was written so many seconds after midnight. */
+function entry(seconds: number): Entry {
+  const atMs = Date.UTC(2026, 0, 1) + seconds * 1_000
+  return { id: `txn_${String(seconds).padStart(6, '0')}`, created_at: new Date(atMs).toISOString() }
+}
 
 /** The ids that are shown while a list looks so, one look after the other. */
 async function followed(looks: readonly (readonly Entry[])[], notices: string[] = []): Promise<string[]> {
@@ -150,22 +152,22 @@ function startFollowing(
   context.after(() => controller.abort())
   const lines: string[] = []
   const said: string[] = []
-  let look: () => void = () => undefined
+  let look: (() => void) | undefined
   const { purserWith } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
   const ended = purserWith(
     {
       interruption: () => controller.signal,
       print: (text) => {
         lines.push(...text.split('\n'))
-        look()
+        look?.()
       },
       printError: (text) => {
         said.push(text)
-        look()
+        look?.()
       },
     },
     ...words,
-    ...['--follow', '--json', '--interval', '0.2'],
+    ...'--follow --json --interval 0.2'.split(' '),
   ).then((end) => ({ ...end, errors: said.join('\n') }))
 
   function until(isSo: (lines: readonly string[], notices: string) => boolean): Promise<void> {

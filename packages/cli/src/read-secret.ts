@@ -21,8 +21,9 @@ interface Streams {
  */
 export async function readSecret({ stdin, stderr }: Streams, question: string): Promise<string> {
   if (!stdin.isTTY) return firstLineOf(stdin)
-  stderr.write(`${question}: `)
+  // Before the question is there to be answered: what is typed from then on is not echoed.
   stdin.setRawMode(true)
+  stderr.write(`${question}: `)
   try {
     return nonEmpty(await readTyped(stdin))
   } finally {

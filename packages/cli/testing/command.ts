@@ -59,3 +59,8 @@ export function testCommand(
 
   return { folder, environment, purserWith, purser: (...words) => purserWith({}, ...words) }
 }
+
+/** The words of a line, as a shell splits it where nothing is quoted. */
+export function words(line: string): string[] {
+  return line.split(' ')
+}

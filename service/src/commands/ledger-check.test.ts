@@ -44,9 +44,9 @@ test('ledger check sees one moment while payments are written [decision.109]', a
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
-  let isChecked = false
+  const checking = new AbortController()
   const paying = Array.from({ length: 4 }, async () => {
-    while (!isChecked) await verifyProof(service, await issueProof(service, purchase, '0.01'))
+    while (!checking.signal.aborted) await verifyProof(service, await issueProof(service, purchase, '0.01'))
   })
   try {
     for (let look = 0; look < 10; look++) {
@@ -54,7 +54,7 @@ test('ledger check sees one moment while payments are written [decision.109]', a
       assert.equal(code, 0, output)
     }
   } finally {
-    isChecked = true
+    checking.abort()
     await Promise.all(paying)
   }
 })

@@ -24,6 +24,9 @@ ${commands
 ${commands.map(bashCase).join('\n')}
   esac
   if [[ -n $files ]]; then
+    # Names of files may hold blanks.
+    local IFS=$'\\n'
+    compopt -o filenames 2> /dev/null
     COMPREPLY=($(compgen -f -- "$current"))
   elif [[ $values == - ]]; then
     COMPREPLY=()

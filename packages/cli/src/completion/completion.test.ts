@@ -12,7 +12,7 @@ import { testCommand } from '../../testing/command.ts'
 
 const run = promisify(execFile)
 const { folder, purser } = testCommand({ after })
-writeFileSync(join(folder, 'goods.json'), '')
+writeFileSync(join(folder, 'goods of today.json'), '')
 
 /** Asks a shell what can follow the words; the last of them is not finished. */
 interface Shell {
@@ -54,7 +54,7 @@ true`,
 ]
 
 const everyStatus = transactionStatuses.join(' ')
-const cases: readonly (readonly [words: string, offered: string])[] = [
+const cases: readonly (readonly [words: string, offered: string | readonly string[]])[] = [
   ['agen', 'agents'],
   ['agents ', 'create list revoke show'],
   ['agents cr', 'create'],
@@ -65,7 +65,7 @@ const cases: readonly (readonly [words: string, offered: string])[] = [
   ['audit --type mandate.', auditEventTypes.filter((type) => type.startsWith('mandate.')).join(' ')],
   ['agents list --limit ', ''],
   ['completion ', 'bash fish zsh'],
-  ['pay http://a --output goo', 'goods.json'],
+  ['pay http://a --output goo', ['goods of today.json']],
   ['profile remove --', '--help --json'],
 ]
 
@@ -74,7 +74,7 @@ for (const { name, program } of shells) {
   for (const [words, offered] of cases) {
     const title = `${name} completes: purser ${words} [decision.105]`
     test(title, { skip: !isThere && `${name} is not installed` }, async () => {
-      assert.deepEqual(await complete(name, program, words), offered.split(' ').filter(Boolean).sort())
+      assert.deepEqual(await complete(name, program, words), wordsOf(offered))
     })
   }
 
@@ -86,6 +86,10 @@ for (const { name, program } of shells) {
       assert.ok(output.includes(`' ${command}'`), command)
     }
   })
+}
+
+function wordsOf(offered: string | readonly string[]): readonly string[] {
+  return typeof offered === 'string' ? offered.split(' ').filter(Boolean).sort() : offered
 }
 
 async function complete(

@@ -3,6 +3,7 @@ import {
   wrapFetchWithPayment,
   type Mandate,
   type PaymentDecision,
+  type ProofRecord,
   type Purser,
 } from '@purser/client'
 
@@ -144,11 +145,8 @@ async function explainFailure(
 ): Promise<unknown> {
   const isInterrupted = interruption().aborted
   if (decision?.outcome === 'approved') {
-    const proof = isInterrupted
-      ? undefined
-      : await client.payments
-          .getProof(decision.nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 })
-          .catch(() => undefined)
+    // Whoever pressed Ctrl-C is not kept waiting.
+    const proof = isInterrupted ? undefined : await lookUp(client, decision.nonce)
     printError(harmlessLines(proofWords(proof, decision)))
   }
   if (isInterrupted || !(error instanceof Error)) return error
@@ -164,4 +162,13 @@ async function explainFailure(
   if ('code' in error && 'syscall' in error)
     return new CommandError(`the body cannot be written (${error.message})`)
   return error
+}
+
+/** What the service says of a proof; undefined when it does not answer. */
+async function lookUp({ payments }: Purser, nonce: string): Promise<ProofRecord | undefined> {
+  try {
+    return await payments.getProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 })
+  } catch {
+    return undefined
+  }
 }
