@@ -189,6 +189,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'What is published is packed, installed elsewhere, compiled, run and weighed by the tests.',
     ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
+    ['decision.94', 'Each endpoint and each error has a page, made from the code; links lead somewhere.'],
     ['decision.105', 'The command works without the service, and says which commands need it.'],
     ['decision.106', 'Keys never come from the command line; address and key come from one place.'],
     ['decision.107', 'Tables for people, JSON for programs, and nothing that a terminal obeys.'],
