@@ -31,4 +31,13 @@ export const publishedPackages: readonly PublishedPackage[] = [
     programs: [{ file: 'client.ts' }],
     bundles: [{ imports: ['@purser/client'], maxGzipBytes: 8 * 1024 }],
   },
+  {
+    name: '@purser/cli',
+    folder: 'packages/cli',
+    platform: 'node',
+    mayDepend: true,
+    programs: [],
+    command: { file: 'dist/purser.js', parameters: ['--help'] },
+    bundles: [],
+  },
 ]

@@ -96,14 +96,14 @@ test('Without the service the command calls one, and says which commands need it
     ended('ledger', 'check'),
   ])
   assert.match(listed.output, /research-bot/)
-  assert.match(help.output, /^ {2}serve +\(comes with the package @purser\/service\)$/m)
+  assert.match(help.output, /^ {2}serve +\(needs the service, which is not installed here\)$/m)
   assert.equal(doctor.code, 0, doctor.output)
   assert.doesNotMatch(doctor.output, /ledger/)
   for (const { code, errors } of missing) {
     assert.equal(code, 1)
     assert.match(
       errors,
-      /this needs the service, which is not installed here; install it beside this command/,
+      /this needs the service itself, which is not installed here; call it in a checkout of Purser/,
     )
   }
 })

@@ -36,15 +36,16 @@ function isMissing(error: unknown): boolean {
   )
 }
 
+const remedy =
+  'needs the service itself, which is not installed here; call it in a checkout of Purser, as npx purser'
+
 function missingCommand(name: string): CommandUnknownOpts {
   return new Command(name)
-    .summary('(comes with the package @purser/service)')
-    .description('This command needs the service, which is not installed here: npm install @purser/service')
+    .summary('(needs the service, which is not installed here)')
+    .description(`This command ${remedy}.`)
     .allowUnknownOption()
     .allowExcessArguments()
     .action(() => {
-      throw new CommandError(
-        'this needs the service, which is not installed here; install it beside this command, with npm install @purser/service',
-      )
+      throw new CommandError(`this ${remedy}`)
     })
 }
