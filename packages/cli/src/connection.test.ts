@@ -88,6 +88,20 @@ test('Without a key the exit code is 4 and nothing is sent; at a terminal it is 
   assert.equal(asked, `API key for ${service.url}`)
 })
 
+const wrongSettings: readonly (readonly [environment: Record<string, string>, error: RegExp])[] = [
+  [{ PURSER_API_KEY: 'svc_sand_a\n' }, /^PURSER_API_KEY holds a blank, a line end or the like/],
+  [{ PURSER_URL: 'purser.example.com' }, /^PURSER_URL must be an address such as http:/],
+  [{ PURSER_URL: 'http://user:secret@a' }, /^PURSER_URL must be an address alone, without user, password/],
+]
+for (const [environment, error] of wrongSettings) {
+  test(`A setting that cannot be right is told, not tried: ${Object.keys(environment).join()} [decision.106]`, async (context) => {
+    const { code, errors } = await testCommand(context, environment).purser('agents', 'list')
+    assert.equal(code, 2)
+    assert.match(errors, error)
+    assert.doesNotMatch(errors, /secret/)
+  })
+}
+
 const refused = [
   ['agents', 'list', '--api-key', 'svc_sand_abcdefghijkl'],
   ['agents', 'list', '--api-key=x'],

@@ -46,6 +46,12 @@ export function findKnownConnection(
   if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
   const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
   if (key || url) {
+    if (key && !/^[\x21-\x7e]+$/.test(key)) {
+      throw new CommandError(
+        'PURSER_API_KEY holds a blank, a line end or the like, which no key has',
+        'usage',
+      )
+    }
     return { url: checkedUrl(url || standardUrl, 'PURSER_URL'), key: key || undefined, source: 'environment' }
   }
   const { current, profiles } = readProfiles(surroundings)
