@@ -35,6 +35,17 @@ const rooms: readonly Room[] = [
     types: ['npm:@purser/client', 'node:http'],
   },
   {
+    name: 'cli',
+    path: 'packages/cli/src',
+    values: [
+      'packages/cli/src',
+      'npm:@purser/client',
+      'npm:@commander-js/extra-typings',
+      'npm:string-width',
+      'node:',
+    ],
+  },
+  {
     name: 'domain',
     path: 'service/src/domain',
     values: ['service/src/domain', 'node:crypto', 'node:url', 'node:zlib', 'packages/wire/src/api-keys.ts'],
@@ -84,19 +95,14 @@ const rooms: readonly Room[] = [
 ]
 
 /** The composition root is at the top: nothing below may reach up to it. */
-const roots = [
-  'service/src/main.ts',
-  'service/src/purser.ts',
-  'service/src/commands',
-  'service/src/start.ts',
-  'service/src/app.ts',
-]
+const roots = ['service/src/main.ts', 'service/src/commands', 'service/src/start.ts', 'service/src/app.ts']
 
 const files = sourceFiles([
   'packages/wire/src',
   'packages/client/src',
   'packages/merchant/src',
   'packages/mcp/src',
+  'packages/cli/src',
   'service/src',
 ]).filter(({ path }) => !path.endsWith('.test.ts'))
 
@@ -116,7 +122,11 @@ test('A forbidden import is seen', () => {
 test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
   // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
-  assert.deepEqual(readers, ['packages/mcp/src/main.ts', 'service/src/main.ts', 'service/src/purser.ts'])
+  assert.deepEqual(readers, [
+    'packages/mcp/src/main.ts',
+    'packages/cli/src/process-surroundings.ts',
+    'service/src/main.ts',
+  ])
 })
 
 function forbiddenImports(file: SourceFile): string[] {

@@ -34,7 +34,8 @@ export type Database =
 export type ConfigReading =
   { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
 
-interface Setting {
+/** One setting: its variable, its flag, its standard value (empty: none), and what it means. */
+export interface SettingFlag {
   readonly name: string
   readonly flag: string
   readonly standard: string
@@ -92,7 +93,7 @@ const settings = {
     meaning:
       'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
   },
-} as const satisfies Record<string, Setting>
+} as const satisfies Record<string, SettingFlag>
 
 type SettingKey = keyof typeof settings
 
@@ -208,14 +209,14 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
-function nonEmpty(text: string, { name, standard }: Setting, faults: string[]): string {
+function nonEmpty(text: string, { name, standard }: SettingFlag, faults: string[]): string {
   if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
   return text
 }
 
 function wholeNumber(
   text: string,
-  { name }: Setting,
+  { name }: SettingFlag,
   { least, most }: { least: number; most: number },
   faults: string[],
 ): number {
@@ -275,7 +276,7 @@ const chosenKeyLength = 8
 function bootstrapKey(
   text: string,
   environment: Environment,
-  { name }: Setting,
+  { name }: SettingFlag,
   faults: string[],
 ): string | undefined {
   if (text === '') return undefined
@@ -324,8 +325,13 @@ function helpText(): string {
   ].join('\n')
 }
 
+/** Each setting as the `serve` command and `init` tell it. */
+export function settingFlags(): readonly SettingFlag[] {
+  return Object.values(settings)
+}
+
 /** A line for each setting: its flag, its variable, what it means, and its standard value. */
-export function settingsHelp(): string[] {
+function settingsHelp(): string[] {
   return Object.values(settings).map(({ name, flag, standard, meaning }) => {
     const value = standard === '' ? '' : ` (${standard})`
     return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`

@@ -36,10 +36,19 @@ export const publishedPackages: readonly PublishedPackage[] = [
     folder: 'packages/merchant',
     platform: 'node',
     mayDepend: false,
-    program: 'merchant.ts',
+    programs: [{ file: 'merchant.ts' }],
     bundles: ['express', 'fastify', 'fetch', 'hono', 'next', 'node'].map((adapter) => ({
       imports: ['@purser/merchant', `@purser/merchant/${adapter}`],
       maxGzipBytes: 6 * 1024,
     })),
+  },
+  {
+    name: '@purser/cli',
+    folder: 'packages/cli',
+    platform: 'node',
+    mayDepend: true,
+    programs: [],
+    command: { file: 'dist/purser.js', parameters: ['--help'] },
+    bundles: [],
   },
 ]

@@ -25,11 +25,13 @@ ${guides().join('\n')}
 
 - [@purser/client](packages/client/README.md): the client, and a fetch that pays
 - [@purser/mcp](packages/mcp/README.md): tools with which a model pays: an MCP server, and tool sets for agent frameworks
+- [@purser/cli](packages/cli/README.md): the \`purser\` command
 
 ## Reference
 
 - [Endpoints](docs/reference/endpoints.md): an index of the pages below
 ${endpoints.map((one) => `- ${endpointLink(one, 'docs/reference/endpoints/')}: ${one.summary}`).join('\n')}
+- [Commands](docs/reference/command-line.md): every command of \`purser\`, with its options and exit codes
 - [Errors](docs/reference/errors.md): every word that says no, with a page each
 - [Interface 0.1.0](docs/reference/interface-0.1.0.md): the contract itself
 

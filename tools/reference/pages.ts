@@ -2,6 +2,7 @@ import { format, resolveConfig } from 'prettier'
 
 import { projectFolder } from '../source-files.ts'
 import { readSpecMap, renderSpecMap } from '../spec-map/spec-map.ts'
+import { commandLinePage } from './command-line.ts'
 import { endpointPages } from './endpoint-pages.ts'
 import { errorPages } from './error-pages.ts'
 import { llmsText } from './llms.ts'
@@ -11,7 +12,12 @@ export const generatedFolders = ['docs/reference/endpoints', 'docs/reference/err
 
 /** The pages of the reference that are made from the code, by their path from the project's folder. */
 export async function referencePages(): Promise<Record<string, string>> {
-  const pages = { ...errorPages(), ...endpointPages(), 'spec-map.md': renderSpecMap(readSpecMap()) }
+  const pages = {
+    ...errorPages(),
+    ...endpointPages(),
+    'command-line.md': await commandLinePage(),
+    'spec-map.md': renderSpecMap(readSpecMap()),
+  }
   const written = Object.entries(pages).map(async ([path, markdown]) => [
     `docs/reference/${path}`,
     await formatted(markdown),

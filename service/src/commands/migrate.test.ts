@@ -1,48 +1,22 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 
+import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { neededVersion } from '../store/postgres/migrate.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
-import { runCommand } from './run-command.ts'
-
-const names = ['serve', 'migrate status', 'migrate up', 'migrate copy']
-
-test('purser --help lists every command, and each says what it is for [decision.77]', async (context) => {
-  const purser = inFolder(context)
-  const listed = await purser('--help')
-  assert.deepEqual([listed.code, listed.errors], [0, ''])
-  for (const name of names) {
-    assert.match(listed.output, new RegExp(`^  ${name} +\\w.*$`, 'm'))
-    const { code, output, errors } = await purser(...name.split(' '), '--help')
-    assert.deepEqual([code, errors], [0, ''])
-    assert.match(output, new RegExp(`^Usage: purser ${name}`))
-  }
-  assert.deepEqual(await purser('-h'), listed)
-})
-
-test('The first word of several commands lists those [decision.77]', async (context) => {
-  const purser = inFolder(context)
-  const { code, output } = await purser('migrate', '--help')
-  assert.equal(code, 0)
-  assert.match(output, /migrate status[^]*migrate up[^]*migrate copy/)
-  assert.doesNotMatch(output, /serve/)
-})
 
 const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
-  ['', /^Purser: .*\n\nUsage: purser <command>/],
-  ['migrate', /^Purser: .*\n\nUsage: purser <command>/],
-  ['fly', /^purser has no command "fly"\.\n/],
+  ['migrate', /^Usage: purser migrate <command>/],
   ['migrate down', /^purser has no command "migrate down"\.\n/],
   ['serve --wings 2', /Unknown option '--wings'/],
   ['serve --port http', /PURSER_PORT must be a whole number/],
-  ['migrate status now', /Unexpected argument 'now'/],
+  ['migrate status now', /^Too many arguments .*: now\.\n/],
   ['migrate up --database mysql://host/db', /^PURSER_DATABASE must be sqlite: and a file's path/],
   ['migrate copy', /^--from is missing\n\npurser migrate copy --help says more\.$/],
   ['migrate copy --from sqlite:a.db', /^--to is missing\n/],
@@ -64,7 +38,7 @@ test('What cannot be done is told in one sentence, with exit code 1 [decision.77
 })
 
 test('migrate status says how far a SQLite file is, and changes nothing [decision.78]', async (context) => {
-  const { folder, purser } = withFolder(context)
+  const { folder, purser } = testCommand(context)
   const path = join(folder, 'purser.db')
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
 
@@ -89,7 +63,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
 })
 
 test('migrate status tells a newer, a foreign and a damaged file, with exit code 1 [decision.78]', async (context) => {
-  const { folder, purser } = withFolder(context)
+  const { folder, purser } = testCommand(context)
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
   const path = join(folder, 'purser.db')
   await openSqliteStore({ path }).close()
@@ -104,7 +78,7 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
 })
 
 test('migrate up makes the schema, once [decision.78]', async (context) => {
-  const { folder, purser } = withFolder(context)
+  const { folder, purser } = testCommand(context)
   const up = () => purser('migrate', 'up')
   assert.match((await up()).output, /data\/purser\.db has version 1 of the schema now\.$/)
   assert.ok(existsSync(join(folder, 'data/purser.db')))
@@ -149,7 +123,7 @@ test('migrate up --distribute says where there is no Citus, after the schema is 
 })
 
 test('migrate copy says what it does, what it has proved, and what comes next [decision.76]', async (context) => {
-  const { folder, purser } = withFolder(context)
+  const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   await openSqliteStore({ path: join(folder, 'purser.db') }).close()
@@ -178,25 +152,5 @@ async function tables(url: string): Promise<unknown[]> {
 }
 
 function inFolder(context: TestContext, environment: Record<string, string> = {}) {
-  return withFolder(context, environment).purser
-}
-
-/** The command in a folder of the test's own, and all that it says. */
-function withFolder(context: TestContext, environment: Record<string, string> = {}) {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  context.after(() => rmSync(folder, { recursive: true, force: true }))
-  async function purser(...words: string[]) {
-    const output: string[] = []
-    const errors: string[] = []
-    const code = await runCommand(words, {
-      environment,
-      folder,
-      isWatched: false,
-      print: (text) => output.push(text),
-      printError: (text) => errors.push(text),
-      overwrite: () => assert.fail('nobody watches'),
-    })
-    return { code, output: output.join('\n'), errors: errors.join('\n') }
-  }
-  return { folder, purser }
+  return testCommand(context, environment).purser
 }
