@@ -31,4 +31,13 @@ export const publishedPackages: readonly PublishedPackage[] = [
     programs: [{ file: 'client.ts' }],
     bundles: [{ imports: ['@purser/client'], maxGzipBytes: 8 * 1024 }],
   },
+  {
+    name: '@purser/mcp',
+    folder: 'packages/mcp',
+    platform: 'node',
+    mayDepend: true,
+    programs: [{ file: 'mcp.ts' }],
+    command: { file: 'dist/main.js', parameters: ['--help'] },
+    bundles: [],
+  },
 ]
