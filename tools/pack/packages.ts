@@ -51,4 +51,13 @@ export const publishedPackages: readonly PublishedPackage[] = [
     command: { file: 'dist/purser.js', parameters: ['--help'] },
     bundles: [],
   },
+  {
+    name: '@purser/mcp',
+    folder: 'packages/mcp',
+    platform: 'node',
+    mayDepend: true,
+    programs: [{ file: 'mcp.ts' }],
+    command: { file: 'dist/main.js', parameters: ['--help'] },
+    bundles: [],
+  },
 ]
