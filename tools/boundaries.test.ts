@@ -123,8 +123,8 @@ test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
   // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
   assert.deepEqual(readers, [
-    'packages/mcp/src/main.ts',
     'packages/cli/src/process-surroundings.ts',
+    'packages/mcp/src/main.ts',
     'service/src/main.ts',
   ])
 })
