@@ -27,20 +27,26 @@ const searchOf = (url: string) => new URL(url, 'http://localhost').searchParams.
 /** A price made of the request as the framework has it, with the framework's own types. */
 const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
   'node:http': () => {
-    const price = ({ url = '' }: IncomingMessage) => priceOf(searchOf(url))
-    return createServer(forNode({ ...merchant, price }, () => assert.fail()))
+    return createServer(
+      forNode({ ...merchant, price: ({ url = '' }: IncomingMessage) => priceOf(searchOf(url)) }, () =>
+        assert.fail(),
+      ),
+    )
   },
   'Express 5': () => {
     const app = express()
-    const price = ({ query }: ExpressRequest) => priceOf(query['plan'])
-    const shop = express.Router().get('/data', forExpress({ ...merchant, price }), () => assert.fail())
+    const paid = forExpress({ ...merchant, price: ({ query }: ExpressRequest) => priceOf(query['plan']) })
+    const shop = express.Router().get('/data', paid, () => assert.fail())
     app.use('/shop', shop)
     return createServer(app as RequestListener)
   },
   'Fastify 5': async () => {
     const app = fastify()
-    const price = ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan'])
-    const shop = { preHandler: forFastify({ ...merchant, price }) }
+    const paid = forFastify({
+      ...merchant,
+      price: ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan']),
+    })
+    const shop = { preHandler: paid }
     await app.register(async (router) => void router.get('/data', shop, () => assert.fail()), {
       prefix: '/shop',
     })
@@ -48,14 +54,14 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
     return app.server
   },
   Hono: () => {
-    const price = (context: Context) => priceOf(context.req.query('plan'))
-    const shop = new Hono().get('/data', forHono({ ...merchant, price }), () => assert.fail())
+    const paid = forHono({ ...merchant, price: (context: Context) => priceOf(context.req.query('plan')) })
+    const shop = new Hono().get('/data', paid, () => assert.fail())
     const app = new Hono().route('/shop', shop)
     return createAdaptorServer({ fetch: app.fetch, createServer }) as Server
   },
   'Fetch style': () => {
-    const price = ({ url }: Request) => priceOf(searchOf(url))
-    const fetch = forFetch({ ...merchant, price }, () => assert.fail())
+    const options = { ...merchant, price: ({ url }: Request) => priceOf(searchOf(url)) }
+    const fetch = forFetch(options, () => assert.fail())
     return createAdaptorServer({ fetch, createServer }) as Server
   },
 }
