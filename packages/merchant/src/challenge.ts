@@ -104,7 +104,10 @@ function howToPay(reason: RefusalReason | undefined): string {
 
 /** Base64url of a value's JSON text, in which everything but ASCII is escaped. */
 function encode(value: object): string {
-  const escape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
   const text = JSON.stringify(value).replace(/[\u0080-\uffff]/g, escape)
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function escape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
