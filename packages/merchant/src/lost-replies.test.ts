@@ -63,7 +63,7 @@ test('A fetch that pays gets the goods of a payment that nobody could confirm at
   const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
   proxy.set('cut answers')
   const fetchPaid = wrapFetchWithPayment(
-    (input, init) => fetch(urlOf(new URL(String(input)).pathname), init),
+    (input, init) => fetch(urlOf(new URL(new Request(input).url).pathname), init),
     {
       client: new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }),
       agentId,
