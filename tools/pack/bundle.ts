@@ -1,8 +1,17 @@
 import { build } from 'esbuild'
 import { gzipSync } from 'node:zlib'
 
-/** All that these imports bring along, as one minified script; throws when something of Node's is among it. */
-export async function bundle(project: string, imports: readonly string[]): Promise<string> {
+import type { PublishedPackage } from './packages.ts'
+
+/**
+ * All that these imports bring along of ours, as one minified script. For `any` platform it throws when something of
+ * Node's is among it.
+ */
+export async function bundle(
+  project: string,
+  imports: readonly string[],
+  platform: PublishedPackage['platform'] = 'any',
+): Promise<string> {
   const contents = imports.map((name, at) => `export * as part${at} from ${JSON.stringify(name)}`).join('\n')
   const result = await build({
     stdin: { contents, resolveDir: project, loader: 'js' },
@@ -11,7 +20,8 @@ export async function bundle(project: string, imports: readonly string[]): Promi
     write: false,
     format: 'iife',
     globalName: 'bundled',
-    platform: 'browser',
+    platform: platform === 'any' ? 'browser' : 'node',
+    external: ['express', 'fastify', 'hono', 'next'],
     target: 'es2022',
     logLevel: 'silent',
   })

@@ -7,9 +7,11 @@ export interface PublishedPackage {
   readonly platform: 'any' | 'node'
   /** Whether it may bring other packages along. */
   readonly mayDepend: boolean
-  /** A program in `consumers/` that uses it, prints `done`, and fails when something is not as it should be. */
-  readonly program: string
-  /** What may be bundled together, by the names under which it is imported, and how large that may be. */
+  /** Programs in `consumers/` that use it, print `done`, and fail when something is not as it should be. */
+  readonly programs: readonly string[]
+  /** Its command, called so that it says something and ends: the file in the package, and what comes behind. */
+  readonly command?: { readonly file: string; readonly parameters: readonly string[] }
+  /** What is imported together by somebody who counts bytes, and how many these may be, minified and gzipped. */
   readonly bundles: readonly { readonly imports: readonly string[]; readonly maxGzipBytes: number }[]
 }
 
@@ -20,7 +22,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     folder: 'packages/client',
     platform: 'any',
     mayDepend: false,
-    program: 'client.ts',
+    programs: ['client.ts'],
     bundles: [{ imports: ['@purser/client'], maxGzipBytes: 8 * 1024 }],
   },
   {

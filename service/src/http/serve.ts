@@ -61,7 +61,7 @@ export function createServe(
       return undefined
     }
 
-    async function answer(request: FastifyRequest): Promise<Answer> {
+    function answer(request: FastifyRequest): Answer | Promise<Answer> {
       let query: unknown
       let body: unknown
       if (validateQuery) {
@@ -82,12 +82,20 @@ export function createServe(
       return handle({ caller, params, query, body, url, header } as never)
     }
 
+    async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      try {
+        send(reply, await answer(request))
+      } catch (error) {
+        void reply.send(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+
     app.route({
       method: endpoint.method,
       url: routePath(endpoint.path),
       config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
       onRequest: letIn,
-      handler: async (request, reply) => send(reply, await answer(request)),
+      handler: (request, reply) => void respond(request, reply),
     })
   }
 }

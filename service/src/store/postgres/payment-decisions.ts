@@ -2,7 +2,13 @@ import { normalizeHostName } from '../../domain/host-name.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { Hold, Mandate } from '../../domain/records.ts'
-import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
+import {
+  decideCapture,
+  decideEvaluation,
+  decideHold,
+  recordOfEvaluation,
+  recordsOfPayment,
+} from '../payment-records.ts'
 import type { TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import { holdKey, holdOfCapture, type BatchCalls, type BatchFacts } from './batch-facts.ts'
@@ -81,7 +87,7 @@ function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): voi
 }
 
 function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
-  const { transactionId, eventId } = call
+  const { transactionId } = call
   const found = facts.holdOf(holdOfCapture(call))
   // Captured by an earlier attempt, whose answer was lost.
   if (found?.transaction_id === transactionId) return { outcome: 'captured', transactionId }
@@ -93,14 +99,15 @@ function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): Capture
     seller: facts.sellerOf(call.caller.environment, merchantDomain),
   })
   if ('outcome' in decision) return decision.outcome
-  const [payer] = decision.payment.transactions
-  if (!payer) throw new Error(`the payment ${transactionId} (${eventId}) has no record`)
+  const payment = recordsOfPayment(call, decision.hold, decision.seller)
+  const [payer] = payment.transactions
+  if (!payer) throw new Error(`the payment ${transactionId} has no record`)
   writes.captured.push({
     capture: call,
     hold: decision.hold,
     merchantDomain,
     payer,
-    eventData: JSON.stringify(decision.payment.event.data),
+    eventData: JSON.stringify(payment.event.data),
   })
   facts.replaceHold({
     ...decision.hold,

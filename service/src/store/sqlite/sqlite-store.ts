@@ -7,6 +7,7 @@ import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
 import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
+import { prepareAuditLog } from './audit-log.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
@@ -28,8 +29,11 @@ export interface SqliteStoreOptions {
 const maxBatch = 128
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
-/** Most keys that are remembered between two commits. */
+/** Most callers that are remembered. */
 const maxAuthenticated = 1_000
+
+/** The acts that change which key opens what. */
+const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'issueApiKey', 'revokeApiKey'])
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -50,7 +54,10 @@ function createStore(
   { database: db, close }: OpenedFile,
   { path, ownThread = false, groupCommit = true }: SqliteStoreOptions,
 ): Store {
-  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
+  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }), {
+    hasPaymentEvents: true,
+  })
+  const { listAuditEvents } = prepareAuditLog(db, reads)
   const { findHold } = prepareHoldLookup(db)
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
     select * from api_keys
@@ -59,10 +66,10 @@ function createStore(
   const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
 
   /**
-   * Keys that were looked up since the last commit was heard of. Only this process writes the file, and
-   * only by commits, so a look-up stands until the next one; the requests that arrive together share it.
+   * The callers of keys that were looked up since a key was last changed (decision 53). Only this process
+   * writes the file, and nothing but these acts changes a key.
    */
-  const authenticated = new Map<string, Caller | undefined>()
+  const authenticated = new Map<string, Caller>()
 
   const limits = { maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
   const ledger = ownThread ? openThread() : openHere()
@@ -73,10 +80,7 @@ function createStore(
     const here = createLedger(db)
     const queue = new GroupCommit<Call, unknown>({
       ...limits,
-      writeBatch: (calls) => {
-        authenticated.clear()
-        return here.write(calls)
-      },
+      writeBatch: (calls) => here.write(calls),
     })
     return {
       submit: (call: Call) => queue.submit(call),
@@ -86,7 +90,7 @@ function createStore(
   }
 
   function openThread() {
-    return new LedgerThread({ path, ...limits }, () => authenticated.clear())
+    return new LedgerThread({ path, ...limits })
   }
 
   /** The act's outcome, once the transaction that it is part of is durable. */
@@ -95,15 +99,20 @@ function createStore(
     ...input: Call<Name>['input']
   ): Promise<Outcome<Name>> {
     if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
-    return ledger.submit({ act: name, input }) as Promise<Outcome<Name>>
+    const outcome = ledger.submit({ act: name, input }) as Promise<Outcome<Name>>
+    // Before its answer leaves, and also where it is unknown what became of it.
+    return keyActs.has(name) ? outcome.finally(() => authenticated.clear()) : outcome
   }
 
-  function authenticate(text: string, secretHash: Buffer): Caller | undefined {
-    if (authenticated.has(text)) return authenticated.get(text)
+  function authenticate(secretHash: Buffer): Caller | undefined {
+    const text = secretHash.toString('latin1')
+    const known = authenticated.get(text)
+    if (known) return known
     const row = selectCaller.get(secretHash)
-    const caller = row && toCaller(row)
-    // Bounded against a flood of wrong keys between two commits.
-    if (authenticated.size < maxAuthenticated) authenticated.set(text, caller)
+    if (!row) return undefined
+    const caller = toCaller(row)
+    if (authenticated.size >= maxAuthenticated) authenticated.clear()
+    authenticated.set(text, caller)
     return caller
   }
 
@@ -149,7 +158,7 @@ function createStore(
     readAgentFacts: (...input) => act('readAgentFacts', ...input),
 
     isEmpty: () => read(() => anyAccount.get() === undefined),
-    authenticate: (secretHash) => read(() => authenticate(secretHash.toString('latin1'), secretHash)),
+    authenticate: (secretHash) => read(() => authenticate(secretHash)),
     findCapture: (attempt) => read(() => findCapture(attempt)),
     findAgent: (agent) => read(() => reads.findAgent(agent)),
     findMandate: (mandate) => read(() => reads.findMandate(mandate)),
@@ -165,7 +174,7 @@ function createStore(
         ? act('listTransactions', scope, filter, page)
         : read(() => reads.listTransactions(scope, filter, page))
     },
-    listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
+    listAuditEvents: (...input) => read(() => listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
   }
 }
