@@ -102,11 +102,12 @@ function howToPay(reason: RefusalReason | undefined): string {
   )
 }
 
-/** Base64url of a value's JSON text in UTF-8. */
+/** Base64url of a value's JSON text, in which everything but ASCII is escaped. */
 function encode(value: object): string {
-  const bytes = new TextEncoder().encode(JSON.stringify(value))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
+  const text = JSON.stringify(value).replace(/[\u0080-\uffff]/g, escape)
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+}
+
+function escape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -108,6 +108,15 @@ test('What can never work is refused at the start [decision.96]', () => {
   }
 })
 
+test('The header of a challenge says what its body says, in every script [decision.95]', async () => {
+  const category = 'données 数据 📈'
+  const decision = await openGate({ category }).ask()
+  const header = 'answer' in decision ? (decision.answer.headers['x-payment-challenge'] ?? '') : ''
+  assert.match(header, /^[\w-]+$/)
+  assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), answerIn(decision))
+  assert.equal(answerIn(decision)['category'], category)
+})
+
 test('An address that is too long for a proof is not asked to be paid [decision.96]', async () => {
   const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
   const gate = createPaymentGate({ client, merchantDomain, price: '4.00' })

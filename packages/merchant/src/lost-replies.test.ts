@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 
+import { Purser, wrapFetchWithPayment } from '@purser/client'
+
 import { startTestService } from '../../../service/testing/service.ts'
 import { adapters } from '../testing/adapters.ts'
 import { openShop, type Purchase } from '../testing/purchase.ts'
@@ -55,6 +57,24 @@ test(`Of ${purchases} payments that nobody could confirm, each gets the goods ou
   assert.equal(shop.runs, purchases)
   await chargedOnceEach(purchase)
   assert.equal(await spent(), '800.00')
+})
+
+test('A fetch that pays gets the goods of a payment that nobody could confirm at first [decision.97]', async (context) => {
+  const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
+  proxy.set('cut answers')
+  const fetchPaid = wrapFetchWithPayment(
+    (input, init) => fetch(urlOf(new URL(new Request(input).url).pathname), init),
+    {
+      client: new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }),
+      agentId,
+      mandateId,
+      // It was answered 503 and waits: meanwhile the network heals.
+      sleep: async () => proxy.set('pass'),
+    },
+  )
+  const answer = await fetchPaid('https://api.example.com/data')
+  assert.deepEqual([answer.status, (await answer.json()).goods], [200, 'rows'])
+  assert.deepEqual([shop.runs, await spent()], [1, '4.00'])
 })
 
 /** The service's own record: one payment for each resource. */

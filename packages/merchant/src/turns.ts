@@ -9,7 +9,7 @@ export function createTurns() {
   /** Runs an act when those before it with the same id are done; rejects when the signal aborts earlier. */
   return async <Value>(id: string, signal: AbortSignal, act: () => Promise<Value>): Promise<Value> => {
     const earlier = last.get(id)
-    let endTurn = () => {}
+    let endTurn: (() => void) | undefined
     const turn = new Promise<void>((resolve) => (endTurn = resolve))
     last.set(id, turn)
     try {
@@ -18,7 +18,7 @@ export function createTurns() {
     } finally {
       // After the act's outcome was heard, and what follows from it was done.
       setTimeout(() => {
-        endTurn()
+        endTurn?.()
         if (last.get(id) === turn) last.delete(id)
       })
     }
