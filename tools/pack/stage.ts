@@ -17,7 +17,7 @@ export interface Staged {
 
 /** Compiles a package into a folder of its own; `earlier` are those that it may import. */
 export async function stage(
-  { name, folder, platform }: PublishedPackage,
+  { name, folder, platform }: Pick<PublishedPackage, 'name' | 'folder' | 'platform'>,
   into: string,
   earlier: readonly Staged[],
 ): Promise<Staged> {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { endpoints } from '@purser/wire/openapi'
@@ -23,9 +23,7 @@ ${guides().join('\n')}
 
 ## Packages
 
-- [@purser/client](packages/client/README.md): the client, and a fetch that pays
-- [@purser/mcp](packages/mcp/README.md): tools with which a model pays: an MCP server, and tool sets for agent frameworks
-- [@purser/cli](packages/cli/README.md): the \`purser\` command
+${packages().join('\n')}
 
 ## Reference
 
@@ -42,17 +40,26 @@ ${endpoints.map((one) => `- ${endpointLink(one, 'docs/reference/endpoints/')}: $
 `
 }
 
-/** A line for each guide: its title, and the first sentence below it. */
 function guides(): string[] {
-  const folder = join(projectFolder, 'docs/guides')
-  return readdirSync(folder)
+  return readdirSync(join(projectFolder, 'docs/guides'))
     .filter((name) => name.endsWith('.md'))
     .sort()
-    .map((name) => {
-      const [heading = '', paragraph = ''] = readFileSync(join(folder, name), 'utf8').split(/\n\n+/)
-      const [sentence = ''] = withoutLinks(paragraph.replaceAll('\n', ' ')).split(/(?<=\.) /)
-      return `- [${heading.replace(/^# /, '')}](docs/guides/${name}): ${sentence}`
-    })
+    .map((name) => lineFor(`docs/guides/${name}`))
+}
+
+function packages(): string[] {
+  return readdirSync(join(projectFolder, 'packages'))
+    .sort()
+    .map((name) => `packages/${name}/README.md`)
+    .filter((path) => existsSync(join(projectFolder, path)))
+    .map(lineFor)
+}
+
+/** A link to a page by its title, with the first sentence below it. */
+function lineFor(path: string): string {
+  const [heading = '', paragraph = ''] = readFileSync(join(projectFolder, path), 'utf8').split(/\n\n+/)
+  const [sentence = ''] = withoutLinks(paragraph.replaceAll('\n', ' ')).split(/(?<=\.) /)
+  return `- [${heading.replace(/^# /, '')}](${path}): ${sentence}`
 }
 
 function withoutLinks(text: string): string {

@@ -43,7 +43,9 @@ test('Every endpoint names its call of the client, and the client has it [decisi
 
 test('Every link in the reference, the guides, the READMEs and llms.txt leads to a file that exists [decision.94]', () => {
   const guides = readdirSync(join(projectFolder, 'docs/guides')).map((name) => `docs/guides/${name}`)
-  const others = ['README.md', 'packages/client/README.md', 'packages/mcp/README.md', ...guides]
+  const packages = readdirSync(join(projectFolder, 'packages')).map((name) => `packages/${name}/README.md`)
+  const readmes = packages.filter((path) => existsSync(join(projectFolder, path)))
+  const others = ['README.md', ...readmes, ...guides]
   const texts = { ...pages, ...Object.fromEntries(others.map((path) => [path, read(path)])) }
   let links = 0
   for (const [path, text] of Object.entries(texts)) {
