@@ -1,4 +1,4 @@
-// node examples/mcp-client/client.ts http://localhost:3000/report http://localhost:3000/dear
+// node examples/mcp-client/client.ts http://localhost:3000/weather 'http://localhost:3000/forecast?days=7'
 import { fileURLToPath } from 'node:url'
 
 import { Client } from '@modelcontextprotocol/client'

@@ -7,7 +7,12 @@ import { after, test } from 'node:test'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 
 import { change } from '../../../service/testing/purchases.ts'
-import { createTenant, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import {
+  createTenant,
+  issueKey,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
 import { openBreakableWay } from '../testing/breakable-way.ts'
 import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
 import { goods, hugeBytes } from '../testing/merchant.ts'
@@ -170,6 +175,53 @@ for (const way of ways) {
   })
 }
 
+for (const way of [ways[0], ways[3]]) {
+  const over = `over ${way.transport}`
+
+  test(`While the service cannot be reached every tool says so ${over}, asks no merchant, and works again afterwards`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const toService = await openBreakableWay(context, service.url)
+    const { call } = await connect(context, way, { ...shop.environment, PURSER_URL: toService.url })
+    const url = `${shop.merchant.url}/report`
+    const calls = [
+      ['get_budget', {}],
+      ['check_payment', { resource_url: url, amount: '4.00' }],
+      ['pay', { purchase_id: 'a', resource_url: url, amount: '4.00' }],
+      ['fetch_paid_resource', { purchase_id: 'b', url, max_amount: '4.00' }],
+      ['list_payments', {}],
+    ] as const
+    toService.break()
+    for (const result of await Promise.all(calls.map(([tool, args]) => call(tool, args)))) {
+      assert.equal(result.isError, true)
+      assert.equal(structured(result).reason_code, 'service_unavailable')
+      assert.match(structured(result).remedy, /^Wait \d+ seconds/)
+    }
+    assert.deepEqual(shop.merchant.requests, [])
+    toService.mend()
+    for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
+  })
+
+  test(`An answer of 100 MiB is cut off at the limit ${over}, and the purchase is charged once [decision.102]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const { call } = await connect(context, way, shop.environment)
+    const args = {
+      purchase_id: 'huge',
+      url: `${shop.merchant.url}/huge`,
+      max_amount: '1.00',
+      max_bytes: 20_000,
+    }
+    const huge = await call('fetch_paid_resource', args)
+    assert.equal(structured(huge).outcome, 'paid')
+    assert.equal(structured(huge).response.truncated, true)
+    assert.equal(structured(huge).response.body.length, 20_000)
+    assert.match(said(huge), /cut off after 20000 bytes/)
+    // What lay in buffers was sent; nothing is read to its end to be thrown away.
+    assert.ok((await shop.merchant.bytesSent) < hugeBytes / 4)
+    assert.equal(structured(await call('fetch_paid_resource', args)).replayed, true)
+    assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+  })
+}
+
 test('The tools carry annotations, schemas and descriptions [decision.100]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { client } = await connectHere(context, shop.wallet)
@@ -201,29 +253,6 @@ test('The tools carry annotations, schemas and descriptions [decision.100]', asy
   }
 })
 
-test('While the service cannot be reached every tool says so, asks no merchant, and works again afterwards', async (context) => {
-  const shop = await openShop(context, {}, service)
-  const toService = await openBreakableWay(context, service.url)
-  const { call } = await connect(context, ways[0], { ...shop.environment, PURSER_URL: toService.url })
-  const url = `${shop.merchant.url}/report`
-  const calls = [
-    ['get_budget', {}],
-    ['check_payment', { resource_url: url, amount: '4.00' }],
-    ['pay', { purchase_id: 'a', resource_url: url, amount: '4.00' }],
-    ['fetch_paid_resource', { purchase_id: 'b', url, max_amount: '4.00' }],
-    ['list_payments', {}],
-  ] as const
-  toService.break()
-  for (const result of await Promise.all(calls.map(([tool, args]) => call(tool, args)))) {
-    assert.equal(result.isError, true)
-    assert.equal(structured(result).reason_code, 'service_unavailable')
-    assert.match(structured(result).remedy, /^Wait \d+ seconds/)
-  }
-  assert.deepEqual(shop.merchant.requests, [])
-  toService.mend()
-  for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
-})
-
 test('A server that is killed in the middle of a purchase knows afterwards that it was charged [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
@@ -238,26 +267,6 @@ test('A server that is killed in the middle of a purchase knows afterwards that 
   const found = await second.call('fetch_paid_resource', args)
   assert.deepEqual([structured(found).outcome, structured(found).replayed], ['paid', true])
   assert.equal(shop.merchant.shown.length, 1)
-  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
-})
-
-test('An answer of 100 MiB is cut off at the limit, and the purchase is charged once [decision.102]', async (context) => {
-  const shop = await openShop(context, {}, service)
-  const { call } = await connect(context, ways[2], shop.environment)
-  const args = {
-    purchase_id: 'huge',
-    url: `${shop.merchant.url}/huge`,
-    max_amount: '1.00',
-    max_bytes: 20_000,
-  }
-  const huge = await call('fetch_paid_resource', args)
-  assert.equal(structured(huge).outcome, 'paid')
-  assert.equal(structured(huge).response.truncated, true)
-  assert.equal(structured(huge).response.body.length, 20_000)
-  assert.match(said(huge), /cut off after 20000 bytes/)
-  // What lay in buffers was sent; nothing is read to its end to be thrown away.
-  assert.ok((await shop.merchant.bytesSent) < hugeBytes / 4)
-  assert.equal(structured(await call('fetch_paid_resource', args)).replayed, true)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
@@ -316,4 +325,24 @@ test('A revoked agent is told to stop', async (context) => {
   )
   assert.match(denied.remedy, /^Stop/)
   assert.equal((await shop.spent()).spent, '0.00')
+})
+
+test('A production key is told that there are no production payments, and nothing is held', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { agentId, mandateId } = await preparePurchase(
+    service,
+    { allowed_sellers: ['localhost'] },
+    service.productionKey,
+  )
+  const apiKey = await issueKey(service, { role: 'agent', environment: 'production', agent_id: agentId })
+  const { call } = await connectHere(context, { ...shop.wallet, apiKey })
+  const args = { purchase_id: 'a', url: `${shop.merchant.url}/report`, max_amount: '4.00' }
+  const failed = await call('fetch_paid_resource', args)
+  assert.deepEqual(
+    [failed.isError, structured(failed).reason_code],
+    [true, 'production_payments_not_supported'],
+  )
+  const { body } = await service.call('GET', `/mandates/${mandateId}`, { key: service.productionKey })
+  assert.deepEqual([body.spent_total, body.held_total], ['0.00', '0.00'])
+  assert.equal(shop.merchant.shown.length, 0)
 })
