@@ -2,8 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ConnectionError, ServerError, type List } from '@purser/client'
 
-import { pageSize } from './commands/list-items.ts'
-
 /** What is followed: a list whose items are newest first. */
 interface Followed<Item> {
   readonly list: (query: { readonly limit: number }, options: { readonly signal: AbortSignal }) => List<Item>
@@ -27,6 +25,8 @@ interface Entry {
  * begins, and appears when it is committed. So each look goes back this far behind the youngest that was seen.
  */
 const overlapMs = 10_000
+/** How much is asked for at once: a quiet list is read in one short answer. */
+const pageSize = 50
 /** Most items of one look, so that following never keeps a busy service busy. */
 const maxItems = 1_000
 const longestPauseMs = 30_000

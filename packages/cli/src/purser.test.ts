@@ -28,6 +28,15 @@ test('Ctrl-C ends a command that follows with 130, within a second [decision.77]
   assert.equal(errors, '')
 })
 
+test('purser serve runs the service until a signal, and stops in good order [decision.77]', async (context) => {
+  const purser = start(context, ['node', program, 'serve', '--port', '0', '--log-level', 'silent'])
+  await purser.says(/Purser is ready at http:[^]*export PURSER_SANDBOX_KEY=svc_sand_/)
+  purser.child.kill('SIGTERM')
+  const { code, output, errors } = await purser.ended
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /Purser is stopping: it finishes what it accepted\.\n$/)
+})
+
 test('A reader that has had enough ends a command quietly [decision.77]', async (context) => {
   const words = `node ${program} audit --limit 200 | true; exit \${PIPESTATUS[0]}`
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })

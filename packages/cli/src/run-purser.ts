@@ -1,7 +1,7 @@
 import { CommanderError } from '@commander-js/extra-typings'
 
 import { explainClientError } from './client-errors.ts'
-import { calledCommand, pathOf } from './command-tree.ts'
+import { calledCommand, pathOf, type CalledCommand } from './command-tree.ts'
 import { CommandError, exitCodes } from './exit-codes.ts'
 import { harmlessLines } from './output/harmless.ts'
 import { createProgram } from './program.ts'
@@ -18,34 +18,30 @@ export async function runPurser(words: readonly string[], surroundings: Surround
     await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
-    const { command, rest } = calledCommand(program, words)
-    if (error instanceof CommanderError) {
-      // Help and version, asked for, or the help that stands in for a command that was left out.
-      if (error.code.startsWith('commander.help') || error.code === 'commander.version') {
-        return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
-      }
-      const message =
-        error.code === 'commander.unknownCommand'
-          ? unknownCommand([...pathOf(command), ...rest.slice(0, 1)], error.message)
-          : wrongCall(error)
-      here.printError(harmlessLines(`${message}\n\n${helpHint(pathOf(command))}`))
-      return exitCodes.usage
-    }
-    const explained = explain(error)
-    if (!explained) throw error
-    const { message, exitCode: code } = explained
-    // Whoever pressed Ctrl-C knows.
-    if (code === exitCodes.interrupted) return code
-    const name = ['purser', ...pathOf(command)].join(' ')
-    here.printError(
-      harmlessLines(
-        code === exitCodes.usage
-          ? `${message}\n\n${helpHint(pathOf(command))}`
-          : `${name}: ${message.replace(/\.$/, '')}.`,
-      ),
-    )
-    return code
+    return tellFailure(error, calledCommand(program, words), here)
   }
+}
+
+/** Says why a command failed; gives the exit code. Throws what is no failure but a bug. */
+function tellFailure(error: unknown, called: CalledCommand, { printError }: Surroundings): number {
+  const path = pathOf(called.command)
+  const hint = `${['purser', ...path, '--help'].join(' ')} says more.`
+  if (error instanceof CommanderError) {
+    // Help and version, asked for, or the help that stands in for a command that was left out: said already.
+    const isSaid = error.code.startsWith('commander.help') || error.code === 'commander.version'
+    if (!isSaid) printError(harmlessLines(`${wrongCall(error, called)}\n\n${hint}`))
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  }
+  const explained = explain(error)
+  if (!explained) throw error
+  const { message, exitCode } = explained
+  if (exitCode === exitCodes.usage) {
+    printError(harmlessLines(`${message}\n\n${hint}`))
+  } else if (exitCode !== exitCodes.interrupted) {
+    // Whoever pressed Ctrl-C knows; all others are told.
+    printError(harmlessLines(`${['purser', ...path].join(' ')}: ${message.replace(/\.$/, '')}.`))
+  }
+  return exitCode
 }
 
 interface Explained {
@@ -66,21 +62,22 @@ function explain(error: unknown): Explained | undefined {
   return explainClientError(error)
 }
 
-function unknownCommand(words: readonly string[], message: string): string {
-  const suggestion = message.split('\n')[1]
-  const lines = [`purser has no command ${JSON.stringify(words.join(' '))}.`]
-  return [...lines, ...(suggestion ? [suggestion] : [])].join('\n')
-}
-
-function helpHint(path: readonly string[]): string {
-  return `${['purser', ...path, '--help'].join(' ')} says more.`
-}
-
-/** How the parser was called wrongly, as a sentence. */
-function wrongCall({ code, message }: CommanderError): string {
-  const [, missing = ''] = /'([^ ']+)/.exec(message) ?? []
-  if (code === 'commander.missingMandatoryOptionValue') return `${missing} is missing`
-  if (code === 'commander.missingArgument') return `<${missing}> is missing`
-  const text = message.replace(/^error: /, '')
-  return text.charAt(0).toUpperCase() + text.slice(1)
+/** How the parser was called wrongly, as a sentence, with what it thinks was meant. */
+function wrongCall({ code, message }: CommanderError, { command, rest }: CalledCommand): string {
+  const [first = '', ...suggestion] = message.split('\n')
+  const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
+  switch (code) {
+    case 'commander.missingMandatoryOptionValue':
+      return `${missing} is missing`
+    case 'commander.missingArgument':
+      return `<${missing}> is missing`
+    case 'commander.unknownCommand': {
+      const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
+      return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
+    }
+    default: {
+      const text = message.replace(/^error: /, '')
+      return text.charAt(0).toUpperCase() + text.slice(1)
+    }
+  }
 }

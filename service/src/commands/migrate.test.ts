@@ -9,6 +9,7 @@ import { Client } from 'pg'
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { neededVersion } from '../store/postgres/migrate.ts'
+import { neededVersion as neededSqliteVersion } from '../store/sqlite/schema-version.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
@@ -42,10 +43,13 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   const path = join(folder, 'purser.db')
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
 
+  const needed = `this release needs version ${neededSqliteVersion}`
+  const numbers = Array.from({ length: neededSqliteVersion }, (_, index) => index + 1)
+  const steps = `${numbers.length === 1 ? 'step' : 'steps'} ${numbers.join(', ')}`
   assert.deepEqual(await status(), {
     code: 0,
     errors: '',
-    output: `Ledger   ${path}\nSchema   none yet; this release needs version 1\nTo do    purser migrate up, or the next start, runs step 1`,
+    output: `Ledger   ${path}\nSchema   none yet; ${needed}\nTo do    purser migrate up, or the next start, runs ${steps}`,
   })
   assert.deepEqual(readdirSync(folder), [])
 
@@ -53,7 +57,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   const before = [readdirSync(folder), statSync(path).mtimeMs]
   assert.match(
     (await status()).output,
-    /^Schema {3}version 1; this release needs version 1\nTo do {4}nothing$/m,
+    new RegExp(`^Schema   version ${neededSqliteVersion}; ${needed}\nTo do    nothing$`, 'm'),
   )
   assert.deepEqual([readdirSync(folder), statSync(path).mtimeMs], before)
 
@@ -80,9 +84,15 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
 test('migrate up makes the schema, once [decision.78]', async (context) => {
   const { folder, purser } = testCommand(context)
   const up = () => purser('migrate', 'up')
-  assert.match((await up()).output, /data\/purser\.db has version 1 of the schema now\.$/)
+  assert.match(
+    (await up()).output,
+    new RegExp(`data/purser\\.db has version ${neededSqliteVersion} of the schema now\\.$`),
+  )
   assert.ok(existsSync(join(folder, 'data/purser.db')))
-  assert.match((await up()).output, /has version 1 of the schema already; nothing was done\.$/)
+  assert.match(
+    (await up()).output,
+    new RegExp(`has version ${neededSqliteVersion} of the schema already; nothing was done\\.$`),
+  )
   const service = openSqliteStore({ path: join(folder, 'data/purser.db') })
   const { code, errors } = await up()
   await service.close()
