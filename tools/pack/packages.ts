@@ -30,7 +30,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     folder: 'packages/merchant',
     platform: 'node',
     mayDepend: false,
-    program: 'merchant.ts',
+    programs: ['merchant.ts'],
     bundles: ['express', 'fastify', 'fetch', 'hono', 'next', 'node'].map((adapter) => ({
       imports: ['@purser/merchant', `@purser/merchant/${adapter}`],
       maxGzipBytes: 6 * 1024,
