@@ -23,7 +23,8 @@ interface Reply {
 export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
   const decide = createPaymentGate(options)
 
-  return async (request: R, reply: Reply): Promise<unknown> => {
+  // The type comes from the options or from the route, never from this hook itself.
+  return async (request: NoInfer<R>, reply: Reply): Promise<unknown> => {
     const { method, originalUrl, headers } = request
     const decision = await decide({ method, target: originalUrl, proof: headers['x-payment-proof'], request })
     if (decision.outcome === 'free') return undefined
