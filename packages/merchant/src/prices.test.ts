@@ -42,14 +42,17 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
   },
   'Fastify 5': async () => {
     const app = fastify()
-    const paid = forFastify({
-      ...merchant,
-      price: ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan']),
-    })
-    const shop = { preHandler: paid }
-    await app.register(async (router) => void router.get('/data', shop, () => assert.fail()), {
-      prefix: '/shop',
-    })
+    await app.register(
+      async (router) => {
+        const price = ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan'])
+        router.get('/data', { preHandler: forFastify({ ...merchant, price }) }, () => assert.fail())
+        // A fixed price tells nothing of the request: its type is the route's.
+        router.get('/fixed', { preHandler: forFastify({ ...merchant, price: '4.00' }) }, () => assert.fail())
+      },
+      {
+        prefix: '/shop',
+      },
+    )
     await app.ready()
     return app.server
   },
