@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 
 import { answerParent } from './child.ts'
-import { Connection } from './connection.ts'
 import {
   prepareExchanges,
   type Exchange,
@@ -10,7 +9,7 @@ import {
   type Spread,
   type Target,
 } from './flows.ts'
-import { Histogram } from './histogram.ts'
+import { putUnderLoad, type LoadReport } from './load.ts'
 
 /** A short time of load of one kind. */
 export interface BlockOrder {
@@ -23,18 +22,9 @@ export interface BlockOrder {
 }
 
 /** What a block gave. */
-export interface BlockReport {
-  readonly seconds: number
-  readonly operations: number
+export interface BlockReport extends LoadReport {
   /** How often a client was told that its payment is verified. */
   readonly captured: number
-  /** Latency of the operations, in microseconds. */
-  readonly latency: readonly number[]
-  /** The share of one processor that this process took. */
-  readonly clientShare: number
-  /** Answers of another status than the one that must come, counted, with a sample. */
-  readonly unexpected: number
-  readonly sample: string | undefined
 }
 
 interface Service {
@@ -85,7 +75,7 @@ export const clientActs = {
     let missing = order.count - pool.length
     const { exchanges } = service
     assert(exchanges)
-    const report = await run(service.port, seedingClients, Infinity, () => {
+    const report = await putUnderLoad(service.port, seedingClients, Infinity, () => {
       if (missing-- <= 0) return undefined
       return {
         ...inTurn(service, exchanges.proof, order.spread),
@@ -100,7 +90,7 @@ export const clientActs = {
 
   async block(order: BlockOrder): Promise<BlockReport> {
     const service = known(order.service)
-    const report = await run(service.port, order.clients, order.seconds, supply(service, order))
+    const report = await putUnderLoad(service.port, order.clients, order.seconds, supply(service, order))
     service.fresh[order.spread].splice(0, service.taken)
     service.taken = 0
     const captures = order.flow === 'verify' || order.flow === 'lifecycle'
@@ -156,62 +146,3 @@ function inTurn(service: Service, exchanges: readonly Exchange[], spread: Spread
 
 /** Prime, so that every mandate has its turn before one has its second. */
 const stride = 617
-
-/** Keeps so many connections busy until the time is over or nothing is left, and waits for every answer. */
-async function run(
-  port: number,
-  clients: number,
-  seconds: number,
-  next: () => Exchange | undefined,
-): Promise<Omit<BlockReport, 'captured'>> {
-  const latency = new Histogram()
-  const connections = await Promise.all(Array.from({ length: clients }, () => Connection.open(port)))
-  let operations = 0
-  let unexpected = 0
-  let sample: string | undefined
-  const cpu = process.cpuUsage()
-  const startMs = performance.now()
-  const endMs = startMs + seconds * 1000
-
-  function keepBusy(connection: Connection): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let exchange = next()
-      let sentMs = performance.now()
-      if (!exchange) return resolve()
-      connection.listen((answer) => {
-        if (!exchange) return reject(new Error('an answer that nobody asked for'))
-        const isExpected = answer.status === exchange.status
-        const following = isExpected ? exchange.follow?.(answer.body()) : undefined
-        if (following) {
-          exchange = following
-          return connection.send(following.request)
-        }
-        if (!isExpected) {
-          unexpected++
-          sample ??= `${answer.status} ${answer.body()}`
-        }
-        const nowMs = performance.now()
-        latency.record((nowMs - sentMs) * 1000)
-        operations++
-        exchange = nowMs < endMs ? next() : undefined
-        if (!exchange) return resolve()
-        sentMs = nowMs
-        return connection.send(exchange.request)
-      }, reject)
-      connection.send(exchange.request)
-    })
-  }
-
-  await Promise.all(connections.map(keepBusy))
-  const tookMs = performance.now() - startMs
-  const { user, system } = process.cpuUsage(cpu)
-  for (const connection of connections) connection.close()
-  return {
-    seconds: tookMs / 1000,
-    operations,
-    latency: latency.counts,
-    clientShare: (user + system) / 1000 / tookMs,
-    unexpected,
-    sample,
-  }
-}

@@ -15,9 +15,36 @@ interface Room {
 
 const everything = ['service/src', 'service/package.json', 'packages/wire/src', 'npm:', 'node:']
 
+/** What each framework's file may import besides is its framework. */
+const mcp = ['packages/mcp/src', 'npm:@purser/client', 'npm:@modelcontextprotocol/server', 'npm:zod', 'node:']
+
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
+  { name: 'mcp', path: 'packages/mcp/src', values: mcp },
+  { name: 'mcp for the AI SDK', path: 'packages/mcp/src/ai-sdk.ts', values: [...mcp, 'npm:ai'] },
+  {
+    name: 'mcp for the OpenAI Agents SDK',
+    path: 'packages/mcp/src/openai-agents.ts',
+    values: [...mcp, 'npm:@openai/agents'],
+  },
+  {
+    name: 'merchant',
+    path: 'packages/merchant/src',
+    values: ['packages/merchant/src'],
+    types: ['npm:@purser/client', 'node:http'],
+  },
+  {
+    name: 'cli',
+    path: 'packages/cli/src',
+    values: [
+      'packages/cli/src',
+      'npm:@purser/client',
+      'npm:@commander-js/extra-typings',
+      'npm:string-width',
+      'node:',
+    ],
+  },
   {
     name: 'domain',
     path: 'service/src/domain',
@@ -71,17 +98,16 @@ const rooms: readonly Room[] = [
 ]
 
 /** The composition root is at the top: nothing below may reach up to it. */
-const roots = [
-  'service/src/main.ts',
-  'service/src/purser.ts',
-  'service/src/commands',
-  'service/src/start.ts',
-  'service/src/app.ts',
-]
+const roots = ['service/src/main.ts', 'service/src/commands', 'service/src/start.ts', 'service/src/app.ts']
 
-const files = sourceFiles(['packages/wire/src', 'packages/client/src', 'service/src']).filter(
-  ({ path }) => !path.endsWith('.test.ts'),
-)
+const files = sourceFiles([
+  'packages/wire/src',
+  'packages/client/src',
+  'packages/merchant/src',
+  'packages/mcp/src',
+  'packages/cli/src',
+  'service/src',
+]).filter(({ path }) => !path.endsWith('.test.ts'))
 
 test('A file imports only from the rooms that its own may know', () => {
   assert.ok(files.length > 50, 'the files of the house are found')
@@ -96,10 +122,14 @@ test('A forbidden import is seen', () => {
   assert.equal(forbiddenImports(planted).length, 2)
 })
 
-test('Only config.ts reads the environment', () => {
+test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
-  // They hand the environment to config.ts, which alone looks into it.
-  assert.deepEqual(readers, ['service/src/main.ts', 'service/src/purser.ts'])
+  // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
+  assert.deepEqual(readers, [
+    'packages/cli/src/process-surroundings.ts',
+    'packages/mcp/src/main.ts',
+    'service/src/main.ts',
+  ])
 })
 
 function forbiddenImports(file: SourceFile): string[] {

@@ -45,7 +45,8 @@ export type Database =
 export type ConfigReading =
   { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
 
-interface Setting {
+/** One setting: its variable, its flag, its standard value (empty: none), and what it means. */
+export interface SettingFlag {
   readonly name: string
   readonly flag: string
   readonly standard: string
@@ -128,7 +129,7 @@ const settings = {
     meaning: 'what the identity provider gave this service to show who it is',
     isSecret: true,
   },
-} as const satisfies Record<string, Setting>
+} as const satisfies Record<string, SettingFlag>
 
 type SettingKey = keyof typeof settings
 
@@ -245,14 +246,14 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }
 
-function nonEmpty(text: string, { name, standard }: Setting, faults: string[]): string {
+function nonEmpty(text: string, { name, standard }: SettingFlag, faults: string[]): string {
   if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
   return text
 }
 
 function wholeNumber(
   text: string,
-  { name }: Setting,
+  { name }: SettingFlag,
   { least, most }: { least: number; most: number },
   faults: string[],
 ): number {
@@ -312,7 +313,7 @@ const chosenKeyLength = 8
 function bootstrapKey(
   text: string,
   environment: Environment,
-  { name }: Setting,
+  { name }: SettingFlag,
   faults: string[],
 ): string | undefined {
   if (text === '') return undefined
@@ -379,7 +380,7 @@ function signingIn(text: (key: SettingKey) => string, faults: string[]): Pick<Co
 }
 
 /** An address of the web as it was given; undefined when it was left out. */
-function webAddress(text: string, { name }: Setting, faults: string[]): string | undefined {
+function webAddress(text: string, { name }: SettingFlag, faults: string[]): string | undefined {
   if (text === '') return undefined
   const isAddress = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
   if (!isAddress) {
@@ -398,8 +399,13 @@ function helpText(): string {
   ].join('\n')
 }
 
+/** Each setting as the `serve` command and `init` tell it. */
+export function settingFlags(): readonly SettingFlag[] {
+  return Object.values(settings)
+}
+
 /** A line for each setting: its flag, its variable, what it means, and its standard value. */
-export function settingsHelp(): string[] {
+function settingsHelp(): string[] {
   return Object.values(settings).map(({ name, flag, standard, meaning }) => {
     const value = standard === '' ? '' : ` (${standard})`
     return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`

@@ -31,8 +31,9 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
   const stopped = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error))
   })
-  const timeout = new TimeoutError(`${init.method} ${url} was not answered within ${timeoutMs} ms`)
-  const timer = setTimeout(stop, Math.min(timeoutMs, longestTimeoutMs), timeout)
+  const onTimeout = () =>
+    stop(new TimeoutError(`${init.method} ${url} was not answered within ${timeoutMs} ms`))
+  const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeoutMs))
   const onAbort = () => stop(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
   try {

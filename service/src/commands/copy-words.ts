@@ -1,5 +1,5 @@
 import type { CopyProgress, CopyReport } from '../store/copy/copy-ledger.ts'
-import type { Surroundings } from './command.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** How many rows of a table are copied from one line of progress to the next, where lines are kept. */
 const rowsPerLine = 50_000n

@@ -1,31 +1,34 @@
-import { exitCodes, type Command } from './command.ts'
-import { databaseHelp, readDatabaseFlag } from './database-flag.ts'
+import { readDatabaseSetting } from './database-option.ts'
 import { readSchemaStatus, type SchemaStatus } from './schema-status.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
-export const migrateStatus: Command = {
-  name: 'migrate status',
-  summary: 'says how far the schema of the ledger is, and changes nothing',
-  help: [
-    'Usage: purser migrate status [--database <address>]',
-    '',
-    'Says which version of the schema the ledger has, which one this release needs, and what',
-    'purser migrate up would do. It changes nothing. The exit code is 1 when this release cannot serve the',
-    'ledger as it is and migrate up would not help.',
-    '',
-    ...databaseHelp,
-  ].join('\n'),
-  async run(args, surroundings) {
-    const status = await readSchemaStatus(readDatabaseFlag(args, surroundings))
-    const { place, found, needed } = status
-    surroundings.print(
-      [
-        `Ledger   ${place}`,
-        `Schema   ${found === 0 ? 'none yet' : `version ${found}`}; this release needs version ${needed}`,
-        `To do    ${whatToDo(status)}`,
-      ].join('\n'),
-    )
-    return found > needed || status.hasUnfinishedCopy ? exitCodes.failed : exitCodes.done
-  },
+/** Tells how far the schema of a ledger is; exits with 1 when this release cannot serve it and `up` would not help. */
+export async function migrateStatus(
+  { database, json }: { readonly database?: string; readonly json?: true },
+  surroundings: Surroundings,
+): Promise<void> {
+  const status = await readSchemaStatus(readDatabaseSetting(database, surroundings))
+  const { place, found, needed, hasUnfinishedCopy } = status
+  surroundings.print(
+    json
+      ? JSON.stringify(asJson(status), null, 2)
+      : [
+          `Ledger   ${place}`,
+          `Schema   ${found === 0 ? 'none yet' : `version ${found}`}; this release needs version ${needed}`,
+          `To do    ${whatToDo(status)}`,
+        ].join('\n'),
+  )
+  if (found > needed || hasUnfinishedCopy) surroundings.exitWith(exitCodes.failed)
+}
+
+function asJson(status: SchemaStatus) {
+  return {
+    ledger: status.place,
+    schema_version: status.found,
+    needed_version: status.needed,
+    has_unfinished_copy: status.hasUnfinishedCopy,
+    to_do: whatToDo(status),
+  }
 }
 
 function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus): string {

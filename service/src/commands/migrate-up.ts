@@ -1,41 +1,35 @@
-import { exitCodes, UsageError, type Command } from './command.ts'
-import { databaseHelp, readDatabaseSetting, readFlags } from './database-flag.ts'
+import { readDatabaseSetting } from './database-option.ts'
 import { readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
+import { UsageError, type Surroundings } from './surroundings.ts'
 
-export const migrateUp: Command = {
-  name: 'migrate up',
-  summary: 'brings the schema of the ledger up to this release',
-  help: [
-    'Usage: purser migrate up [--database <address>] [--distribute]',
-    '',
-    'Runs the steps of the schema that the ledger has not seen, in one transaction and under a lock. There',
-    'is no way down: make a backup first. A start of the service does the same by itself.',
-    '',
-    ...databaseHelp,
-    '  --distribute           then spreads the tables of tenants over the machines of Citus, by account; what',
-    '                         is spread already stays. The service needs PURSER_ACCOUNT_LANES=on there.',
-  ].join('\n'),
-  async run(args, surroundings) {
-    const flags = readFlags(args, ['database'], ['distribute'])
-    const database = readDatabaseSetting(flags.database, surroundings)
-    if (flags.distribute && database.kind === 'sqlite') {
-      throw new UsageError('--distribute is for PostgreSQL with Citus, and the ledger is a file of SQLite')
-    }
-    const { place, found, needed } = await readSchemaStatus(database)
-    await runMissingSteps(database)
-    surroundings.print(
-      found === needed
-        ? `${place} has version ${needed} of the schema already; nothing was done.`
-        : `${place} has version ${needed} of the schema now${found === 0 ? '' : `, and had version ${found}`}.`,
+/** Brings the schema of a ledger up to this release and, if asked to, spreads its tables over machines. */
+export async function migrateUp(
+  options: { readonly database?: string; readonly distribute?: true; readonly json?: true },
+  surroundings: Surroundings,
+): Promise<void> {
+  const database = readDatabaseSetting(options.database, surroundings)
+  if (options.distribute && database.kind === 'sqlite') {
+    throw new UsageError('--distribute is for PostgreSQL with Citus, and the ledger is a file of SQLite')
+  }
+  // Words come as things are done; the one document comes at the end.
+  const say = options.json ? () => undefined : surroundings.print
+  const { place, found, needed } = await readSchemaStatus(database)
+  await runMissingSteps(database)
+  say(
+    found === needed
+      ? `${place} has version ${needed} of the schema already; nothing was done.`
+      : `${place} has version ${needed} of the schema now${found === 0 ? '' : `, and had version ${found}`}.`,
+  )
+  let spread: readonly string[] | undefined
+  if (options.distribute && database.kind === 'postgres') {
+    spread = await spreadTables(database)
+    say(
+      spread.length === 0
+        ? 'Its tables are spread over machines already; nothing was done.'
+        : `Spread over machines, by account: ${spread.join(', ')}. Start the service with PURSER_ACCOUNT_LANES=on.`,
     )
-    if (flags.distribute && database.kind === 'postgres') {
-      const spread = await spreadTables(database)
-      surroundings.print(
-        spread.length === 0
-          ? 'Its tables are spread over machines already; nothing was done.'
-          : `Spread over machines, by account: ${spread.join(', ')}. Start the service with PURSER_ACCOUNT_LANES=on.`,
-      )
-    }
-    return exitCodes.done
-  },
+  }
+  if (!options.json) return
+  const result = { ledger: place, schema_version: needed, previous_version: found }
+  surroundings.print(JSON.stringify(spread ? { ...result, spread_tables: spread } : result, null, 2))
 }

@@ -74,7 +74,6 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
     const outcome = await store.capture({
       ...attempt,
       transactionId: ids.next('transaction'),
-      eventId: ids.next('auditEvent'),
       nowMs,
     }) // 4 to 8
     switch (outcome.outcome) {

@@ -25,7 +25,8 @@ const challengeHeader = 'x-payment-challenge'
  */
 export async function readChallenge(response: Response): Promise<PaymentChallenge | undefined> {
   const header = response.headers.get(challengeHeader)
-  const challenge = header === null ? await peekJson(response) : decodeJson(header)
+  const fromHeader = header === null ? undefined : decodeJson(header)
+  const challenge = fromHeader ?? (await peekJson(response))
   return isChallenge(challenge) ? challenge : undefined
 }
 

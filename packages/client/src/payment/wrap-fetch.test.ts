@@ -74,6 +74,20 @@ test('A challenge that stands in the body only is read, and the body of a refuse
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
+/** A proxy that cuts long headers short. */
+const spoilHeader: typeof globalThis.fetch = async (input, init) => {
+  const answer = await fetch(input, init)
+  const headers = { 'content-type': 'application/json', 'x-payment-challenge': 'eyJ' }
+  return answer.status === 402 ? new Response(answer.body, { status: 402, headers }) : answer
+}
+
+test('A header that is no challenge does not hide the one in the body [decision.91]', async (context) => {
+  const { merchant, pay } = await prepareMarket(context, { isBodyOnly: true })
+  const before = globalThis.fetch
+  assert.equal((await pay({}, spoilHeader)(merchant.url)).status, 200)
+  assert.equal(globalThis.fetch, before, 'the global fetch is not touched')
+})
+
 test('What asks for no payment passes through untouched, the same object [decision.91]', async (context) => {
   const { decisions, pay } = await prepareMarket(context)
   const given = new Response('free', { status: 404 })

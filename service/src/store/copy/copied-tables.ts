@@ -26,16 +26,21 @@ export const copiedTables: readonly CopiedTable[] = [
 ]
 
 /**
- * What is not carried over: what SQLite keeps only to find transactions faster, since PostgreSQL has indexes for it;
- * the sums of the console, which are added up anew; and who is signed in to it.
+ * What is not carried over: what SQLite keeps only to be faster, lists that PostgreSQL has indexes for, and the parts of
+ * `audit_events`; the sums of the console, which are added up anew; and who is signed in to it.
  */
 export const leftOutTables: readonly string[] = [
   'transaction_lists',
   'list_progress',
+  'recorded_events',
+  'payment_events',
   'activity',
   'activity_progress',
   'sessions',
 ]
+
+/** Columns of the same kind. */
+export const leftOutColumns: readonly string[] = ['reserve', 'collected_by']
 
 /** A column, as far as a copy must know it. */
 export interface Column {

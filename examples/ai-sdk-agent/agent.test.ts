@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+import { openShop } from '../../packages/mcp/testing/shop.ts'
+
+test('The AI SDK agent is refused, told why, and buys what it may [decision.104]', async (context) => {
+  const shop = await openShop(context)
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [join(import.meta.dirname, 'agent.ts'), `${shop.merchant.url}/dear`, `${shop.merchant.url}/report`],
+    { env: { ...shop.environment }, timeout: 30_000 },
+  )
+  assert.equal(stderr, '')
+  assert.match(stdout, /^fetch_paid_resource \{\s+outcome: 'denied',\s+reason_detail: '.*7\.00.*5\.00.*',/m)
+  assert.match(stdout, /^fetch_paid_resource \{\s+outcome: 'paid',/m)
+  assert.match(stdout, /^The source says: .*Sunny, 21 degrees/m)
+  for (const secret of [shop.agentKey, shop.merchant.shown[0]?.proof.signature ?? 'no proof was shown']) {
+    assert.ok(!stdout.includes(secret))
+  }
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})

@@ -1,0 +1,31 @@
+import { Purser } from '@purser/client'
+import { requirePayment } from '@purser/merchant/express'
+import express from 'express'
+
+const port = process.env.PORT ?? 3000
+const app = express()
+
+// A key of the role `merchant`: it can collect payments, and do nothing else.
+const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: process.env.PURSER_URL })
+
+// The name under which mandates allow the merchant, and where it is reached. For the world `merchantDomain:
+// 'api.example.com'` is enough: `https://api.example.com` follows from it.
+const merchant = { client, merchantDomain: 'localhost', publicUrl: `http://localhost:${port}` }
+
+app.get('/', (request, response) => {
+  response.send('The weather of the day is at /weather, for 0.05 USDC.\n')
+})
+
+app.get('/weather', requirePayment({ ...merchant, price: '0.05' }), (request, response) => {
+  response.json({ sky: 'clear', celsius: 21 })
+})
+
+// A price can be made of the request. It is text, because amounts are compared as text.
+const prices = { 1: '0.05', 3: '0.12', 7: '0.25' }
+const byDays = ({ query }) => prices[query.days] ?? prices[1]
+
+app.get('/forecast', requirePayment({ ...merchant, price: byDays }), (request, response) => {
+  response.json({ days: request.query.days in prices ? Number(request.query.days) : 1, sky: 'rain, later' })
+})
+
+app.listen(port, () => console.log(`open at http://localhost:${port}`))

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { after, test, type TestContext } from 'node:test'
+
+import { mandateMoves } from '@purser/wire/mandates'
+
+import { prepareRoleKeys, type RoleKeys } from '../../../service/testing/role-keys.ts'
+import {
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../../service/testing/service.ts'
+import { testCommand, words } from '../testing/command.ts'
+
+const service = await startTestService({ after })
+const prepared = await prepareRoleKeys(service)
+
+/** The command with a key of the service: an operator's unless another is given. */
+function command(context: TestContext, key = service.sandboxKey) {
+  return testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
+}
+
+/** The one JSON document that a command printed. */
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+async function json(context: TestContext, ...called: readonly string[]): Promise<any> {
+  const { code, output, errors } = await command(context).purser(...called, '--json')
+  assert.equal(code, 0, errors)
+  return JSON.parse(output)
+}
+
+test('An owner goes from nothing to a decision with seven commands', async (context) => {
+  const account = await json(
+    context,
+    ...words('accounts create --name Second --email ada@example.com --idp-user-id idp_ada'),
+  )
+  const owner = command(context, account.api_keys[0].key)
+  const agent = JSON.parse(
+    (await owner.purser('agents', 'create', '--name', 'research-bot', '--capability', 'search', '--json'))
+      .output,
+  )
+  assert.deepEqual([agent.name, agent.capabilities, agent.status], ['research-bot', ['search'], 'active'])
+  const created = await owner.purser(
+    ...words(`mandates create --agent ${agent.id} --purpose research --total 10.00`),
+    ...words('--per-payment 5.00 --expires 2099-01-01T00:00:00+01:00'),
+    ...words('--seller api.example.com --seller b.example.com --category data --json'),
+  )
+  const mandate = JSON.parse(created.output)
+  assert.deepEqual(
+    [mandate.allowed_sellers, mandate.allowed_categories, mandate.expires_at, mandate.max_spend_total],
+    [['api.example.com', 'b.example.com'], ['data'], '2099-01-01T00:00:00+01:00', '10.00'],
+  )
+  await owner.purser('sellers', 'create', '--name', 'Data', '--domain', 'api.example.com')
+  const key = JSON.parse(
+    (await owner.purser('keys', 'create', '--role', 'agent', '--agent', agent.id, '--json')).output,
+  )
+  const payment = [
+    ...words(`--agent ${agent.id} --mandate ${mandate.id} --merchant api.example.com --category data`),
+    ...words('--resource https://api.example.com/data'),
+  ]
+  const asAgent = command(context, key.key)
+  const approved = await asAgent.purser('evaluate', ...payment, '--amount', '4.00')
+  assert.equal(approved.code, 0)
+  assert.match(approved.output, /^decision +approved\nreason +within_policy\n/)
+  const denied = await asAgent.purser('evaluate', ...payment, '--amount', '6.00')
+  assert.equal(denied.code, 3)
+  assert.match(
+    denied.output,
+    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +6\.00 > 5\.00/,
+  )
+  const listed = await owner.purser('transactions', 'list', '--mandate', mandate.id)
+  assert.deepEqual(
+    listed.output
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split(/ {2,}/).slice(1, 3)),
+    [
+      ['denied', '6.00'],
+      ['approved', '4.00'],
+    ].map(([status = '', amount = '']) => [status, amount]),
+  )
+})
+
+test('evaluate --dry-run answers the same, and records nothing', async (context) => {
+  const purchase = await preparePurchase(service)
+  const payment = [
+    ...words(
+      `--agent ${purchase.agentId} --mandate ${purchase.mandateId} --merchant ${purchase.merchantDomain}`,
+    ),
+    ...words(`--resource ${purchase.resourceUrl} --dry-run`),
+  ]
+  const { purser } = command(context)
+  assert.equal((await purser('evaluate', ...payment, '--amount', '1.00')).code, 0)
+  const denied = await purser('evaluate', ...payment, '--amount', '11.00')
+  assert.equal(denied.code, 3)
+  assert.match(denied.output, /^decision +denied\n[^]*^left +100\.00 USDC\n/m)
+  const report = JSON.parse((await purser('evaluate', ...payment, '--amount', '11.00', '--json')).output)
+  assert.equal(report.authorized, false)
+  assert.deepEqual(await json(context, 'transactions', 'list', '--agent', purchase.agentId), [])
+})
+
+test('A payment is listed, filtered, shown, and in the audit log', async (context) => {
+  const purchase = await preparePurchase(service)
+  const paid = await verifyProof(service, await issueProof(service, purchase, '1.25'))
+  const id = paid.body.transaction_id as string
+  for (const filter of [
+    ['--agent', purchase.agentId],
+    ['--mandate', purchase.mandateId, '--status', 'paid', '--merchant', purchase.merchantDomain],
+  ]) {
+    const [only, ...others] = await json(context, 'transactions', 'list', ...filter)
+    assert.deepEqual([only.id, others], [id, []])
+  }
+  const shown = await command(context).purser('transactions', 'show', id)
+  assert.match(
+    shown.output,
+    new RegExp(`^id +${id}\n[^]*^amount +1\\.25 USDC\n[^]*^mandate +${purchase.mandateId}$`, 'm'),
+  )
+  const [event] = await json(context, 'audit', '--type', 'payment.verified', '--subject', id)
+  assert.deepEqual([event.type, event.subject_id], ['payment.verified', id])
+})
+
+test('A mandate is paused, resumed and revoked, an agent and a key revoked, and shown as such', async (context) => {
+  const { agentId, mandateId } = await preparePurchase(service)
+  const statuses = { pause: 'paused', resume: 'active', revoke: 'revoked' }
+  for (const move of mandateMoves) {
+    assert.equal((await json(context, 'mandates', move, mandateId)).status, statuses[move])
+  }
+  const { code, errors } = await command(context).purser('mandates', 'resume', mandateId)
+  assert.deepEqual([code, errors], [1, 'purser mandates resume: the mandate is revoked, for good.'])
+  assert.equal((await json(context, 'mandates', 'show', mandateId)).status, 'revoked')
+  assert.equal((await json(context, 'agents', 'revoke', agentId)).status, 'revoked')
+  assert.match((await command(context).purser('agents', 'show', agentId)).output, /^status +revoked$/m)
+  const key = await json(context, 'keys', 'create', '--role', 'merchant', '--label', 'shop')
+  assert.notEqual((await json(context, 'keys', 'revoke', key.id)).revoked_at, null)
+})
+
+test('A new key is shown once, its text last, and never listed [decision.2]', async (context) => {
+  const { purser } = command(context)
+  const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')
+  const [, text = ''] = /^key +(svc_sand_\w+)$/m.exec(output.split('\n').at(-1) ?? '') ?? []
+  assert.notEqual(text, '')
+  assert.equal(errors, 'The key is shown this once: keep it now.')
+  const listed = await purser('keys', 'list')
+  assert.match(listed.output, new RegExp(`sandbox …${text.slice(-4)} +owner +mine +active`))
+  assert.doesNotMatch(listed.output + (await purser('keys', 'list', '--json')).output, new RegExp(text))
+})
+
+test('A list says when there is more than was asked for, and an empty one says so in words [decision.107]', async (context) => {
+  const { purser } = command(context)
+  for (const name of ['one', 'two', 'three']) await purser('agents', 'create', '--name', name)
+  const two = await purser('agents', 'list', '--limit', '2')
+  assert.equal(two.output.split('\n').length, 3)
+  assert.equal(two.errors, 'There are more than these 2; --limit shows more.')
+  assert.equal(JSON.parse((await purser('agents', 'list', '--limit', '2', '--json')).output).length, 2)
+  const none = await purser('audit', '--subject', 'nobody')
+  assert.deepEqual([none.code, none.output, none.errors], [0, '', 'There are no such events.'])
+  assert.equal((await purser('audit', '--subject', 'nobody', '--json')).output, '[]')
+})
+
+test('A list that is longer than a page is shown whole', async (context) => {
+  const { purser } = command(context, await otherAccount('idp_many'))
+  await Promise.all(
+    Array.from({ length: 205 }, (_, index) => purser('agents', 'create', '--name', `bot-${index}`)),
+  )
+  const { output, errors } = await purser('agents', 'list', '--limit', '300')
+  assert.equal(output.split('\n').length, 206)
+  assert.equal(errors, '')
+})
+
+test('What others wrote is shown and not obeyed [decision.107]', async (context) => {
+  const name = '\u001b]0;owned\u0007\u202efdp.exe'
+  const purchase = await preparePurchase(service, { purpose: name })
+  const { purser } = command(context)
+  await purser('agents', 'create', '--name', name)
+  for (const called of [
+    ['agents', 'list'],
+    ['agents', 'list', '--json'],
+    ['mandates', 'show', purchase.mandateId],
+    ['audit', '--type', 'agent.created'],
+    ['audit', '--type', 'agent.created', '--json'],
+  ]) {
+    const { output } = await purser(...called)
+    assert.match(output, /\\u001b/)
+    // oxlint-disable-next-line no-control-regex -- they are what must not be there
+    assert.doesNotMatch(output, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
+  }
+  const agents = await json(context, 'agents', 'list', '--limit', '1')
+  assert.equal(agents[0].name, name)
+})
+
+const ends: readonly (readonly [
+  what: string,
+  key: (keys: RoleKeys['keys']) => string,
+  called: (purchase: RoleKeys['purchase']) => readonly string[],
+  code: number,
+  error: RegExp,
+])[] = [
+  [
+    'an unknown key',
+    () => 'svc_sand_unknown',
+    () => ['agents', 'list'],
+    4,
+    /^purser agents list: the service does not take this key: it is unknown, mistyped or revoked/,
+  ],
+  [
+    'a key whose role is too small',
+    ({ agent }) => agent,
+    () => ['agents', 'create', '--name', 'x'],
+    4,
+    /^purser agents create: the key does not reach so far \(insufficient_scope\)/,
+  ],
+  [
+    'an id that there is not',
+    ({ owner }) => owner,
+    () => ['mandates', 'show', 'mandate_none'],
+    5,
+    /^purser mandates show: there is no such record, or this key does not see it/,
+  ],
+  [
+    'an id that leads elsewhere',
+    ({ owner }) => owner,
+    () => ['agents', 'show', '..'],
+    1,
+    /^purser agents show: /,
+  ],
+  [
+    'a value that the service refuses',
+    ({ owner }) => owner,
+    ({ agentId }) => [
+      ...words(`mandates create --agent ${agentId} --purpose x --total 1,00`),
+      ...words('--per-payment -1 --expires 1d'),
+    ],
+    2,
+    /^The service refuses this:\n {2}max_spend_total: .*\n {2}max_spend_per_transaction: .*\n\npurser mandates create --help/,
+  ],
+  [
+    'a domain that is taken',
+    ({ owner }) => owner,
+    () => ['sellers', 'create', '--name', 'Two', '--domain', 'taken.example.com'],
+    1,
+    /^purser sellers create: a seller with this domain exists in this environment/,
+  ],
+]
+for (const [what, key, called, code, error] of ends) {
+  test(`The exit code tells ${what} (${code}) [decision.77]`, async (context) => {
+    await command(context).purser('sellers', 'create', '--name', 'One', '--domain', 'taken.example.com')
+    const ended = await command(context, key(prepared.keys)).purser(...called(prepared.purchase))
+    assert.deepEqual([ended.code, ended.output], [code, ''])
+    assert.match(ended.errors, error)
+  })
+}
+
+test('The exit code tells a service that does not answer (6) [decision.77]', async (context) => {
+  const { purser, environment } = command(context)
+  environment['PURSER_URL'] = 'http://127.0.0.1:9'
+  const { code, output, errors } = await purser('agents', 'list')
+  assert.deepEqual([code, output], [6, ''])
+  assert.match(
+    errors,
+    /^purser agents list: the service does not answer \(.*\); purser doctor looks what is wrong\.$/,
+  )
+})
+
+test('doctor looks at the service, its clock and the key, and its exit code says whether all is well', async (context) => {
+  const { purserWith, environment } = command(context)
+  const subjects = async (changes = {}) => {
+    const { code, output } = await purserWith(changes, 'doctor', '--json')
+    const { is_well: isWell, findings } = JSON.parse(output)
+    assert.equal(code, isWell ? 0 : 1)
+    return Object.fromEntries(
+      findings.map(({ subject, mark, finding }: Record<string, string>) => [subject, `${mark}: ${finding}`]),
+    ) as Record<string, string>
+  }
+  const well = await subjects()
+  assert.match(well['service'] ?? '', /^ok: http.* answers/)
+  assert.match(well['clock'] ?? '', /^ok: agrees/)
+  assert.match(well['store'] ?? '', /^ok:/)
+  assert.match(well['key'] ?? '', /^ok: the service takes the key \(environment\)/)
+  const behind = await subjects({ now: () => Date.now() - 60_000 })
+  assert.match(
+    behind['clock'] ?? '',
+    /^warn: differs from the service's by (59|60|61) s, and proofs are good for 300 s/,
+  )
+  const farAhead = await subjects({ now: () => Date.now() + 400_000 })
+  assert.match(farAhead['clock'] ?? '', /^fail: differs/)
+  environment['PURSER_API_KEY'] = 'svc_sand_unknown'
+  assert.match((await subjects())['key'] ?? '', /^fail: the service does not take this key/)
+  environment['PURSER_URL'] = 'http://127.0.0.1:9'
+  assert.match((await subjects())['service'] ?? '', /^fail: http.* does not answer; start the service/)
+})
+
+async function otherAccount(idpUserId: string): Promise<string> {
+  const answer = await service.call('POST', '/accounts', {
+    body: { name: 'Other', email: 'other@example.com', idp_user_id: idpUserId },
+  })
+  return answer.body.api_keys[0].key as string
+}

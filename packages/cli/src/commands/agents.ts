@@ -1,0 +1,89 @@
+import { Command } from '@commander-js/extra-typings'
+import type { Agent } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { listCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { clientCommand, collect, listCommand } from './client-command.ts'
+import { listItems } from './list-items.ts'
+
+const columns: readonly Column<Agent>[] = [
+  { title: 'id', cell: ({ id }) => id },
+  { title: 'name', cell: ({ name }) => name, canShrink: true },
+  { title: 'status', cell: ({ status }) => statusCell(status) },
+  { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
+]
+
+const recordColumns: readonly Column<Agent>[] = [
+  ...columns,
+  { title: 'revoked (utc)', cell: ({ revoked_at }) => (revoked_at === null ? '-' : timeCell(revoked_at)) },
+  { title: 'description', cell: ({ description }) => optionalCell(description) },
+  { title: 'capabilities', cell: ({ capabilities }) => listCell(capabilities) },
+]
+
+export function agentsCommand(surroundings: Surroundings) {
+  return new Command('agents')
+    .summary('create, list, show and revoke agents')
+    .addCommand(createCommand(surroundings))
+    .addCommand(listAgentsCommand(surroundings))
+    .addCommand(showCommand(surroundings))
+    .addCommand(revokeCommand(surroundings))
+}
+
+function createCommand(surroundings: Surroundings) {
+  return clientCommand('create')
+    .summary('create an agent')
+    .description(
+      'Creates an agent. It can spend nothing before it has a mandate: see purser mandates create.',
+    )
+    .requiredOption('--name <name>', 'what it is called')
+    .option('--description <text>', 'what it is for')
+    .option('--capability <word>', 'what it can do; may be given several times', collect)
+    .action(async ({ name, description, capability, ...options }) => {
+      const purser = await connect(options, surroundings)
+      const body = {
+        name,
+        ...(description !== undefined && { description }),
+        ...(capability && { capabilities: capability }),
+      }
+      const agent = await purser.agents.create(body, { signal: surroundings.interruption() })
+      showRecord(recordColumns, agent, options, surroundings)
+    })
+}
+
+function listAgentsCommand(surroundings: Surroundings) {
+  return listCommand('list')
+    .summary('list agents, newest first')
+    .action(async (options) => {
+      const { agents } = await connect(options, surroundings)
+      const none = 'There are no agents yet; purser agents create makes one.'
+      await listItems({ list: agents.list, columns, none }, options, surroundings)
+    })
+}
+
+function showCommand(surroundings: Surroundings) {
+  return clientCommand('show')
+    .summary('show one agent')
+    .argument('<agent-id>')
+    .action(async (id, options) => {
+      const purser = await connect(options, surroundings)
+      const agent = await purser.agents.get(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, agent, options, surroundings)
+    })
+}
+
+function revokeCommand(surroundings: Surroundings) {
+  return clientCommand('revoke')
+    .summary('revoke an agent for good, with its open proofs')
+    .description(
+      'Revokes an agent for good, and ends its open proofs at once. It asks nothing, so that a stop takes no second longer than it must.',
+    )
+    .argument('<agent-id>')
+    .action(async (id, options) => {
+      const purser = await connect(options, surroundings)
+      const agent = await purser.agents.revoke(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, agent, options, surroundings)
+    })
+}

@@ -1,0 +1,39 @@
+import { Option } from '@commander-js/extra-typings'
+import type { AuditEvent } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { timeCell } from '../output/cells.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { auditEventTypes } from '../vocabularies.ts'
+import { listCommand } from './client-command.ts'
+import { followItems, followOption, intervalOption } from './follow-items.ts'
+import { listItems } from './list-items.ts'
+
+const columns: readonly Column<AuditEvent>[] = [
+  { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
+  { title: 'event', cell: ({ type }) => type },
+  { title: 'subject', cell: ({ subject_id }) => subject_id },
+  { title: 'actor', cell: ({ actor }) => actor, canDrop: true },
+  { title: 'data', cell: ({ data }) => JSON.stringify(data), canShrink: true, canDrop: true },
+]
+
+export function auditCommand(surroundings: Surroundings) {
+  return listCommand('audit')
+    .summary('list the audit log, newest first, or follow it')
+    .description('Lists what changed, who changed it and when: one event for each change of state.')
+    .addOption(new Option('--type <type>', 'events of one type').choices(auditEventTypes))
+    .option('--subject <id>', 'events about one agent, mandate, key, seller, transaction or account')
+    .addOption(followOption())
+    .addOption(intervalOption())
+    .action(async (options) => {
+      const { auditLog } = await connect(options, surroundings)
+      const filter = {
+        ...(options.type !== undefined && { type: options.type }),
+        ...(options.subject !== undefined && { subject_id: options.subject }),
+      }
+      const list: typeof auditLog.list = (query, call) => auditLog.list({ ...filter, ...query }, call)
+      if (options.follow) return followItems({ list, columns }, options, surroundings)
+      await listItems({ list, columns, none: 'There are no such events.' }, options, surroundings)
+    })
+}

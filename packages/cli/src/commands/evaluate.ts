@@ -1,0 +1,68 @@
+import type { AgentReport, Approval, Denial } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { listCell, optionalCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { clientCommand } from './client-command.ts'
+
+const decisionColumns: readonly Column<Approval | Denial>[] = [
+  {
+    title: 'decision',
+    cell: ({ decision }) => ({ text: decision, colour: decision === 'approved' ? 'green' : 'red' }),
+  },
+  { title: 'reason', cell: ({ reason_code }) => reason_code },
+  { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
+  { title: 'transaction', cell: ({ transaction_id }) => transaction_id },
+]
+
+const reportColumns: readonly Column<AgentReport>[] = [
+  {
+    title: 'decision',
+    cell: ({ authorized }) =>
+      authorized ? { text: 'approved', colour: 'green' } : { text: 'denied', colour: 'red' },
+  },
+  { title: 'reason', cell: ({ reason_code }) => reason_code },
+  { title: 'agent', cell: ({ agent }) => `${agent.name} (${agent.status})` },
+  { title: 'left', cell: ({ mandate }) => `${mandate.remaining_budget} ${mandate.currency}` },
+  { title: 'risk', cell: ({ risk }) => `${risk.score} of 100` },
+  { title: 'risk flags', cell: ({ risk }) => listCell(risk.flags) },
+]
+
+export function evaluateCommand(surroundings: Surroundings) {
+  return clientCommand('evaluate')
+    .summary('ask whether the policy allows a payment')
+    .description(
+      'Runs every policy check on a payment and records the decision as a transaction; nothing is paid or held. With --dry-run nothing is recorded either. The exit code is 3 when it is denied.',
+    )
+    .requiredOption('--agent <agent-id>', 'who would pay')
+    .requiredOption('--mandate <mandate-id>', 'under which mandate')
+    .requiredOption('--merchant <domain>', 'whom')
+    .requiredOption('--amount <amount>', 'how much, in USDC, such as 4.00')
+    .requiredOption('--resource <url>', 'what for')
+    .option('--category <name>', 'the category of what is bought')
+    .option('--dry-run', 'record nothing')
+    .action(async (options) => {
+      const purser = await connect(options, surroundings)
+      const call = { signal: surroundings.interruption() }
+      const payment = {
+        agent_id: options.agent,
+        mandate_id: options.mandate,
+        merchant_domain: options.merchant,
+        amount: options.amount,
+        resource_url: options.resource,
+        ...(options.category !== undefined && { category: options.category }),
+      }
+      if (options.dryRun) {
+        const report = await purser.verifyAgent(payment, call)
+        showRecord(reportColumns, report, options, surroundings)
+        if (!report.authorized) surroundings.exitWith(exitCodes.denied)
+        return
+      }
+      const answer = await purser.policy.evaluate(payment, call)
+      showRecord(decisionColumns, answer, options, surroundings)
+      if (answer.decision !== 'approved') surroundings.exitWith(exitCodes.denied)
+    })
+}

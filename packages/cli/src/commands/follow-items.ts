@@ -1,0 +1,55 @@
+import { InvalidArgumentError, Option } from '@commander-js/extra-typings'
+import type { List } from '@purser/client'
+
+import { follow } from '../follow.ts'
+import { harmlessJson } from '../output/harmless.ts'
+import { tableOf, type Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+const leastInterval = 0.2
+
+export function followOption() {
+  return new Option(
+    '--follow',
+    'show the last ten, and then each that comes, until Ctrl-C; --json is one line each',
+  )
+}
+
+export function intervalOption() {
+  return new Option('--interval <seconds>', 'how often --follow looks').argParser(parseInterval).default(2)
+}
+
+function parseInterval(text: string): number {
+  const seconds = /^\d{1,4}(\.\d+)?$/.test(text) ? Number(text) : 0
+  if (seconds < leastInterval || seconds > 3_600) {
+    throw new InvalidArgumentError(`It must be a number of seconds from ${leastInterval} to 3600.`)
+  }
+  return seconds
+}
+
+/** How many of those that are there already are shown first. */
+const shownFirst = 10
+
+interface Following<Item> {
+  readonly list: (query: { readonly limit: number }, options: { readonly signal: AbortSignal }) => List<Item>
+  readonly columns: readonly Column<Item>[]
+}
+
+/** Shows what comes, as lines of one table or one JSON document a line, until Ctrl-C. */
+export async function followItems<Item extends { readonly id: string; readonly created_at: string }>(
+  { list, columns }: Following<Item>,
+  { interval, json }: { readonly interval: number; readonly json?: true },
+  surroundings: Surroundings,
+): Promise<void> {
+  const table = tableOf(columns, surroundings)
+  await follow({
+    list,
+    first: shownFirst,
+    intervalMs: interval * 1_000,
+    signal: surroundings.interruption(),
+    onItems: (items) => {
+      surroundings.print(json ? items.map((item) => harmlessJson(item)).join('\n') : table(items))
+    },
+    onNotice: surroundings.printError,
+  })
+}

@@ -1,0 +1,28 @@
+import type { List } from '@purser/client'
+
+import { showList } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+/** The most that the service gives at once. */
+export const pageSize = 200
+
+interface Listing<Item> {
+  readonly list: (query: { readonly limit: number }, options: { readonly signal: AbortSignal }) => List<Item>
+  readonly columns: readonly Column<Item>[]
+  /** What is said when there are none. */
+  readonly none: string
+}
+
+/** Lists what the service has, newest first, and says when there is more than was asked for. */
+export async function listItems<Item>(
+  { list, columns, none }: Listing<Item>,
+  { limit, json }: { readonly limit: number; readonly json?: true },
+  surroundings: Surroundings,
+): Promise<void> {
+  const asked = list({ limit: Math.min(limit + 1, pageSize) }, { signal: surroundings.interruption() })
+  const items = await asked.toArray({ limit: limit + 1 })
+  const shown = items.slice(0, limit)
+  showList(columns, shown, { none, ...(json && { json }) }, surroundings)
+  if (items.length > limit) surroundings.printError(`There are more than these ${limit}; --limit shows more.`)
+}

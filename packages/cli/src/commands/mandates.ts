@@ -1,0 +1,142 @@
+import { Command } from '@commander-js/extra-typings'
+import type { Mandate } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { listCell, statusCell, timeCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { clientCommand, collect, listCommand } from './client-command.ts'
+import { listItems } from './list-items.ts'
+import { parseWhen } from './when.ts'
+
+const id: Column<Mandate> = { title: 'id', cell: ({ id }) => id }
+const purpose: Column<Mandate> = { title: 'purpose', cell: ({ purpose }) => purpose, canShrink: true }
+const status: Column<Mandate> = { title: 'status', cell: ({ status }) => statusCell(status) }
+const spent: Column<Mandate> = { title: 'spent', cell: ({ spent_total }) => spent_total, align: 'right' }
+const left: Column<Mandate> = {
+  title: 'left',
+  cell: ({ remaining_budget }) => remaining_budget,
+  align: 'right',
+}
+const total: Column<Mandate> = {
+  title: 'total',
+  cell: ({ max_spend_total }) => max_spend_total,
+  align: 'right',
+}
+const expires: Column<Mandate> = {
+  title: 'expires (utc)',
+  cell: ({ expires_at }) => timeCell(expires_at),
+  canDrop: true,
+}
+
+const columns = [id, purpose, status, spent, left, total, expires]
+
+const recordColumns: readonly Column<Mandate>[] = [
+  id,
+  { title: 'agent', cell: ({ agent_id }) => agent_id },
+  purpose,
+  status,
+  total,
+  { title: 'per payment', cell: ({ max_spend_per_transaction }) => max_spend_per_transaction },
+  spent,
+  { title: 'held', cell: ({ held_total }) => held_total },
+  left,
+  { title: 'currency', cell: ({ currency }) => currency },
+  { title: 'sellers', cell: ({ allowed_sellers }) => listCell(allowed_sellers) },
+  {
+    title: 'categories',
+    cell: ({ allowed_categories }) =>
+      allowed_categories.length === 0 ? 'any' : listCell(allowed_categories),
+  },
+  expires,
+  { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
+  { title: 'updated (utc)', cell: ({ updated_at }) => timeCell(updated_at) },
+]
+
+/** What `purser mandates` does to one mandate, and how each is told. */
+const moves = {
+  pause: 'pause a mandate, and end its open proofs at once',
+  resume: 'resume a paused mandate',
+  revoke: 'revoke a mandate for good, with its open proofs',
+} as const
+
+export function mandatesCommand(surroundings: Surroundings) {
+  const command = new Command('mandates')
+    .summary('create, list, show, pause, resume and revoke mandates')
+    .addCommand(createCommand(surroundings))
+    .addCommand(listMandatesCommand(surroundings))
+    .addCommand(showCommand(surroundings))
+  for (const move of ['pause', 'resume', 'revoke'] as const) {
+    command.addCommand(moveCommand(move, surroundings))
+  }
+  return command
+}
+
+function createCommand(surroundings: Surroundings) {
+  return clientCommand('create')
+    .summary('give an agent a mandate')
+    .description(
+      'Gives an agent a mandate: a purpose, a total budget, a cap for one payment, the sellers that it may buy from, and an end. Without --seller it may buy nowhere.',
+    )
+    .requiredOption('--agent <agent-id>', 'the agent that may spend')
+    .requiredOption('--purpose <text>', 'what it may spend on')
+    .requiredOption('--total <amount>', 'the whole budget in USDC, such as 100.00')
+    .requiredOption('--per-payment <amount>', 'the most that one payment may take, such as 10.00')
+    .requiredOption(
+      '--expires <when>',
+      'a time with its zone, or so long from now: 30m, 12h, 90d',
+      parseWhen(surroundings.now),
+    )
+    .option('--seller <domain>', 'a seller that it may buy from, or *; may be given several times', collect)
+    .option('--category <name>', 'a category that it may buy; any when left out; several times', collect)
+    .action(async (options) => {
+      const { mandates } = await connect(options, surroundings)
+      const body = {
+        agent_id: options.agent,
+        purpose: options.purpose,
+        max_spend_total: options.total,
+        max_spend_per_transaction: options.perPayment,
+        expires_at: options.expires,
+        ...(options.seller && { allowed_sellers: options.seller }),
+        ...(options.category && { allowed_categories: options.category }),
+      }
+      const mandate = await mandates.create(body, { signal: surroundings.interruption() })
+      showRecord(recordColumns, mandate, options, surroundings)
+      if (!options.seller) {
+        surroundings.printError('Without --seller nobody may be paid under this mandate.')
+      }
+    })
+}
+
+function listMandatesCommand(surroundings: Surroundings) {
+  return listCommand('list')
+    .summary('list mandates, newest first')
+    .action(async (options) => {
+      const { mandates } = await connect(options, surroundings)
+      const none = 'There are no mandates yet; purser mandates create makes one.'
+      await listItems({ list: mandates.list, columns, none }, options, surroundings)
+    })
+}
+
+function showCommand(surroundings: Surroundings) {
+  return clientCommand('show')
+    .summary('show one mandate')
+    .argument('<mandate-id>')
+    .action(async (id, options) => {
+      const { mandates } = await connect(options, surroundings)
+      const mandate = await mandates.get(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, mandate, options, surroundings)
+    })
+}
+
+function moveCommand(move: keyof typeof moves, surroundings: Surroundings) {
+  return clientCommand(move)
+    .summary(moves[move])
+    .argument('<mandate-id>')
+    .action(async (id, options) => {
+      const { mandates } = await connect(options, surroundings)
+      const mandate = await mandates[move](id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, mandate, options, surroundings)
+    })
+}

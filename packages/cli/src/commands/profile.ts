@@ -1,0 +1,142 @@
+import { Command } from '@commander-js/extra-typings'
+
+import { checkedUrl, isExposed, standardUrl } from '../connection.ts'
+import { CommandError } from '../exit-codes.ts'
+import { harmlessJson } from '../output/harmless.ts'
+import { showList } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import { profileName, profilesPath, readProfiles, writeProfiles, type Profile } from '../profiles.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+/** What may be shown of a profile: of its key no more than what tells it from others. */
+interface ShownProfile {
+  readonly name: string
+  readonly url: string
+  readonly environment: string
+  readonly key_hint: string
+  readonly is_current: boolean
+}
+
+const columns: readonly Column<ShownProfile>[] = [
+  { title: 'name', cell: ({ name, is_current }) => `${is_current ? '* ' : '  '}${name}` },
+  { title: 'url', cell: ({ url }) => url },
+  { title: 'key', cell: ({ environment, key_hint }) => `${environment} …${key_hint}` },
+]
+
+const jsonHelp = 'one JSON document instead of words'
+
+export function profileCommand(surroundings: Surroundings) {
+  return new Command('profile')
+    .summary('keep services and keys under a name')
+    .addCommand(addCommand(surroundings))
+    .addCommand(listProfilesCommand(surroundings))
+    .addCommand(useCommand(surroundings))
+    .addCommand(removeCommand(surroundings))
+}
+
+function addCommand(surroundings: Surroundings) {
+  return new Command('add')
+    .summary('keep a service and a key under a name')
+    .description(
+      'Keeps the address of a service and a key in a file that only this user can read. The key is asked for without an echo, or read from a pipe: purser profile add prod --url https://purser.example.com < key.txt. The first profile is the current one.',
+    )
+    .argument('<name>', 'letters, digits, dots and dashes')
+    .option('--url <address>', 'where the service answers', standardUrl)
+    .option('--replace', 'replace a profile of this name')
+    .option('--json', jsonHelp)
+    .action(async (name, options) => {
+      if (!profileName.test(name)) {
+        throw new CommandError(
+          'A name has letters, digits, dots, dashes and underscores, at most 64',
+          'usage',
+        )
+      }
+      const url = checkedUrl(options.url, '--url')
+      const { current, profiles } = readProfiles(surroundings)
+      if (Object.hasOwn(profiles, name) && !options.replace) {
+        throw new CommandError(`there is a profile ${name} already; --replace replaces it`)
+      }
+      const key = checkedKey(await surroundings.readSecret(`API key for ${url}`))
+      const profile = { url, key }
+      const next = current ?? name
+      writeProfiles(surroundings, { current: next, profiles: { ...profiles, [name]: profile } })
+      if (isExposed(url)) {
+        surroundings.printError(
+          'This address is not https: the key travels readable to everybody on the way.',
+        )
+      }
+      const shown = toShown(name, profile, next)
+      surroundings.print(
+        options.json
+          ? harmlessJson(shown, 2)
+          : `Kept ${name} in ${profilesPath(surroundings)}${next === name ? '; it is the current one' : ''}.`,
+      )
+    })
+}
+
+function listProfilesCommand(surroundings: Surroundings) {
+  return new Command('list')
+    .summary('list profiles, without their keys')
+    .option('--json', jsonHelp)
+    .action((options) => {
+      const { current, profiles } = readProfiles(surroundings)
+      const shown = Object.entries(profiles).map(([name, profile]) => toShown(name, profile, current))
+      const none = 'There are no profiles yet; purser profile add keeps one.'
+      showList(columns, shown, { ...options, none }, surroundings)
+    })
+}
+
+function useCommand(surroundings: Surroundings) {
+  return new Command('use')
+    .summary('make a profile the current one')
+    .argument('<name>')
+    .option('--json', jsonHelp)
+    .action((name, options) => {
+      const { profiles } = readProfiles(surroundings)
+      const profile = known(name, profiles)
+      writeProfiles(surroundings, { current: name, profiles })
+      const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
+      if (key || url) surroundings.printError('PURSER_API_KEY or PURSER_URL is set, and wins over it.')
+      surroundings.print(
+        options.json ? harmlessJson(toShown(name, profile, name), 2) : `${name} is the current profile now.`,
+      )
+    })
+}
+
+function removeCommand(surroundings: Surroundings) {
+  return new Command('remove')
+    .summary('forget a profile and its key')
+    .description('Forgets a profile and its key. The key goes on working: purser keys revoke ends it.')
+    .argument('<name>')
+    .option('--json', jsonHelp)
+    .action((name, options) => {
+      const { current, profiles } = readProfiles(surroundings)
+      const profile = known(name, profiles)
+      const left = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name))
+      const next = current === name ? null : current
+      writeProfiles(surroundings, { current: next, profiles: left })
+      surroundings.print(
+        options.json ? harmlessJson(toShown(name, profile, next), 2) : `Forgot ${name}; its key still works.`,
+      )
+    })
+}
+
+function known(name: string, profiles: Readonly<Record<string, Profile>>): Profile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (!profile) throw new CommandError(`there is no profile ${name}`, 'notFound')
+  return profile
+}
+
+function toShown(name: string, { url, key }: Profile, current: string | null): ShownProfile {
+  return { name, url, environment: environmentOf(key), key_hint: key.slice(-4), is_current: name === current }
+}
+
+function environmentOf(key: string): string {
+  return key.startsWith('svc_sand_') ? 'sandbox' : key.startsWith('svc_prod_') ? 'production' : 'unknown'
+}
+
+/** A key begins with its environment; anything else was pasted by mistake. */
+function checkedKey(key: string): string {
+  if (environmentOf(key) !== 'unknown' && /^[\x21-\x7e]+$/.test(key)) return key
+  throw new CommandError('this is no key of Purser: they begin with svc_sand_ or svc_prod_', 'usage')
+}

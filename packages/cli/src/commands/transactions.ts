@@ -1,0 +1,88 @@
+import { Command, Option } from '@commander-js/extra-typings'
+import type { Transaction } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { transactionStatuses } from '../vocabularies.ts'
+import { clientCommand, listCommand } from './client-command.ts'
+import { followItems, followOption, intervalOption } from './follow-items.ts'
+import { listItems } from './list-items.ts'
+
+const id: Column<Transaction> = { title: 'id', cell: ({ id }) => id }
+const created: Column<Transaction> = {
+  title: 'created (utc)',
+  cell: ({ created_at }) => timeCell(created_at),
+}
+const status: Column<Transaction> = { title: 'status', cell: ({ status }) => statusCell(status) }
+const amount: Column<Transaction> = { title: 'amount', cell: ({ amount }) => amount, align: 'right' }
+const merchant: Column<Transaction> = {
+  title: 'merchant',
+  cell: ({ merchant_domain }) => merchant_domain,
+  canShrink: true,
+}
+const reason: Column<Transaction> = {
+  title: 'reason',
+  cell: ({ reason_code }) => optionalCell(reason_code),
+  canDrop: true,
+}
+
+const columns = [created, status, amount, merchant, reason, id]
+
+const recordColumns: readonly Column<Transaction>[] = [
+  id,
+  created,
+  status,
+  { title: 'amount', cell: ({ amount, currency }) => `${amount} ${currency}` },
+  merchant,
+  { title: 'resource', cell: ({ resource_url }) => resource_url },
+  { title: 'category', cell: ({ category }) => optionalCell(category) },
+  reason,
+  { title: 'detail', cell: ({ reason_detail }) => optionalCell(reason_detail) },
+  { title: 'agent', cell: ({ agent_id }) => agent_id },
+  { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
+  { title: 'seller', cell: ({ seller_id }) => optionalCell(seller_id) },
+]
+
+export function transactionsCommand(surroundings: Surroundings) {
+  return new Command('transactions')
+    .summary('list, follow and show transactions')
+    .addCommand(listTransactionsCommand(surroundings))
+    .addCommand(showCommand(surroundings))
+}
+
+function listTransactionsCommand(surroundings: Surroundings) {
+  return listCommand('list')
+    .summary('list transactions, newest first, or follow them')
+    .option('--agent <agent-id>', 'those of one agent')
+    .option('--mandate <mandate-id>', 'those under one mandate')
+    .addOption(new Option('--status <status>', 'those of one status').choices(transactionStatuses))
+    .option('--merchant <domain>', 'those with one merchant')
+    .addOption(followOption())
+    .addOption(intervalOption())
+    .action(async (options) => {
+      const { transactions } = await connect(options, surroundings)
+      const filter = {
+        ...(options.agent !== undefined && { agent_id: options.agent }),
+        ...(options.mandate !== undefined && { mandate_id: options.mandate }),
+        ...(options.status !== undefined && { status: options.status }),
+        ...(options.merchant !== undefined && { merchant_domain: options.merchant }),
+      }
+      const list: typeof transactions.list = (query, call) => transactions.list({ ...filter, ...query }, call)
+      if (options.follow) return followItems({ list, columns }, options, surroundings)
+      await listItems({ list, columns, none: 'There are no such transactions.' }, options, surroundings)
+    })
+}
+
+function showCommand(surroundings: Surroundings) {
+  return clientCommand('show')
+    .summary('show one transaction')
+    .argument('<transaction-id>')
+    .action(async (id, options) => {
+      const { transactions } = await connect(options, surroundings)
+      const transaction = await transactions.get(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, transaction, options, surroundings)
+    })
+}

@@ -1,0 +1,18 @@
+import { InvalidArgumentError } from '@commander-js/extra-typings'
+
+const unitsMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const
+
+/** A time with its zone, as it was given, or so long from now, as `30m`, `12h` or `90d`. */
+export function parseWhen(now: () => number) {
+  return (text: string): string => {
+    const [, count, unit] = /^(\d{1,5})([mhd])$/.exec(text) ?? []
+    if (count && unit) {
+      return new Date(now() + Number(count) * unitsMs[unit as keyof typeof unitsMs]).toISOString()
+    }
+    // Without a zone it would mean another moment on another machine.
+    if (/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/i.test(text) && !Number.isNaN(Date.parse(text))) return text
+    throw new InvalidArgumentError(
+      'It must be a time with its zone, such as 2099-01-01T00:00:00Z, or so long from now, such as 30m, 12h or 90d.',
+    )
+  }
+}

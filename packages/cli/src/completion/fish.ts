@@ -1,0 +1,48 @@
+import type { Completed, CompletedOption } from './described.ts'
+
+/** What completes `purser` in fish, with what each word means. */
+export function fishCompletion(commands: readonly Completed[]): string {
+  return `# purser completion fish: put it into a file that fish reads, such as
+#   purser completion fish > ~/.config/fish/completions/purser.fish
+function __purser_at --description 'whether the words so far name this command of purser'
+    set -l command
+    for word in (commandline --tokenize --cut-at-cursor --current-process)[2..]
+        switch "$command $word"
+            case ${commands
+              .filter(({ path }) => path.length > 0)
+              .map(({ path }) => `' ${path.join(' ')}'`)
+              .join(' ')}
+                set command "$command $word"
+        end
+    end
+    test "$command" = "$argv[1]"
+end
+complete --command purser --no-files
+${commands.flatMap(fishLines).join('\n')}
+`
+}
+
+function fishLines({ path, words, options }: Completed): string[] {
+  const at = quoted(`__purser_at ${quoted(path.map((word) => ` ${word}`).join(''))}`)
+  return [
+    ...words.map(
+      ({ word, meaning }) =>
+        `complete --command purser --condition ${at} --arguments ${word} --description ${quoted(meaning)}`,
+    ),
+    ...options.map(
+      (option) =>
+        `complete --command purser --condition ${at} --long-option ${option.word.slice(2)} --description ${quoted(option.meaning)}${fishValue(option)}`,
+    ),
+  ]
+}
+
+function fishValue({ value }: CompletedOption): string {
+  if (value === 'none') return ''
+  if (value === 'file') return ' --require-parameter --force-files'
+  if (value === 'any') return ' --exclusive'
+  return ` --exclusive --arguments ${quoted(value.join(' '))}`
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

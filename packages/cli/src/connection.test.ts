@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { testCommand } from '../testing/command.ts'
+import { findKnownConnection } from './connection.ts'
+import { writeProfiles } from './profiles.ts'
+
+const profiles = {
+  current: 'local',
+  profiles: {
+    local: { url: 'http://127.0.0.1:1', key: 'svc_sand_of_local' },
+    prod: { url: 'https://purser.example.com', key: 'svc_prod_of_prod' },
+  },
+}
+
+const cases: readonly (readonly [
+  what: string,
+  profile: string | undefined,
+  environment: Record<string, string>,
+  found: readonly [url: string, key: string | undefined],
+])[] = [
+  ['the current profile', undefined, {}, ['http://127.0.0.1:1', 'svc_sand_of_local']],
+  ['the named profile', 'prod', {}, ['https://purser.example.com', 'svc_prod_of_prod']],
+  [
+    'the named profile, whatever the environment says',
+    'prod',
+    { PURSER_API_KEY: 'svc_sand_x', PURSER_URL: 'http://a' },
+    ['https://purser.example.com', 'svc_prod_of_prod'],
+  ],
+  [
+    'the environment before the current profile',
+    undefined,
+    { PURSER_API_KEY: 'svc_sand_x', PURSER_URL: 'http://a/path/' },
+    ['http://a/path', 'svc_sand_x'],
+  ],
+  [
+    'the standard address for a key of the environment',
+    undefined,
+    { PURSER_API_KEY: 'svc_sand_x' },
+    ['http://127.0.0.1:8080', 'svc_sand_x'],
+  ],
+  [
+    "no profile's key for an address of the environment",
+    undefined,
+    { PURSER_URL: 'http://a' },
+    ['http://a', undefined],
+  ],
+  [
+    'the current profile where the variables are empty',
+    undefined,
+    { PURSER_API_KEY: '', PURSER_URL: '' },
+    ['http://127.0.0.1:1', 'svc_sand_of_local'],
+  ],
+]
+for (const [what, profile, environment, [url, key]] of cases) {
+  test(`Address and key come from one place: ${what} [decision.106]`, (context) => {
+    const found = findKnownConnection(profile, placeWithProfiles(context, environment))
+    assert.deepEqual([found.url, found.key], [url, key])
+  })
+}
+
+test('A profile that is not there is named, with those that are [decision.106]', async (context) => {
+  const { environment, purser } = testCommand(context)
+  Object.assign(environment, placeWithProfiles(context, {}).environment)
+  const { code, errors } = await purser('agents', 'list', '--profile', 'staging')
+  assert.equal(code, 2)
+  assert.match(errors, /^There is no profile staging in .*profiles\.json: it has local, prod\n/)
+})
+
+test('Without a key the exit code is 4 and nothing is sent; at a terminal it is asked for [decision.106]', async (context) => {
+  const service = await startTestService(context)
+  const { purser, purserWith, environment } = testCommand(context)
+  environment['PURSER_URL'] = service.url
+  const { code, errors } = await purser('agents', 'list')
+  assert.equal(code, 4)
+  assert.match(
+    errors,
+    /there is no key for http:.*; set PURSER_API_KEY, or keep one with purser profile add\.$/,
+  )
+  let asked = ''
+  const readSecret = (question: string) => {
+    asked = question
+    return Promise.resolve(service.sandboxKey)
+  }
+  assert.equal((await purserWith({ canAsk: true, readSecret }, 'agents', 'list', '--json')).output, '[]')
+  assert.equal(asked, `API key for ${service.url}`)
+})
+
+const wrongSettings: readonly (readonly [environment: Record<string, string>, error: RegExp])[] = [
+  [{ PURSER_API_KEY: 'svc_sand_a\n' }, /^PURSER_API_KEY holds a blank, a line end or the like/],
+  [{ PURSER_URL: 'purser.example.com' }, /^PURSER_URL must be an address such as http:/],
+  [{ PURSER_URL: 'http://user:secret@a' }, /^PURSER_URL must be an address alone, without user, password/],
+]
+for (const [environment, error] of wrongSettings) {
+  test(`A setting that cannot be right is told, not tried: ${Object.keys(environment).join()} [decision.106]`, async (context) => {
+    const { code, errors } = await testCommand(context, environment).purser('agents', 'list')
+    assert.equal(code, 2)
+    assert.match(errors, error)
+    assert.doesNotMatch(errors, /secret/)
+  })
+}
+
+const refused = [
+  ['agents', 'list', '--api-key', 'svc_sand_abcdefghijkl'],
+  ['agents', 'list', '--api-key=x'],
+  ['agents', 'list', '--key', 'x'],
+  ['agents', 'list', '--token', 'x'],
+  ['--apikey', 'x', 'agents', 'list'],
+  ['profile', 'add', 'local', 'svc_sand_abcdefghijkl'],
+  ['agents', 'show', 'svc_prod_abcdefghijkl'],
+  ['pay', 'https://a.example.com/?key=svc_sand_abcdefghijkl'],
+]
+for (const words of refused) {
+  test(`A key on the command line is refused, and why is said: purser ${words.join(' ')} [decision.106]`, async (context) => {
+    const { code, output, errors } = await testCommand(context).purser(...words)
+    assert.deepEqual([code, output], [2, ''])
+    assert.match(errors, /^A key does not belong on the command line: every user of this machine can see it/)
+    assert.doesNotMatch(errors, /abcdefghijkl/)
+  })
+}
+
+function placeWithProfiles(context: TestContext, environment: Record<string, string>) {
+  const { folder } = testCommand(context)
+  const place = {
+    environment: { ...environment, XDG_CONFIG_HOME: join(folder, 'config') },
+    homeFolder: folder,
+  }
+  writeProfiles(place, profiles)
+  return place
+}

@@ -1,0 +1,89 @@
+import { Purser } from '@purser/client'
+
+import { CommandError } from './exit-codes.ts'
+import { profilesPath, readProfiles, type Profile } from './profiles.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** Where a service answers that was started without a setting. */
+export const standardUrl = 'http://127.0.0.1:8080'
+
+/** A service and a key, and where both came from. */
+export interface Connection extends Profile {
+  readonly source: string
+}
+
+/** A client for the service and key that the profile names, or the environment, or the current profile. */
+export async function connect(
+  options: { readonly profile?: string },
+  surroundings: Surroundings,
+): Promise<Purser> {
+  const { url, key } = await findConnection(options.profile, surroundings)
+  return new Purser({ baseUrl: url, apiKey: key })
+}
+
+/**
+ * The service and the key to call it with. Both come from one place, so that a key is never sent to a
+ * service that it was not kept for: the named profile, the environment, the current profile, or a question.
+ * Throws a `CommandError` when there is no key.
+ */
+async function findConnection(profile: string | undefined, surroundings: Surroundings): Promise<Connection> {
+  const known = findKnownConnection(profile, surroundings)
+  if (known.key !== undefined) return { ...known, key: known.key }
+  if (surroundings.canAsk) {
+    return { ...known, key: await surroundings.readSecret(`API key for ${known.url}`) }
+  }
+  throw new CommandError(
+    `there is no key for ${known.url}; set PURSER_API_KEY, or keep one with purser profile add`,
+    'unauthorised',
+  )
+}
+
+/** As `findConnection`, asking nobody: the key is undefined where there is none. */
+export function findKnownConnection(
+  profile: string | undefined,
+  surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>,
+): Omit<Connection, 'key'> & { readonly key: string | undefined } {
+  if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
+  const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
+  if (key || url) {
+    if (key && !/^[\x21-\x7e]+$/.test(key)) {
+      throw new CommandError(
+        'PURSER_API_KEY holds a blank, a line end or the like, which no key has',
+        'usage',
+      )
+    }
+    return { url: checkedUrl(url || standardUrl, 'PURSER_URL'), key: key || undefined, source: 'environment' }
+  }
+  const { current, profiles } = readProfiles(surroundings)
+  const kept = current === null ? undefined : profiles[current]
+  return kept
+    ? { ...kept, source: `profile ${current}` }
+    : { url: standardUrl, key: undefined, source: 'standard address' }
+}
+
+function namedProfile(name: string, surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>): Profile {
+  const { profiles } = readProfiles(surroundings)
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (profile) return profile
+  const names = Object.keys(profiles)
+  const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
+  throw new CommandError(`There is no profile ${name} in ${profilesPath(surroundings)}: ${known}`, 'usage')
+}
+
+/** The address, if it is one that a service can have. Throws a `CommandError` that names where it came from. */
+export function checkedUrl(text: string, source: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    throw new CommandError(`${source} must be an address such as ${standardUrl}`, 'usage')
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new CommandError(`${source} must be an address alone, without user, password or query`, 'usage')
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+/** Whether keys travel readable over a network to an address. */
+export function isExposed(url: string): boolean {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+
+import { calledCommand, pathOf } from './command-tree.ts'
+import { createProgram } from './program.ts'
+import type { Surroundings } from './surroundings.ts'
+
+const root = new URL('../../../', import.meta.url)
+const pages = [
+  'README.md',
+  'packages/cli/README.md',
+  ...readdirSync(new URL('docs/guides', root)).map((name) => `docs/guides/${name}`),
+]
+const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
+
+test('Every command that the guides show is one, with options that it has', () => {
+  const shown = pages.flatMap((page) =>
+    commandsIn(readFileSync(new URL(page, root), 'utf8')).map((words) => [page, words] as const),
+  )
+  assert.ok(shown.length > 30)
+  assert.deepEqual(
+    shown.flatMap(([page, words]) =>
+      faultsOf(words).map((fault) => `${page}: purser ${words.join(' ')}: ${fault}`),
+    ),
+    [],
+  )
+})
+
+/** The words after `purser` of each command in the blocks of code, as far as they are plain words. */
+function commandsIn(markdown: string): string[][] {
+  const blocks = [...markdown.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
+  return blocks
+    .flatMap((block) => block.replaceAll(/\\\n/g, ' ').split('\n'))
+    .flatMap((line) => [...line.matchAll(/(?:^|\s|\()(?:npx )?purser ([a-z-][^|#;)>]*)/g)])
+    .map(([, words = '']) => words.trim().split(/\s+/))
+}
+
+function faultsOf(words: readonly string[]): string[] {
+  const { command, rest } = calledCommand(program, words)
+  if (words[0] === '--help') return []
+  if (command.commands.length > 0) return [`${pathOf(command).join(' ')} is no whole command`]
+  const known = command.options.map(({ long }) => long)
+  return rest.filter((word) => /^--\w/.test(word) && !known.includes(word)).map((word) => `no option ${word}`)
+}

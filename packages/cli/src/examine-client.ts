@@ -1,0 +1,130 @@
+import { Purser, PurserError } from '@purser/client'
+
+import { explainClientError } from './client-errors.ts'
+import { findKnownConnection, isExposed } from './connection.ts'
+import { CommandError } from './exit-codes.ts'
+import type { Finding } from './finding.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** What there is to say about this command, its profiles, and the service that it calls. */
+export async function examineClient(
+  profile: string | undefined,
+  surroundings: Surroundings,
+): Promise<Finding[]> {
+  const findings = [examineNode(process.versions.node)]
+  try {
+    const { url, key, source } = findKnownConnection(profile, surroundings)
+    if (isExposed(url)) {
+      const finding = `${url} is not https: keys travel readable; put the service behind a proxy that does TLS`
+      findings.push({ mark: 'warn', subject: 'address', finding })
+    }
+    const clock = await examineClock(url, surroundings)
+    findings.push(...clock)
+    // A service that does not answer takes no key either: one line is enough.
+    const answers = clock.some(({ subject }) => subject === 'clock')
+    if (answers)
+      findings.push(
+        await examineReady(url, surroundings),
+        await examineKey({ url, key, source }, surroundings),
+      )
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    findings.push({ mark: 'fail', subject: 'profiles', finding: error.message })
+  }
+  return findings
+}
+
+/** The oldest Node that the parser of this command runs on. */
+const oldestNode = [22, 12] as const
+
+function examineNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const isNewEnough = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])
+  return {
+    mark: isNewEnough ? 'ok' : 'fail',
+    subject: 'command',
+    finding: isNewEnough
+      ? `runs on Node ${version}`
+      : `runs on Node ${version}, and needs ${oldestNode.join('.')} or newer`,
+  }
+}
+
+/** How long the service may take to answer. */
+const timeoutMs = 5_000
+
+/** Proofs are good for five minutes either way; what is left of that when the clocks differ by half a minute will do. */
+const clockLimitsMs = { fail: 300_000, warn: 30_000 }
+
+async function examineClock(
+  url: string,
+  { now, interruption }: Pick<Surroundings, 'now' | 'interruption'>,
+): Promise<Finding[]> {
+  const askedMs = now()
+  const signal = AbortSignal.any([interruption(), AbortSignal.timeout(timeoutMs)])
+  const answer = await fetch(`${url}/healthz`, { signal, redirect: 'manual' }).catch(() => undefined)
+  interruption().throwIfAborted()
+  if (!answer?.ok) {
+    const why = answer ? `answers ${answer.status} at /healthz` : 'does not answer'
+    const finding = `${url} ${why}; start the service with purser serve, or name it with PURSER_URL or --profile`
+    return [{ mark: 'fail', subject: 'service', finding }]
+  }
+  await answer.body?.cancel()
+  const tookMs = now() - askedMs
+  return [
+    { mark: 'ok', subject: 'service', finding: `${url} answers (${tookMs} ms)` },
+    clockFinding(answer.headers.get('date'), askedMs + tookMs / 2),
+  ]
+}
+
+function clockFinding(date: string | null, hereMs: number): Finding {
+  const subject = 'clock'
+  const thereMs = date === null ? Number.NaN : Date.parse(date)
+  if (Number.isNaN(thereMs)) {
+    return { mark: 'warn', subject, finding: 'the service does not say what time it has' }
+  }
+  // The header has whole seconds, so the middle of the second is the best guess.
+  const apartMs = Math.abs(thereMs + 500 - hereMs)
+  const mark = apartMs >= clockLimitsMs.fail ? 'fail' : apartMs >= clockLimitsMs.warn ? 'warn' : 'ok'
+  const apart = `${Math.round(apartMs / 1_000)} s`
+  const finding =
+    mark === 'ok'
+      ? `agrees with the service's within ${apart === '0 s' ? '1 s' : apart}`
+      : `differs from the service's by ${apart}, and proofs are good for 300 s; set both by NTP`
+  return { mark, subject, finding }
+}
+
+async function examineReady(
+  url: string,
+  { interruption }: Pick<Surroundings, 'interruption'>,
+): Promise<Finding> {
+  const purser = new Purser({ baseUrl: url, apiKey: null, timeout: timeoutMs, maxRetries: 0 })
+  try {
+    await purser.health.ready({ signal: interruption() })
+    return { mark: 'ok', subject: 'store', finding: 'the service reaches its store' }
+  } catch (error) {
+    if (!(error instanceof PurserError)) throw error
+    const finding = 'the service does not reach its store; its log says why'
+    return { mark: 'fail', subject: 'store', finding }
+  }
+}
+
+async function examineKey(
+  { url, key, source }: { readonly url: string; readonly key: string | undefined; readonly source: string },
+  { interruption }: Pick<Surroundings, 'interruption'>,
+): Promise<Finding> {
+  const subject = 'key'
+  if (key === undefined) {
+    const finding = 'there is no key; set PURSER_API_KEY, or keep one with purser profile add'
+    return { mark: 'warn', subject, finding }
+  }
+  const purser = new Purser({ baseUrl: url, apiKey: key, timeout: timeoutMs, maxRetries: 0 })
+  try {
+    // What every role may ask for.
+    await purser.transactions.list({ limit: 1 }, { signal: interruption() }).page()
+    return { mark: 'ok', subject, finding: `the service takes the key (${source})` }
+  } catch (error) {
+    const explained = explainClientError(error)
+    if (!explained) throw error
+    return { mark: 'fail', subject, finding: `${explained.message} (${source})` }
+  }
+}

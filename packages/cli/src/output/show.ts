@@ -1,0 +1,32 @@
+import type { Surroundings } from '../surroundings.ts'
+import { harmlessJson } from './harmless.ts'
+import { renderRecord, renderTable, type Column } from './table.ts'
+
+type Place = Pick<Surroundings, 'print' | 'columns' | 'hasColours'>
+
+interface Format {
+  readonly json?: true
+}
+
+/** Shows one record: a line for each field, or the JSON of the service. */
+export function showRecord<Item>(
+  columns: readonly Column<Item>[],
+  item: Item,
+  { json }: Format,
+  place: Place,
+): void {
+  place.print(json ? harmlessJson(item, 2) : renderRecord(columns, item, place))
+}
+
+/** Shows a list: a table, or the JSON of the service. An empty one says so in words. */
+export function showList<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  { json, none }: Format & { readonly none: string },
+  place: Place & Pick<Surroundings, 'printError'>,
+): void {
+  if (json) return place.print(harmlessJson(items, 2))
+  // Standard output stays empty, so that a script which counts lines counts none.
+  if (items.length === 0) return place.printError(none)
+  place.print(renderTable(columns, items, place))
+}

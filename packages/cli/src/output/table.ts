@@ -1,0 +1,172 @@
+import { styleText } from 'node:util'
+
+import stringWidth from 'string-width'
+
+import { harmless } from './harmless.ts'
+
+export type Colour = 'green' | 'yellow' | 'red' | 'dim'
+
+/** What stands in one place of a table: text of whatever origin, made harmless when it is shown. */
+export type Cell = string | { readonly text: string; readonly colour: Colour | undefined }
+
+export interface Column<Item> {
+  readonly title: string
+  readonly cell: (item: Item) => Cell
+  /** Amounts and counts end in one line. */
+  readonly align?: 'right'
+  /** Free text, which may be cut short where the terminal is narrow. Ids and amounts never are. */
+  readonly canShrink?: true
+  /** What is left out of the table, the last such column first, before free text is all that could give way. */
+  readonly canDrop?: true
+}
+
+/** Where a table is shown. */
+export interface Paper {
+  readonly columns: number
+  readonly hasColours: boolean
+}
+
+/** The least that is left of a text that is cut short. */
+const leastWidth = 8
+const gap = '  '
+
+/**
+ * The items as a table with a line each; where the terminal is too narrow even with free text cut short,
+ * one block for each item.
+ */
+export function renderTable<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  paper: Paper,
+): string {
+  return tableOf(columns, paper)(items)
+}
+
+/** A table that goes on: each call renders further items below those of the calls before, under one title. */
+export function tableOf<Item>(
+  columns: readonly Column<Item>[],
+  paper: Paper,
+): (items: readonly Item[]) => string {
+  let layout: Layout<Item> | undefined
+  return (items) => {
+    const isFirst = layout === undefined
+    layout = layOut(layout?.columns ?? columns, items, paper, layout?.widths)
+    const { columns: shown, widths } = layout
+    if (!widths) return items.map((item) => renderRecord(columns, item, paper)).join('\n\n')
+    const title = shown.map(({ title }) => ({ text: title.toUpperCase(), colour: 'dim' as const }))
+    const rows = items.map((item) => shown.map(({ cell }) => toText(cell(item))))
+    return [...(isFirst ? [title] : []), ...rows]
+      .map((row) => renderRow(shown, row, widths, paper))
+      .join('\n')
+  }
+}
+
+/** One item with a line for each of its fields. */
+export function renderRecord<Item>(columns: readonly Column<Item>[], item: Item, paper: Paper): string {
+  const width = Math.max(...columns.map(({ title }) => stringWidth(title)))
+  return columns
+    .map(({ title, cell }) => `${pad(title, width)}${gap}${coloured(toText(cell(item)), paper)}`.trimEnd())
+    .join('\n')
+}
+
+interface Text {
+  readonly text: string
+  readonly colour: Colour | undefined
+}
+
+function toText(cell: Cell): Text {
+  if (typeof cell === 'string') return { text: harmless(cell), colour: undefined }
+  return { text: harmless(cell.text), colour: cell.colour }
+}
+
+/** Which columns are shown, and how wide each is; without widths, they do not fit beside each other. */
+interface Layout<Item> {
+  readonly columns: readonly Column<Item>[]
+  readonly widths: readonly number[] | undefined
+}
+
+function layOut<Item>(
+  columns: readonly Column<Item>[],
+  items: readonly Item[],
+  { columns: available }: Pick<Paper, 'columns'>,
+  leastWidths: readonly number[] = [],
+): Layout<Item> {
+  const widths = columns.map(({ title, cell }, index) =>
+    Math.max(
+      stringWidth(title),
+      leastWidths[index] ?? 0,
+      ...items.map((item) => stringWidth(toText(cell(item)).text)),
+    ),
+  )
+  const fitting = shrink(columns, widths, available)
+  const dropped = columns.findLastIndex(({ canDrop }) => canDrop)
+  if (fitting || dropped < 0) return { columns, widths: fitting }
+  const isKept = (_: unknown, index: number) => index !== dropped
+  return layOut(columns.filter(isKept), items, { columns: available }, leastWidths.filter(isKept))
+}
+
+/** The widths within those of the terminal; undefined when they cannot be. */
+function shrink<Item>(
+  columns: readonly Column<Item>[],
+  natural: readonly number[],
+  available: number,
+): number[] | undefined {
+  const widths = [...natural]
+  let excess = widths.reduce((sum, width) => sum + width, (widths.length - 1) * gap.length) - available
+  for (; excess > 0; excess -= 1) {
+    const widest = widestShrinkable(columns, widths)
+    if (widest === undefined) return undefined
+    widths[widest] = (widths[widest] ?? 0) - 1
+  }
+  return widths
+}
+
+function widestShrinkable<Item>(columns: readonly Column<Item>[], widths: readonly number[]) {
+  return columns
+    .flatMap(({ canShrink }, index) => (canShrink && (widths[index] ?? 0) > leastWidth ? [index] : []))
+    .sort((one, other) => (widths[other] ?? 0) - (widths[one] ?? 0))[0]
+}
+
+function renderRow<Item>(
+  columns: readonly Column<Item>[],
+  row: readonly Text[],
+  widths: readonly number[],
+  paper: Paper,
+): string {
+  return row
+    .map((cell, index) => {
+      const width = widths[index] ?? 0
+      const text = cut(cell.text, width)
+      const space = ' '.repeat(Math.max(0, width - stringWidth(text)))
+      const shown = coloured({ ...cell, text }, paper)
+      return columns[index]?.align === 'right' ? space + shown : shown + space
+    })
+    .join(gap)
+    .trimEnd()
+}
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+/** The text within a width, with an ellipsis where it is cut, never in the middle of a character. */
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text
+  let kept = ''
+  for (const { segment } of graphemes.segment(text)) {
+    if (stringWidth(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+function pad(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(0, width - stringWidth(text)))
+}
+
+function coloured({ text, colour }: Text, paper: Pick<Paper, 'hasColours'>): string {
+  return colour ? paint(text, colour, paper) : text
+}
+
+/** The text in a colour, where there are any. */
+export function paint(text: string, colour: Colour, { hasColours }: Pick<Paper, 'hasColours'>): string {
+  return hasColours ? styleText(colour, text, { validateStream: false }) : text
+}

@@ -1,0 +1,111 @@
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+import { CommandError } from '../exit-codes.ts'
+import { harmlessLines } from '../output/harmless.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+/** Where the body of an answer goes. */
+export interface Delivery {
+  /** Takes the body piece by piece; resolves to the file that it is in, if it is in one. */
+  readonly take: (body: ReadableStream<Uint8Array> | null) => Promise<string | undefined>
+  /** Leaves nothing behind when nothing was taken. */
+  readonly discard: () => void
+}
+
+/** A new file, or standard output. Throws a `CommandError` when the file is there already, or cannot be made. */
+export function openDelivery(output: string | undefined, surroundings: Surroundings): Delivery {
+  return output === undefined ? toStandardOutput(surroundings) : toFile(resolve(surroundings.folder, output))
+}
+
+function toFile(path: string): Delivery {
+  const file = create(path)
+  let isTaken = false
+  return {
+    take: async (body) => {
+      isTaken = true
+      for await (const bytes of body ?? []) writeFileSync(file, bytes)
+      closeSync(file)
+      return path
+    },
+    discard: () => {
+      if (isTaken) return
+      isTaken = true
+      closeSync(file)
+      rmSync(path, { force: true })
+    },
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openSync(path, 'wx', 0o666)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new CommandError(
+      code === 'EEXIST'
+        ? `${path} is there already; choose another --output. Nothing was paid`
+        : `${path} cannot be written (${code}). Nothing was paid`,
+    )
+  }
+}
+
+function toStandardOutput({ isTerminal, write, folder }: Surroundings): Delivery {
+  return {
+    take: async (body) => {
+      if (!body) return undefined
+      if (!isTerminal) {
+        for await (const bytes of body) await write(bytes)
+        return undefined
+      }
+      return showOnTerminal(body, { write, folder })
+    },
+    discard: () => undefined,
+  }
+}
+
+/**
+ * Text is shown, made harmless. What is paid for and is no text must not be lost, nor sent to a terminal, so it is kept
+ * in a new file.
+ */
+async function showOnTerminal(
+  body: ReadableStream<Uint8Array>,
+  { write, folder }: Pick<Surroundings, 'write' | 'folder'>,
+): Promise<string | undefined> {
+  const reader = body.getReader()
+  const first = await reader.read()
+  const isText = first.value === undefined || isTextual(first.value)
+  const file = isText ? undefined : toFile(freshPath(folder))
+  const rest = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      if (first.value) controller.enqueue(first.value)
+    },
+    pull: async (controller) => {
+      const { done, value } = await reader.read()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+  if (file) return file.take(rest)
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  for await (const bytes of rest) {
+    const text = decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+    await write(encoder.encode(harmlessLines(text)))
+  }
+  return undefined
+}
+
+function isTextual(bytes: Uint8Array): boolean {
+  if (bytes.includes(0)) return false
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function freshPath(folder: string): string {
+  return join(folder, `purser-${new Date().toISOString().replaceAll(/[:.]/g, '-')}.bin`)
+}

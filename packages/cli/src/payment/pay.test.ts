@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test, type TestContext } from 'node:test'
+
+import { issueKey, preparePurchase, startTestService } from '../../../../service/testing/service.ts'
+import { merchantDomain, startMerchant, type MerchantOptions } from '../../../client/testing/merchant.ts'
+import { testCommand } from '../../testing/command.ts'
+
+const service = await startTestService({ after })
+
+/** An agent with its own key and a mandate over 10.00, at most 5.00 at once; and a merchant that asks 4.00. */
+async function prepareMarket(context: TestContext, options: MerchantOptions = {}) {
+  const merchant = await startMerchant(context, service, options)
+  const limits = {
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '5.00',
+    allowed_sellers: [merchantDomain],
+  }
+  const { agentId, mandateId } = await preparePurchase(service, limits)
+  const key = await issueKey(service, { role: 'agent', agent_id: agentId })
+  const command = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
+  const sums = async () => {
+    const { body } = await service.call('GET', `/mandates/${mandateId}`)
+    return { spent: body.spent_total, held: body.held_total }
+  }
+  const addMandate = () =>
+    service.call('POST', '/mandates', {
+      body: { ...limits, agent_id: agentId, purpose: 'more', expires_at: '2099-01-01T00:00:00Z' },
+    })
+  return { ...command, merchant, mandateId, sums, addMandate }
+}
+
+test('pay fetches, pays what is asked for, and gives the body alone to standard output', async (context) => {
+  const { merchant, purser, sums } = await prepareMarket(context)
+  const { code, output, errors } = await purser('pay', `${merchant.url}/data`)
+  assert.deepEqual([code, output], [0, '{"data":[1,2,3]}'])
+  assert.match(
+    errors,
+    /^Asked for: 4\.00 USDC by 127\.0\.0\.1\nDecision: {2}approved\nPaid: {6}4\.00 USDC to 127\.0\.0\.1, transaction txn_\w+$/,
+  )
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+test('pay sends the method, the headers and the body that it is given, twice the same', async (context) => {
+  const seen: unknown[] = []
+  const { merchant, purser } = await prepareMarket(context, {
+    deliver: (request, response) => {
+      seen.push(request.headers['accept'], request.headers['x-trace'])
+      response.end('done')
+    },
+  })
+  const words = ['--data', '{"query":"rain"}', '--header', 'Accept: text/csv', '--header', 'X-Trace: 7']
+  assert.equal((await purser('pay', merchant.url, ...words)).output, 'done')
+  assert.deepEqual(seen, ['text/csv', '7'])
+  assert.deepEqual(
+    merchant.visits.map(({ method, body }) => [method, body]),
+    [
+      ['POST', '{"query":"rain"}'],
+      ['POST', '{"query":"rain"}'],
+    ],
+  )
+})
+
+test("pay tells the merchant's receipt, and what it says is not obeyed [decision.107]", async (context) => {
+  const receipt = { transaction_id: 'txn_\u001b[2J', amount: '4.00', merchant_domain: 'a', nonce: 'n' }
+  const { merchant, purser } = await prepareMarket(context, {
+    deliver: (_, response) => {
+      const header = Buffer.from(JSON.stringify(receipt)).toString('base64url')
+      response.writeHead(200, { 'x-payment-receipt': header }).end()
+    },
+  })
+  assert.match(
+    (await purser('pay', merchant.url)).errors,
+    /\nPaid: {6}4\.00 USDC to a, transaction txn_\\u001b\[2J$/,
+  )
+})
+
+test('A payment that the policy denies ends with 3, and costs nothing [decision.77]', async (context) => {
+  const { merchant, purser, sums } = await prepareMarket(context, { price: '6.00' })
+  const { code, output, errors } = await purser('pay', merchant.url)
+  assert.deepEqual([code, output], [3, ''])
+  assert.match(
+    errors,
+    /^Asked for: 6\.00 USDC by 127\.0\.0\.1\nDecision: {2}denied, amount_exceeds_per_transaction_limit: 6\.00 > 5\.00.*\nNothing was paid\.$/,
+  )
+  assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
+  assert.equal(merchant.visits.length, 1)
+})
+
+test('A payment above --max-amount ends with 3, and nobody is asked [decision.77]', async (context) => {
+  const { merchant, purser, sums } = await prepareMarket(context)
+  const { code, errors } = await purser('pay', merchant.url, '--max-amount', '3.99')
+  assert.equal(code, 3)
+  assert.match(errors, /\nDecision: {2}not paid, over_max_amount: .*\nNothing was paid\.$/)
+  assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
+})
+
+test('What asks for no payment is fetched, and no mandate is touched', async (context) => {
+  const { purser, sums } = await prepareMarket(context)
+  const { code, output, errors } = await purser('pay', `${service.url}/healthz`)
+  assert.deepEqual([code, JSON.parse(output), errors], [0, { status: 'ok' }, ''])
+  assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
+})
+
+test('--output takes the body, and --json tells the rest as one document [decision.107]', async (context) => {
+  const { merchant, purser, folder } = await prepareMarket(context)
+  const { code, output, errors } = await purser('pay', merchant.url, '--output', 'data.json', '--json')
+  assert.deepEqual([code, errors], [0, ''])
+  const told = JSON.parse(output)
+  assert.deepEqual(
+    [told.status, told.decision.outcome, told.receipt.amount, told.body_file],
+    [200, 'approved', '4.00', join(folder, 'data.json')],
+  )
+  assert.equal(readFileSync(join(folder, 'data.json'), 'utf8'), '{"data":[1,2,3]}')
+  const denied = await purser('pay', merchant.url, '--output', 'b', '--json', '--max-amount', '1')
+  assert.deepEqual([denied.code, JSON.parse(denied.output).decision.why], [3, 'over_max_amount'])
+  assert.deepEqual(readdirSync(folder), ['data.json'], 'nothing is left of what was not bought')
+})
+
+test('What cannot be written is not bought', async (context) => {
+  const { merchant, purser, folder } = await prepareMarket(context)
+  writeFileSync(join(folder, 'data.json'), 'precious')
+  const { code, errors } = await purser('pay', merchant.url, '--output', 'data.json')
+  assert.equal(code, 1)
+  assert.match(errors, /data\.json is there already; choose another --output\. Nothing was paid\.$/)
+  assert.match(
+    (await purser('pay', merchant.url, '--output', 'no/such')).errors,
+    /\(ENOENT\)\. Nothing was paid/,
+  )
+  assert.deepEqual(merchant.visits, [])
+  assert.equal(readFileSync(join(folder, 'data.json'), 'utf8'), 'precious')
+})
+
+test('A merchant that fails after the charge ends with 1, and the payment is told', async (context) => {
+  const { merchant, purser, sums } = await prepareMarket(context, {
+    deliver: (_, response) => void response.writeHead(500).end('out of \u001b[31mpaper'),
+  })
+  const { code, output, errors } = await purser('pay', merchant.url)
+  assert.deepEqual([code, output], [1, ''])
+  assert.match(
+    errors,
+    /\nPaid: .* transaction txn_\w+\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper$/,
+  )
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+test('A merchant that does not answer a shown proof is given up, and what is held is told', async (context) => {
+  const { merchant, purser, sums } = await prepareMarket(context, { beforeVerify: () => true })
+  const { code, errors } = await purser('pay', merchant.url, '--timeout', '1')
+  assert.equal(code, 1)
+  assert.match(errors, /\nNothing was charged yet\. The proof [\w-]+ holds 4\.00 USDC until .*\./)
+  assert.match(errors, /\npurser pay: http:.* did not answer in time; --timeout gives it more\.$/)
+  assert.deepEqual(await sums(), { spent: '0.00', held: '4.00' })
+})
+
+test('A merchant that breaks off in the middle of the goods is told, with what was charged', async (context) => {
+  const { merchant, purser, folder } = await prepareMarket(context, {
+    deliver: (_, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('half', () => response.destroy())
+    },
+  })
+  const { code, errors } = await purser('pay', merchant.url, '--output', 'goods')
+  assert.equal(code, 1)
+  assert.match(
+    errors,
+    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1\./,
+  )
+  assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
+})
+
+test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown [decision.77]', async (context) => {
+  const controller = new AbortController()
+  const { merchant, purserWith } = await prepareMarket(context, {
+    beforeVerify: () => {
+      controller.abort()
+      return true
+    },
+  })
+  const { code, errors } = await purserWith({ interruption: () => controller.signal }, 'pay', merchant.url)
+  assert.equal(code, 130)
+  assert.match(
+    errors,
+    /Whether it was charged is not known: the proof is [\w-]+, and purser transactions list/,
+  )
+})
+
+test('A merchant that cannot be reached ends with 1', async (context) => {
+  const { purser } = await prepareMarket(context)
+  const { code, errors } = await purser('pay', 'http://127.0.0.1:9/data')
+  assert.equal(code, 1)
+  assert.match(errors, /^purser pay: http:\/\/127\.0\.0\.1:9\/data cannot be fetched \(.*\)\.$/)
+})
+
+test('A terminal gets text that it does not obey, and keeps what is no text in a file [decision.107]', async (context) => {
+  const goods = [Buffer.from('a\u001b[2Jb\r\nc'), Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0xfe])]
+  const { merchant, purserWith, folder } = await prepareMarket(context, {
+    price: '1.00',
+    deliver: (_, response) => void response.end(goods.shift()),
+  })
+  assert.equal((await purserWith({ isTerminal: true }, 'pay', merchant.url)).output, 'a\\u001b[2Jb\nc')
+  const binary = await purserWith({ isTerminal: true }, 'pay', merchant.url)
+  assert.equal(binary.output, '')
+  const [, path = ''] = /\nThe body is in (.*)\.$/.exec(binary.errors) ?? []
+  assert.equal(readFileSync(path).toString('hex'), '504b030400fffe')
+  assert.ok(path.startsWith(folder))
+})
+
+test('The mandate is named when the key sees several', async (context) => {
+  const { merchant, purser, mandateId, addMandate, sums } = await prepareMarket(context)
+  await addMandate()
+  const { code, errors } = await purser('pay', merchant.url)
+  assert.equal(code, 2)
+  assert.match(
+    errors,
+    /^--mandate is missing, and this key sees 2 active ones; purser mandates list shows them/,
+  )
+  assert.deepEqual(merchant.visits, [])
+  assert.equal((await purser('pay', merchant.url, '--mandate', mandateId)).code, 0)
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[] = [
+  [['pay'], /^<url> is missing/],
+  [['pay', 'example.com'], /^<url> must be an http or https address/],
+  [['pay', 'http://a:b@example.com'], /^<url> must be without user and password/],
+  [['pay', 'http://a', '--json'], /^--json tells what was decided and paid, and needs --output/],
+  [['pay', 'http://a', '--max-amount', '1,5'], /It must be an amount, such as 5\.00/],
+  [['pay', 'http://a', '--header', 'nonsense'], /It must be a name, a colon and a value/],
+  [['pay', 'http://a', '--timeout', '0'], /It must be a whole number of seconds/],
+]
+for (const [words, error] of wrongCalls) {
+  test(`A wrong call is told, with exit code 2: purser ${words.join(' ')} [decision.77]`, async (context) => {
+    const { code, output, errors } = await testCommand(context).purser(...words)
+    assert.deepEqual([code, output], [2, ''])
+    assert.match(errors, error)
+  })
+}

@@ -1,0 +1,47 @@
+import type { PaymentChallenge, PaymentDecision, ProofRecord } from '@purser/client'
+
+import type { Receipt } from './receipt.ts'
+
+/** What was asked for, and what was decided. */
+export function decisionWords(decision: PaymentDecision): string {
+  const asked = decision.challenge ? [`Asked for: ${priceOf(decision.challenge)}`] : []
+  switch (decision.outcome) {
+    case 'approved':
+      return [...asked, 'Decision:  approved'].join('\n')
+    case 'denied':
+      return [...asked, `Decision:  denied, ${decision.reason_code}: ${decision.reason_detail}`].join('\n')
+    case 'skipped':
+      return [...asked, `Decision:  not paid, ${decision.why}: ${decision.detail}`].join('\n')
+    default:
+      return decision satisfies never
+  }
+}
+
+function priceOf({ amount, currency, merchant_domain, category }: PaymentChallenge): string {
+  return `${amount} ${currency} by ${merchant_domain}${category === undefined ? '' : `, ${category}`}`
+}
+
+export function receiptWords({ amount, merchant_domain, transaction_id }: Receipt): string {
+  return `Paid:      ${amount} USDC to ${merchant_domain}, transaction ${transaction_id}`
+}
+
+/** What became of the money when a purchase failed after its proof was made. */
+export function proofWords(
+  proof: ProofRecord | undefined,
+  { nonce, challenge }: PaymentDecision & { readonly outcome: 'approved' },
+): string {
+  if (!proof) {
+    return `Whether it was charged is not known: the proof is ${nonce}, and purser transactions list shows what was paid.`
+  }
+  switch (proof.status) {
+    case 'captured':
+      return `The payment was charged (transaction ${proof.transaction_id}), and the goods did not come: ask ${challenge.merchant_domain}.`
+    case 'open':
+      return `Nothing was charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
+    case 'expired':
+    case 'voided':
+      return 'Nothing was charged.'
+    default:
+      return proof.status satisfies never
+  }
+}

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { homedir } from 'node:os'
+
+import { exitCodes } from './exit-codes.ts'
+import { readSecret } from './read-secret.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** The surroundings of this process. */
+export function processSurroundings(): Surroundings {
+  const { stdin, stdout, stderr } = process
+  for (const stream of [stdout, stderr]) stream.on('error', endQuietly)
+  return {
+    environment: process.env,
+    folder: process.cwd(),
+    homeFolder: homedir(),
+    isTerminal: stdout.isTTY,
+    columns: stdout.isTTY && stdout.columns > 0 ? stdout.columns : Number.POSITIVE_INFINITY,
+    hasColours: stdout.isTTY && stdout.hasColors(),
+    isWatched: stderr.isTTY,
+    print: (text) => void stdout.write(`${text}\n`),
+    write: async (bytes) => {
+      if (!stdout.write(bytes)) await once(stdout, 'drain')
+    },
+    printError: (text) => void stderr.write(`${text}\n`),
+    overwrite: (line) => void stderr.write(`\r\u001b[2K${line}`),
+    exitWith: (code) => void (process.exitCode = code),
+    readSecret: (question) => readSecret({ stdin, stderr }, question),
+    canAsk: stdin.isTTY && stderr.isTTY,
+    interruption,
+    now: Date.now,
+  }
+}
+
+/** Whoever reads what we write has had enough, as `head` does: that is no failure. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code === 'EPIPE') process.exit()
+  throw error
+}
+
+/** How long a command may take to end by itself after Ctrl-C. */
+const interruptionGraceMs = 800
+
+let interrupted: AbortController | undefined
+
+function interruption(): AbortSignal {
+  if (!interrupted) {
+    const controller = new AbortController()
+    interrupted = controller
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (controller.signal.aborted) process.exit(exitCodes.interrupted)
+        controller.abort()
+        setTimeout(() => process.exit(exitCodes.interrupted), interruptionGraceMs).unref()
+      })
+    }
+  }
+  return interrupted.signal
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { testCommand } from '../testing/command.ts'
+import { profilesPath } from './profiles.ts'
+
+const key = 'svc_sand_0123456789abcdefghij'
+const otherKey = 'svc_prod_zyxwvutsrqponmlkjihg'
+
+test('Profiles are kept, listed without their keys, chosen and forgotten [decision.106]', async (context) => {
+  const { add, purser } = withProfiles(context)
+  assert.match((await add(key, 'local')).output, /^Kept local in .*profiles\.json; it is the current one\.$/)
+  assert.match(
+    (await add(otherKey, 'prod', '--url', 'https://purser.example.com/')).output,
+    /profiles\.json\.$/,
+  )
+  const listed = await purser('profile', 'list')
+  assert.deepEqual(
+    listed.output.split('\n').map((line) => line.trimEnd()),
+    [
+      'NAME     URL                         KEY',
+      '* local  http://127.0.0.1:8080       sandbox …ghij',
+      '  prod   https://purser.example.com  production …jihg',
+    ],
+  )
+  assert.equal((await purser('profile', 'use', 'prod')).output, 'prod is the current profile now.')
+  assert.equal((await purser('profile', 'remove', 'prod')).output, 'Forgot prod; its key still works.')
+  const left = JSON.parse((await purser('profile', 'list', '--json')).output) as unknown
+  assert.deepEqual(left, [
+    {
+      name: 'local',
+      url: 'http://127.0.0.1:8080',
+      environment: 'sandbox',
+      key_hint: 'ghij',
+      is_current: false,
+    },
+  ])
+  assert.deepEqual((await purser('profile', 'use', 'prod')).code, 5)
+})
+
+test('No profile ever shows a key, whatever is done with it [decision.106]', async (context) => {
+  const { add, purser } = withProfiles(context)
+  const said = [
+    await add(key, 'local', '--json'),
+    await add(key, 'local'),
+    await add(otherKey, 'local', '--replace'),
+    await purser('profile', 'list', '--json'),
+    await purser('profile', 'use', 'local', '--json'),
+    await purser('doctor', '--profile', 'local', '--json'),
+    await purser('profile', 'remove', 'local', '--json'),
+  ]
+  for (const { output, errors } of said) {
+    assert.doesNotMatch(output + errors, new RegExp(`${key}|${otherKey}`))
+  }
+})
+
+test('The file of profiles is for this user alone, whole or not there, under XDG_CONFIG_HOME [decision.106]', async (context) => {
+  const { add, folder, path } = withProfiles(context)
+  await add(key, 'local')
+  await add(otherKey, 'prod')
+  assert.equal(path, join(folder, 'config/purser/profiles.json'))
+  assert.equal(statSync(path).mode & 0o777, 0o600)
+  assert.equal(statSync(dirname(path)).mode & 0o777, 0o700)
+  assert.deepEqual(readdirSync(dirname(path)), ['profiles.json'])
+  assert.equal(
+    profilesPath({ environment: {}, homeFolder: '/home/a' }),
+    '/home/a/.config/purser/profiles.json',
+  )
+  assert.equal(
+    profilesPath({ environment: { XDG_CONFIG_HOME: 'relative' }, homeFolder: '/home/a' }),
+    '/home/a/.config/purser/profiles.json',
+  )
+})
+
+test('A file of profiles that others can read is not used, with exit code 4 [decision.106]', async (context) => {
+  const { add, purser, path } = withProfiles(context)
+  await add(key, 'local')
+  for (const mode of [0o640, 0o604, 0o660]) {
+    chmodSync(path, mode)
+    const { code, output, errors } = await purser('agents', 'list')
+    assert.deepEqual([code, output], [4, ''])
+    assert.match(errors, /holds keys and can be read by others; close it with: chmod 600 /)
+    assert.equal((await purser('profile', 'list')).code, 4)
+  }
+})
+
+test('A damaged file of profiles is said to be, and left as it is [decision.106]', async (context) => {
+  const { add, purser, path } = withProfiles(context)
+  mkdirSync(dirname(path), { recursive: true })
+  for (const text of ['{', '[]', '{"profiles":{"a":{"url":1}}}', '']) {
+    writeFileSync(path, text, { mode: 0o600 })
+    assert.match((await purser('profile', 'list')).errors, /profiles\.json is damaged; move it away/)
+    assert.equal((await add(key, 'local')).code, 1)
+    assert.equal(readFileSync(path, 'utf8'), text)
+  }
+})
+
+const wrong: readonly (readonly [what: string, key: string, words: readonly string[], error: RegExp])[] = [
+  ['no key', 'hunter2', ['local'], /^this is no key of Purser: they begin with svc_sand_ or svc_prod_/],
+  ['a key of two words', `${key} x`, ['local'], /^this is no key of Purser/],
+  ['a name with a slash', key, ['../local'], /^A name has letters, digits/],
+  ['an address that is none', key, ['local', '--url', 'localhost'], /^--url must be an address such as http/],
+  ['another scheme', key, ['local', '--url', 'ftp://a'], /^--url must be an address such as http/],
+  ['a password', key, ['local', '--url', 'http://a:b@c'], /^--url must be an address alone, without user/],
+]
+for (const [what, text, words, error] of wrong) {
+  test(`profile add refuses ${what}, and keeps nothing [decision.106]`, async (context) => {
+    const { add, purser } = withProfiles(context)
+    const { code, errors } = await add(text, ...words)
+    assert.equal(code, 2)
+    assert.match(errors, error)
+    assert.equal((await purser('profile', 'list', '--json')).output, '[]')
+  })
+}
+
+test('A profile is replaced only when that is said [decision.106]', async (context) => {
+  const { add, purser } = withProfiles(context)
+  await add(key, 'local')
+  assert.match(
+    (await add(otherKey, 'local')).errors,
+    /there is a profile local already; --replace replaces it/,
+  )
+  assert.match((await purser('profile', 'list')).output, /…ghij/)
+  await add(otherKey, 'local', '--replace')
+  assert.match((await purser('profile', 'list')).output, /…jihg/)
+})
+
+test('Keeping a key for an address that is not https is warned of, but not on this machine [decision.106]', async (context) => {
+  const { add } = withProfiles(context)
+  assert.match(
+    (await add(key, 'far', '--url', 'http://purser.example.com')).errors,
+    /is not https: the key travels/,
+  )
+  for (const url of [
+    'http://localhost:1',
+    'http://[::1]:1',
+    'http://127.0.0.1:1',
+    'https://purser.example.com',
+  ]) {
+    assert.equal((await add(key, 'near', '--replace', '--url', url)).errors, '')
+  }
+})
+
+/** The command with a file of profiles of its own, and `profile add` with a key that is piped in. */
+function withProfiles(context: TestContext) {
+  const command = testCommand(context)
+  command.environment['XDG_CONFIG_HOME'] = join(command.folder, 'config')
+  return {
+    ...command,
+    path: profilesPath({ environment: command.environment, homeFolder: command.folder }),
+    add: (text: string, ...words: readonly string[]) =>
+      command.purserWith({ readSecret: () => Promise.resolve(text) }, 'profile', 'add', ...words),
+  }
+}

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+
+import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
+
+import { pathOf, withAllBelow } from './command-tree.ts'
+import { accountsCommand } from './commands/accounts.ts'
+import { agentsCommand } from './commands/agents.ts'
+import { auditCommand } from './commands/audit.ts'
+import { completionCommand } from './commands/completion.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { evaluateCommand } from './commands/evaluate.ts'
+import { keysCommand } from './commands/keys.ts'
+import { mandatesCommand } from './commands/mandates.ts'
+import { payCommand } from './commands/pay.ts'
+import { profileCommand } from './commands/profile.ts'
+import { sellersCommand } from './commands/sellers.ts'
+import { transactionsCommand } from './commands/transactions.ts'
+import { exits } from './exit-codes.ts'
+import { loadServiceCommands, namesServiceCommand } from './service-commands.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/**
+ * Every command, in the order in which `purser --help` lists them. The service's own are loaded only where
+ * the words may be about them, so that the others start sooner.
+ */
+export async function createProgram(
+  words: readonly string[],
+  surroundings: Surroundings,
+): Promise<CommandUnknownOpts> {
+  const program = new Command('purser')
+    .usage('<command> [options]')
+    .version(readVersion(), '--version', 'the version of this command')
+    .addHelpText('before', 'Purser: spending mandates for software agents.\n')
+    .addHelpText('after', `\npurser <command> --help says more about one of them.\n\n${exitCodeHelp()}`)
+  const own: readonly CommandUnknownOpts[] = [
+    accountsCommand(surroundings),
+    keysCommand(surroundings),
+    agentsCommand(surroundings),
+    mandatesCommand(surroundings),
+    sellersCommand(surroundings),
+    evaluateCommand(surroundings),
+    payCommand(surroundings),
+    transactionsCommand(surroundings),
+    auditCommand(surroundings),
+    profileCommand(surroundings),
+  ]
+  const isOwn = own.some((command) => command.name() === words[0])
+  const service = isOwn ? [] : await loadServiceCommands(surroundings)
+  const all = [...service, doctorCommand(surroundings), ...own, completionCommand(surroundings)]
+  for (const command of all) program.addCommand(command)
+  for (const command of program.commands) {
+    for (const one of withAllBelow(command)) one.helpGroup(groupOf(command.name()))
+  }
+  for (const command of withAllBelow(program)) configure(command, surroundings)
+  return program
+}
+
+const groups: Readonly<Record<string, readonly string[]>> = {
+  'The accounts and their agents:': ['accounts', 'keys', 'agents', 'mandates', 'sellers'],
+  'Payments:': ['evaluate', 'pay', 'transactions', 'audit'],
+  'This machine:': ['profile', 'completion'],
+}
+
+function groupOf(name: string): string {
+  if (name === 'doctor' || namesServiceCommand(name)) return 'The service:'
+  return Object.entries(groups).find(([, names]) => names.includes(name))?.[0] ?? 'Other:'
+}
+
+/** What all commands have in common. */
+function configure(command: CommandUnknownOpts, { print, printError, columns }: Surroundings): void {
+  const helpWidth = Math.min(columns, widestHelp)
+  command
+    .exitOverride()
+    .helpOption('-h, --help', 'this help')
+    .helpCommand(false)
+    .configureHelp({
+      helpWidth,
+      // The list shows what can be called, by its whole name.
+      visibleCommands: (of) => withAllBelow(of).filter((one) => one !== of && one.commands.length === 0),
+      subcommandTerm: (of) => pathOf(of).join(' '),
+    })
+    .configureOutput({
+      writeOut: (text) => print(text.replace(/\n$/, '')),
+      writeErr: (text) => printError(text.replace(/\n$/, '')),
+      // Told by run-purser.ts, in the words of all other errors.
+      outputError: () => undefined,
+    })
+  if (command.commands.length > 0) command.usage('<command> [options]')
+}
+
+/** Lines that are longer are hard to read. */
+const widestHelp = 110
+
+function readVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+function exitCodeHelp(): string {
+  const lines = Object.values(exits).map(({ code, when }) => `  ${String(code).padEnd(5)} ${when}`)
+  return ['Exit codes:', ...lines].join('\n')
+}

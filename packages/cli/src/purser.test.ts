@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { testCommand } from '../testing/command.ts'
+
+// What only a process shows: signals, pipes, terminals, and what is installed beside it.
+
+const program = fileURLToPath(new URL('purser.ts', import.meta.url))
+const service = await startTestService({ after })
+await service.call('POST', '/agents', { body: { name: 'research-bot' } })
+
+/** Longer than a process takes on a busy machine, so that a fault fails a test and does not hang it. */
+const patienceMs = 30_000
+
+test('Ctrl-C ends a command that follows with 130, within a second [decision.77]', async (context) => {
+  const purser = start(context, ['node', program, 'audit', '--follow', '--interval', '3600'])
+  await purser.says(/agent\.created/)
+  const pressedMs = performance.now()
+  purser.child.kill('SIGINT')
+  const { code, errors } = await purser.ended
+  assert.equal(code, 130)
+  assert.ok(performance.now() - pressedMs < 1_000)
+  assert.equal(errors, '')
+})
+
+test('purser serve runs the service until a signal, and stops in good order [decision.77]', async (context) => {
+  const purser = start(context, ['node', program, 'serve', '--port', '0', '--log-level', 'silent'])
+  await purser.says(/Purser is ready at http:[^]*export PURSER_SANDBOX_KEY=svc_sand_/)
+  purser.child.kill('SIGTERM')
+  const { code, output, errors } = await purser.ended
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /Purser is stopping: it finishes what it accepted\.\n$/)
+})
+
+test('A reader that has had enough ends a command quietly [decision.77]', async (context) => {
+  const words = `node ${program} audit --limit 200 | true; exit \${PIPESTATUS[0]}`
+  assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
+})
+
+test('The exit code is that of the process [decision.77]', async (context) => {
+  const ends = await Promise.all([
+    start(context, ['node', program, 'fly']).ended,
+    start(context, ['node', program, 'agents', 'show', 'agent_none']).ended,
+  ])
+  assert.deepEqual(
+    ends.map(({ code }) => code),
+    [2, 5],
+  )
+})
+
+test('A key is typed at a terminal without being seen [decision.106]', async (context) => {
+  const { folder, ...purser } = startOnTerminal(context, 'profile add local --url http://127.0.0.1:1')
+  await purser.says(/API key for http:\/\/127\.0\.0\.1:1: $/)
+  const key = 'svc_sand_typed_by_hand_0123456789'
+  // With a mistake that is taken back, as hands make them.
+  purser.child.stdin?.write(`${key}x\u007f\r`)
+  const { code, output } = await purser.ended
+  assert.equal(code, 0, output)
+  assert.doesNotMatch(output, /typed_by_hand/)
+  const kept = JSON.parse(readFileSync(join(folder, '.config/purser/profiles.json'), 'utf8'))
+  assert.equal(kept.profiles.local.key, key)
+})
+
+test('Ctrl-C while a key is asked for ends with 130 [decision.106]', async (context) => {
+  const purser = startOnTerminal(context, 'profile add local')
+  await purser.says(/API key for .*: $/)
+  purser.child.stdin?.write('\u0003')
+  assert.equal((await purser.ended).code, 130)
+})
+
+test('A terminal gets colours, unless NO_COLOR says otherwise [decision.107]', async (context) => {
+  const bright = await startOnTerminal(context, 'agents list').ended
+  assert.ok(bright.output.includes('\u001b[32mactive\u001b[39m'), bright.output)
+  const plain = await startOnTerminal(context, 'agents list', { NO_COLOR: '1' }).ended
+  assert.match(plain.output, / active /)
+  assert.ok(!plain.output.includes('\u001b'))
+})
+
+test('A key is read from a pipe, and no process shows it [decision.106]', async (context) => {
+  const purser = start(context, ['node', program, 'profile', 'add', 'local'])
+  purser.child.stdin?.end('svc_sand_from_a_pipe\nand more\n')
+  const { code, output } = await purser.ended
+  assert.equal(code, 0)
+  assert.match(output, /^Kept local in /)
+  assert.match(
+    readFileSync(join(purser.folder, '.config/purser/profiles.json'), 'utf8'),
+    /"svc_sand_from_a_pipe"/,
+  )
+})
+
+test('Without the service the command calls one, and says which commands need it [decision.105]', async (context) => {
+  const { folder } = testCommand(context)
+  const alone = installAlone(folder)
+  const ended = (...words: readonly string[]) => start(context, ['node', alone, ...words]).ended
+  const [listed, help, doctor, ...missing] = await Promise.all([
+    ended('agents', 'list'),
+    ended('--help'),
+    ended('doctor'),
+    ended('serve', '--port', '0'),
+    ended('ledger', 'check'),
+  ])
+  assert.match(listed.output, /research-bot/)
+  assert.match(help.output, /^ {2}serve +\(needs the service, which is not installed here\)$/m)
+  assert.equal(doctor.code, 0, doctor.output)
+  assert.doesNotMatch(doctor.output, /ledger/)
+  for (const { code, errors } of missing) {
+    assert.equal(code, 1)
+    assert.match(
+      errors,
+      /this needs the service itself, which is not installed here; call it in a checkout of Purser/,
+    )
+  }
+})
+
+/** The command as it is installed without the service: beside what it depends on, and nothing else. */
+function installAlone(folder: string): string {
+  const root = fileURLToPath(new URL('../../..', import.meta.url))
+  const own = join(folder, 'command')
+  cpSync(join(root, 'packages/cli/src'), join(own, 'src'), { recursive: true })
+  cpSync(join(root, 'packages/cli/package.json'), join(own, 'package.json'))
+  const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'))
+  for (const name of Object.keys(dependencies)) {
+    const place = join(own, 'node_modules', name)
+    mkdirSync(join(place, '..'), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), place)
+  }
+  return join(own, 'src/purser.ts')
+}
+
+/** A program in a folder and a home of its own, with the service in its environment, and what it says. */
+function start(
+  context: TestContext,
+  [name = '', ...words]: readonly string[],
+  environment: Record<string, string> = {},
+) {
+  const { folder } = testCommand(context)
+  const child: ChildProcess = spawn(name === 'node' ? process.execPath : name, words, {
+    cwd: folder,
+    env: {
+      PATH: `${join(process.execPath, '..')}:${process.env['PATH']}`,
+      HOME: folder,
+      TERM: 'xterm-256color',
+      PURSER_URL: service.url,
+      PURSER_API_KEY: service.sandboxKey,
+      ...environment,
+    },
+  })
+  const bound = setTimeout(() => child.kill('SIGKILL'), patienceMs)
+  context.after(() => child.kill('SIGKILL'))
+  const said = { output: '', errors: '' }
+  let look: (() => void) | undefined
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    said.output += text
+    look?.()
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => void (said.errors += text))
+  const ended = new Promise<typeof said & { code: number | null }>((resolve) => {
+    child.on('close', (code) => {
+      clearTimeout(bound)
+      resolve({ code, ...said })
+    })
+  })
+  return {
+    folder,
+    child,
+    ended,
+    says: (expected: RegExp) =>
+      new Promise<void>((resolve, reject) => {
+        look = () => {
+          if (expected.test(said.output)) resolve()
+        }
+        void ended.then(() => reject(new Error(`it ended before: ${said.output}${said.errors}`)))
+        look()
+      }),
+  }
+}
+
+/** The command on a pseudo-terminal of 100 columns, which gives what it shows. */
+function startOnTerminal(context: TestContext, words: string, environment: Record<string, string> = {}) {
+  const command = `stty cols 100; exec ${process.execPath} ${program} ${words}`
+  return start(context, ['script', '--quiet', '--return', '--command', command, '/dev/null'], {
+    ...environment,
+    // What is asked for is asked for because nothing else is there.
+    ...(words.startsWith('profile') && { PURSER_API_KEY: '', PURSER_URL: '' }),
+  })
+}

@@ -1,0 +1,72 @@
+import type { ReadStream } from 'node:tty'
+
+import { CommandError } from './exit-codes.ts'
+
+/** No secret is longer; what is longer is something else that was piped in. */
+const maxLength = 4_096
+
+const enter = new Set(['\r', '\n', '\u0004'])
+const rubout = new Set(['\u007f', '\b'])
+const interrupt = '\u0003'
+const eraseLine = '\u0015'
+
+interface Streams {
+  readonly stdin: ReadStream
+  readonly stderr: NodeJS.WritableStream
+}
+
+/**
+ * A secret that somebody types without seeing it, or the first line of what is piped in. Throws a
+ * `CommandError` when there is none.
+ */
+export async function readSecret({ stdin, stderr }: Streams, question: string): Promise<string> {
+  if (!stdin.isTTY) return firstLineOf(stdin)
+  // Before the question is there to be answered: what is typed from then on is not echoed.
+  stdin.setRawMode(true)
+  stderr.write(`${question}: `)
+  try {
+    return nonEmpty(await readTyped(stdin))
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    stderr.write('\n')
+  }
+}
+
+function readTyped(stdin: ReadStream): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let typed = ''
+    stdin.setEncoding('utf8')
+    function take(chunk: string): void {
+      for (const key of chunk) {
+        if (key === interrupt) return end(() => reject(new CommandError('interrupted', 'interrupted')))
+        if (enter.has(key)) return end(() => resolve(typed))
+        if (rubout.has(key)) typed = typed.slice(0, -1)
+        else if (key === eraseLine) typed = ''
+        else if (key >= ' ' && typed.length < maxLength) typed += key
+      }
+    }
+    function end(settle: () => void): void {
+      stdin.off('data', take)
+      settle()
+    }
+    stdin.on('data', take)
+    stdin.once('end', () => end(() => resolve(typed)))
+  })
+}
+
+async function firstLineOf(stdin: ReadStream): Promise<string> {
+  let text = ''
+  for await (const chunk of stdin.setEncoding('utf8') as AsyncIterable<string>) {
+    text += chunk
+    if (text.includes('\n') || text.length > maxLength) break
+  }
+  return nonEmpty(text.split('\n', 1)[0] ?? '')
+}
+
+function nonEmpty(text: string): string {
+  const secret = text.trim()
+  if (secret === '') throw new CommandError('no key was given; type it, or pipe it in', 'usage')
+  if (secret.length > maxLength) throw new CommandError('what was given is too long for a key', 'usage')
+  return secret
+}

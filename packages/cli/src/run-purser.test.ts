@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { auditEventTypes } from '@purser/wire/audit-log'
+import { roles } from '@purser/wire/api-keys'
+import { environments } from '@purser/wire/fields'
+import { transactionStatuses } from '@purser/wire/transactions'
+
+import { testCommand } from '../testing/command.ts'
+import { pathOf, withAllBelow } from './command-tree.ts'
+import { createProgram } from './program.ts'
+import type { Surroundings } from './surroundings.ts'
+import * as vocabularies from './vocabularies.ts'
+
+const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
+const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
+
+test('purser --help lists every command by its whole name, and how a command can end [decision.77]', async (context) => {
+  const { purser } = testCommand(context)
+  const listed = await purser('--help')
+  assert.deepEqual([listed.code, listed.errors], [0, ''])
+  assert.ok(leaves.length > 25)
+  for (const leaf of leaves) {
+    assert.match(listed.output, new RegExp(`^  ${pathOf(leaf).join(' ')} +\\w`, 'm'))
+  }
+  assert.match(listed.output, /^Exit codes:\n {2}0 +it is done$/m)
+  assert.deepEqual(await purser('-h'), listed)
+  const called = await purser()
+  assert.deepEqual([called.code, called.output, called.errors], [2, '', listed.output])
+})
+
+for (const leaf of leaves) {
+  const words = pathOf(leaf)
+  test(`Every command says what it is for, and has --json: purser ${words.join(' ')} [decision.77] [decision.107]`, async (context) => {
+    const { code, output, errors } = await testCommand(context).purser(...words, '--help')
+    assert.deepEqual([code, errors], [0, ''])
+    assert.match(output, new RegExp(`^Usage: purser ${words.join(' ')}`))
+    assert.match(leaf.summary(), /^[a-z].*[^.]$/, 'a line of the list')
+    const hasJson = leaf.options.some(({ long }) => long === '--json')
+    // The service and a script of a shell have no one answer to give.
+    assert.equal(hasJson, !['serve', 'completion'].includes(leaf.name()))
+  })
+}
+
+const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
+  ['fly', /^purser has no command "fly"\.\n/],
+  ['agents', /^Usage: purser agents <command> \[options\]\n/],
+  [
+    'agents lst',
+    /^purser has no command "agents lst"\.\n\(Did you mean list\?\)\n\npurser agents --help says more\.$/,
+  ],
+  ['agents list --jsno', /^Unknown option '--jsno'\n\(Did you mean --json\?\)/],
+  ['agents show', /^<agent-id> is missing\n\npurser agents show --help says more\.$/],
+  ['agents create', /^--name is missing\n/],
+  [
+    'agents list --limit 0',
+    /^Option '--limit <count>' argument '0' is invalid\. It must be a whole number from 1/,
+  ],
+  [
+    'transactions list --status lost',
+    /^Option '--status .* Allowed choices are pending, approved, denied, paid\./,
+  ],
+  ['keys create --role agent', /^--role agent needs --agent, the agent that the key speaks for\n/],
+  [
+    'mandates create --expires tomorrow',
+    /^Option '--expires <when>' argument 'tomorrow' is invalid\. It must be a time/,
+  ],
+  ['mandates create --expires 2099-01-01T00:00:00', /It must be a time with its zone/],
+  ['sellers create --prices [1]', /It must be a JSON object, such as/],
+  ['transactions list --interval 0', /It must be a number of seconds from 0\.2 to 3600/],
+  ['completion csh', /Allowed choices are bash, zsh, fish/],
+]
+for (const [words, error] of wrongCalls) {
+  test(`A wrong call is told on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
+    const { code, output, errors } = await testCommand(context).purser(...words.split(' '))
+    assert.deepEqual([code, output], [2, ''])
+    assert.match(errors, error)
+  })
+}
+
+test('What a terminal might obey in a wrong word is not obeyed [decision.107]', async (context) => {
+  const { errors } = await testCommand(context).purser('agents', '\u001b[2J')
+  assert.match(errors, /^purser has no command "agents \\u001b\[2J"\./)
+  assert.match((await testCommand(context).purser('agents', 'list', '--\u001b[2J')).errors, /'--\\u001b\[2J'/)
+})
+
+test('purser --version says which release this is [decision.77]', async (context) => {
+  const { code, output } = await testCommand(context).purser('--version')
+  assert.equal(code, 0)
+  assert.match(output, /^\d+\.\d+\.\d+$/)
+})
+
+test('The words that options offer are those of the interface', () => {
+  assert.deepEqual({ ...vocabularies }, { auditEventTypes, environments, roles, transactionStatuses })
+})

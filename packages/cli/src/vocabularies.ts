@@ -1,0 +1,28 @@
+import type { AuditEventType, Environment, Role, TransactionStatus } from '@purser/client'
+
+// The words of the interface that the command offers and completes; a test compares them with packages/wire.
+
+export const environments = ['sandbox', 'production'] as const satisfies readonly Environment[]
+
+export const roles = ['operator', 'owner', 'agent', 'merchant'] as const satisfies readonly Role[]
+
+export const transactionStatuses = [
+  'pending',
+  'approved',
+  'denied',
+  'paid',
+] as const satisfies readonly TransactionStatus[]
+
+export const auditEventTypes = [
+  'payment.verified',
+  'account.created',
+  'api_key.created',
+  'api_key.revoked',
+  'agent.created',
+  'agent.revoked',
+  'mandate.created',
+  'mandate.paused',
+  'mandate.resumed',
+  'mandate.revoked',
+  'seller.created',
+] as const satisfies readonly AuditEventType[]

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { runPurser } from '../src/run-purser.ts'
+import type { Surroundings } from '../src/surroundings.ts'
+
+/** What a command said, and how it ended. */
+export interface Ended {
+  readonly code: number
+  readonly output: string
+  readonly errors: string
+}
+
+/** The command in a folder and a home of a test's own, run in this process. */
+export interface TestCommand {
+  readonly folder: string
+  readonly environment: Record<string, string>
+  /** Runs `purser` with the words; resolves to all that it said. */
+  readonly purser: (...words: readonly string[]) => Promise<Ended>
+  /** Runs it with other surroundings, such as a terminal, a secret to be read, or a signal. */
+  readonly purserWith: (changes: Partial<Surroundings>, ...words: readonly string[]) => Promise<Ended>
+}
+
+/** The command for one test, or for a file of them. */
+export function testCommand(
+  context: { readonly after: (clean: () => void) => void },
+  environment: Record<string, string> = {},
+): TestCommand {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+
+  async function purserWith(changes: Partial<Surroundings>, ...words: readonly string[]): Promise<Ended> {
+    const output: (string | Uint8Array)[] = []
+    const errors: string[] = []
+    const code = await runPurser(words, {
+      environment,
+      folder,
+      homeFolder: folder,
+      isTerminal: false,
+      columns: Number.POSITIVE_INFINITY,
+      hasColours: false,
+      isWatched: false,
+      print: (text) => output.push(`${text}\n`),
+      write: async (bytes) => void output.push(bytes),
+      printError: (text) => errors.push(text),
+      overwrite: () => assert.fail('nobody watches'),
+      exitWith: () => assert.fail('the exit code is what runPurser resolves to'),
+      readSecret: () => assert.fail('no secret is at hand'),
+      canAsk: false,
+      interruption: () => new AbortController().signal,
+      now: Date.now,
+      ...changes,
+    })
+    const text = Buffer.concat(output.map((piece) => Buffer.from(piece as string))).toString('utf8')
+    return { code, output: text.replace(/\n$/, ''), errors: errors.join('\n') }
+  }
+
+  return { folder, environment, purserWith, purser: (...words) => purserWith({}, ...words) }
+}
+
+/** The words of a line, as a shell splits it where nothing is quoted. */
+export function words(line: string): string[] {
+  return line.split(' ')
+}

@@ -1,0 +1,85 @@
+import {
+  ApiError,
+  AuthenticationError,
+  ConnectionError,
+  PermissionError,
+  ServerError,
+  UnavailableError,
+  ValidationError,
+} from '@purser/client'
+
+import type { Reason } from './reason.ts'
+
+/** Why a tool could not do its work at all; what it says is meant for the model. */
+export class Failure extends Error {
+  override readonly name = 'Failure'
+  readonly reason: Reason
+
+  constructor(reason: Reason) {
+    super(reason.reason_detail)
+    this.reason = reason
+  }
+}
+
+/** What a model is told of an error. Nothing that the error carries besides is repeated. */
+export function reasonOf(error: unknown): Reason {
+  if (error instanceof Failure) return error.reason
+  if (error instanceof UnavailableError) return serviceUnavailable(error.retryAfterMs ?? 2_000)
+  if (error instanceof ConnectionError || error instanceof ServerError) return serviceUnavailable(5_000)
+  if (error instanceof AuthenticationError) {
+    return {
+      reason_code: 'key_not_accepted',
+      reason_detail: 'The payment service does not accept the key of this agent; it may have been revoked.',
+      remedy: 'Stop buying and do not retry. Tell the person who runs this server that a new key is needed.',
+    }
+  }
+  if (error instanceof PermissionError) {
+    return {
+      reason_code: 'not_an_agent_key',
+      reason_detail: `The payment service does not let this key do that (${error.code}).`,
+      remedy: 'Ask the person who runs this server to check the role of PURSER_AGENT_KEY.',
+    }
+  }
+  if (error instanceof ValidationError) {
+    const faults = error.items.slice(0, 5).map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`)
+    return {
+      reason_code: 'invalid_request',
+      reason_detail: faults.join('; '),
+      remedy: 'Correct the arguments and call again.',
+    }
+  }
+  if (error instanceof ApiError) {
+    return {
+      reason_code: error.code,
+      reason_detail: `The payment service answered ${error.status} ${error.code}.`,
+      remedy: remedies[error.code] ?? 'Tell the person who runs this server.',
+    }
+  }
+  if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')) {
+    return {
+      reason_code: 'interrupted',
+      reason_detail: 'The call was cancelled or took too long.',
+      remedy: retry,
+    }
+  }
+  return {
+    reason_code: 'internal_error',
+    reason_detail: 'Something went wrong in the tool itself.',
+    remedy: `${retry} If it happens again, tell the person who runs this server.`,
+  }
+}
+
+const retry = 'Call again with the same arguments; a purchase_id that is reused is never charged twice.'
+
+const remedies: Readonly<Record<string, string>> = {
+  production_payments_not_supported:
+    'Ask the person who runs this server for a sandbox key: this service makes no production payments.',
+}
+
+function serviceUnavailable(pauseMs: number): Reason {
+  return {
+    reason_code: 'service_unavailable',
+    reason_detail: 'The payment service cannot be reached, or cannot answer now.',
+    remedy: `Wait ${Math.ceil(pauseMs / 1000)} seconds. ${retry}`,
+  }
+}

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { command, startHttp } from '../testing/connections.ts'
+import { openShop, type Shop } from '../testing/shop.ts'
+
+const inspector = join(
+  dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json')),
+  'clients/launcher/build/index.js',
+)
+
+/** What the inspector prints, as JSON. The server is described as in the settings of any MCP client. */
+async function inspect(
+  context: TestContext,
+  server: object,
+  method: readonly string[],
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+): Promise<any> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const config = join(folder, 'mcp.json')
+  writeFileSync(config, JSON.stringify({ mcpServers: { purser: server } }))
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [inspector, '--cli', '--config', config, '--server', 'purser', '--method', ...method],
+    { timeout: 30_000 },
+  )
+  return JSON.parse(stdout)
+}
+
+function overStdio(shop: Shop) {
+  return { command: process.execPath, args: [command], env: shop.environment }
+}
+
+const service = await startTestService({ after })
+
+test('The MCP inspector lists the tools, and finds no fault in their schemas', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { tools } = await inspect(context, overStdio(shop), ['tools/list', '--strict'])
+  assert.deepEqual(
+    tools.map(({ name }: { name: string }) => name),
+    ['get_budget', 'check_payment', 'pay', 'fetch_paid_resource', 'list_payments'],
+  )
+})
+
+test('The MCP inspector buys over stdio', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const result = await inspect(context, overStdio(shop), [
+    'tools/call',
+    '--tool-name',
+    'pay',
+    '--tool-arg',
+    'purchase_id=inspected',
+    'amount="4.00"',
+    `resource_url=${shop.merchant.url}/report`,
+  ])
+  assert.equal(result.structuredContent.outcome, 'paid', JSON.stringify(result))
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('The MCP inspector is denied over HTTP, and told why', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { url, token } = await startHttp(context, shop.environment)
+  const result = await inspect(
+    context,
+    { type: 'streamable-http', url, headers: { Authorization: `Bearer ${token}` } },
+    [
+      'tools/call',
+      '--tool-name',
+      'fetch_paid_resource',
+      '--tool-arg',
+      'purchase_id=inspected',
+      'max_amount="9.00"',
+      `url=${shop.merchant.url}/dear`,
+    ],
+  )
+  assert.equal(result.structuredContent.reason_code, 'amount_exceeds_per_transaction_limit')
+  assert.match(result.content[0].text, /What to do: /)
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})

@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+
+import type { CallToolResult } from '@modelcontextprotocol/client'
+
+import { change } from '../../../service/testing/purchases.ts'
+import {
+  createTenant,
+  issueKey,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
+import { openBreakableWay } from '../testing/breakable-way.ts'
+import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
+import { goods, hugeBytes } from '../testing/merchant.ts'
+import { openShop, type Shop } from '../testing/shop.ts'
+
+// The content of a result is looked into in every shape.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Structured = any
+
+const said = (result: CallToolResult): string =>
+  result.content.map((block) => (block.type === 'text' ? block.text : '')).join('\n')
+const structured = (result: CallToolResult): Structured => result.structuredContent
+
+/** Nothing that a model or a log gets holds the key or a proof. */
+function assertNoSecrets(shop: Shop, connection: Connection, results: readonly CallToolResult[]): void {
+  const seen = [...results.map((result) => JSON.stringify(result)), connection.log()]
+  const secrets = shop.merchant.shown.flatMap(({ header, proof }) => [header, proof.signature])
+  assert.ok(secrets.length > 0)
+  for (const text of seen) {
+    for (const secret of [shop.agentKey, ...secrets]) assert.ok(!text.includes(secret), text.slice(0, 500))
+  }
+}
+
+const service = await startTestService({ after })
+
+for (const way of ways) {
+  const over = `over ${way.transport} with revision ${way.revision}`
+
+  test(`Every tool does its work ${over} [decision.100]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const connection = await connect(context, way, shop.environment)
+    const { call } = connection
+    const results: CallToolResult[] = []
+    const keep = async (result: Promise<CallToolResult>) => {
+      results.push(await result)
+      return await result
+    }
+    const at = (path: string) => shop.merchant.url + path
+
+    const budget = await keep(call('get_budget'))
+    assert.equal(budget.isError ?? false, false)
+    assert.deepEqual(structured(budget).mandates[0], {
+      mandate_id: shop.mandateId,
+      purpose: 'Buy research data',
+      status: 'active',
+      currency: 'USDC',
+      spendable_now: '20.00',
+      held_total: '0.00',
+      spent_total: '0.00',
+      max_spend_total: '20.00',
+      max_spend_per_transaction: '5.00',
+      allowed_sellers: ['localhost'],
+      allowed_categories: [],
+      expires_at: '2099-01-01T00:00:00Z',
+    })
+    assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 at once/)
+
+    const check = await keep(call('check_payment', { resource_url: at('/report'), amount: '4.00' }))
+    assert.equal(structured(check).outcome, 'would_be_allowed')
+    const tooMuch = await keep(call('check_payment', { resource_url: at('/dear'), amount: '7.00' }))
+    assert.equal(structured(tooMuch).reason_code, 'amount_exceeds_per_transaction_limit')
+    assert.match(structured(tooMuch).remedy, /at most 5\.00 USDC/)
+
+    const fetchArguments = { purchase_id: 'report', url: at('/report'), max_amount: '5.00' }
+    const fetched = await keep(call('fetch_paid_resource', fetchArguments))
+    assert.equal(structured(fetched).outcome, 'paid')
+    assert.deepEqual(JSON.parse(structured(fetched).response.body), goods)
+    assert.match(said(fetched), /^Paid 4\.00 USDC to localhost .* Transaction txn_\w+\.\n/)
+    assert.ok(said(fetched).includes(goods.report))
+
+    const replayed = await keep(call('fetch_paid_resource', fetchArguments))
+    assert.deepEqual(structured(replayed), { ...structured(fetched), replayed: true })
+
+    const ordered = await keep(
+      call('pay', {
+        purchase_id: 'order',
+        resource_url: at('/order'),
+        amount: '2.00',
+        method: 'POST',
+        body: '{"size":"large"}',
+      }),
+    )
+    assert.deepEqual(JSON.parse(structured(ordered).response.body), { ordered: { size: 'large' } })
+
+    const free = await keep(
+      call('fetch_paid_resource', { purchase_id: 'free', url: at('/free'), max_amount: '1.00' }),
+    )
+    assert.deepEqual([structured(free).outcome, structured(free).payment], ['free', null])
+
+    const denied = await keep(call('pay', { purchase_id: 'dear', resource_url: at('/dear'), amount: '7.00' }))
+    assert.equal(denied.isError ?? false, false)
+    assert.equal(structured(denied).outcome, 'denied')
+    assert.equal(structured(denied).reason_code, 'amount_exceeds_per_transaction_limit')
+    assert.match(said(denied), /Denied; nothing was charged.*\n.*5\.00.*\nWhat to do: Choose something/s)
+
+    const echo = await keep(
+      call('fetch_paid_resource', { purchase_id: 'echo', url: at('/echo'), max_amount: '1.00' }),
+    )
+    assert.match(structured(echo).response.body, /\[withheld\].*\[withheld\]/s)
+
+    const paid = await keep(call('list_payments', { status: 'paid' }))
+    assert.deepEqual(
+      structured(paid).payments.map(({ amount }: { amount: string }) => amount),
+      ['1.00', '2.00', '4.00'],
+    )
+    const last = await keep(call('list_payments', { limit: 1 }))
+    const older = await keep(call('list_payments', { limit: 1, cursor: structured(last).next_cursor }))
+    assert.notEqual(structured(older).payments[0].transaction_id, structured(last).payments[0].transaction_id)
+    const refusals = await keep(call('list_payments', { status: 'denied' }))
+    assert.match(structured(refusals).payments[0].reason_detail, /5\.00/)
+
+    assert.deepEqual(await shop.spent(), { spent: '7.00', held: '0.00' })
+    assertNoSecrets(shop, connection, results)
+  })
+
+  test(`What cannot be done is told, with a remedy, ${over} [decision.100]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const connection = await connect(context, way, shop.environment)
+    const { call } = connection
+    const results: CallToolResult[] = []
+    const buy = async (path: string, fields: Record<string, unknown> = {}) => {
+      const url = new URL(path, shop.merchant.url).href
+      const result = await call('fetch_paid_resource', {
+        purchase_id: path,
+        url,
+        max_amount: '5.00',
+        ...fields,
+      })
+      results.push(result)
+      assert.equal(typeof structured(result).remedy, 'string', said(result))
+      assert.ok(said(result).includes(structured(result).remedy))
+      return structured(result)
+    }
+
+    const unknown = await buy('/report', { mandate_id: 'mandate_unknown' })
+    assert.deepEqual([unknown.outcome, unknown.reason_code], ['denied', 'mandate_not_found'])
+    assert.equal((await buy('/dear')).reason_code, 'price_above_max_amount')
+    assert.equal((await buy('/thief')).reason_code, 'payment_for_something_else')
+    assert.equal((await buy('/fence')).reason_code, 'payment_for_something_else')
+    assert.equal((await buy('https://elsewhere.example/')).reason_code, 'merchant_not_allowed')
+    assert.equal((await buy('/unpriced')).reason_code, 'no_price_given')
+    assert.equal((await buy('/refuses')).reason_code, 'merchant_refused_payment')
+    assert.equal((await buy('/cut')).reason_code, 'answer_lost')
+    const reused = await buy('/report', { purchase_id: '/cut' })
+    assert.deepEqual([reused.outcome, reused.reason_code], ['denied', 'purchase_id_in_use'])
+
+    const invalid = await call('pay', { purchase_id: 'x', resource_url: 'file:///etc/passwd', amount: '0' })
+    assert.equal(invalid.isError, true)
+    assert.match(said(invalid), /http or https|above zero/)
+
+    const { body } = await shop.service.call('GET', '/accounts/api-keys')
+    const { id } = body.find(({ agent_id }: { agent_id: string | null }) => agent_id === shop.agentId)
+    await shop.service.call('DELETE', `/accounts/api-keys/${id}`)
+    const revoked = await buy('/report')
+    assert.deepEqual([revoked.outcome, revoked.reason_code], ['failed', 'key_not_accepted'])
+    assert.equal(results.at(-1)?.isError, true)
+    assert.match(connection.log(), /fetch_paid_resource failed: key_not_accepted/)
+    assert.deepEqual((await shop.spent()).spent, '1.00')
+    assertNoSecrets(shop, connection, results)
+  })
+}
+
+for (const way of [ways[0], ways[3]]) {
+  const over = `over ${way.transport}`
+
+  test(`While the service cannot be reached every tool says so ${over}, asks no merchant, and works again afterwards`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const toService = await openBreakableWay(context, service.url)
+    const { call } = await connect(context, way, { ...shop.environment, PURSER_URL: toService.url })
+    const url = `${shop.merchant.url}/report`
+    const calls = [
+      ['get_budget', {}],
+      ['check_payment', { resource_url: url, amount: '4.00' }],
+      ['pay', { purchase_id: 'a', resource_url: url, amount: '4.00' }],
+      ['fetch_paid_resource', { purchase_id: 'b', url, max_amount: '4.00' }],
+      ['list_payments', {}],
+    ] as const
+    toService.break()
+    for (const result of await Promise.all(calls.map(([tool, args]) => call(tool, args)))) {
+      assert.equal(result.isError, true)
+      assert.equal(structured(result).reason_code, 'service_unavailable')
+      assert.match(structured(result).remedy, /^Wait \d+ seconds/)
+    }
+    assert.deepEqual(shop.merchant.requests, [])
+    toService.mend()
+    for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
+  })
+
+  test(`An answer of 100 MiB is cut off at the limit ${over}, and the purchase is charged once [decision.102]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const { call } = await connect(context, way, shop.environment)
+    const args = {
+      purchase_id: 'huge',
+      url: `${shop.merchant.url}/huge`,
+      max_amount: '1.00',
+      max_bytes: 20_000,
+    }
+    const huge = await call('fetch_paid_resource', args)
+    assert.equal(structured(huge).outcome, 'paid')
+    assert.equal(structured(huge).response.truncated, true)
+    assert.equal(structured(huge).response.body.length, 20_000)
+    assert.match(said(huge), /cut off after 20000 bytes/)
+    // What lay in buffers was sent; nothing is read to its end to be thrown away.
+    assert.ok((await shop.merchant.bytesSent) < hugeBytes / 4)
+    assert.equal(structured(await call('fetch_paid_resource', args)).replayed, true)
+    assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+  })
+}
+
+test('The tools carry annotations, schemas and descriptions [decision.100]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { client } = await connectHere(context, shop.wallet)
+  const { tools } = await client.listTools()
+  assert.deepEqual(
+    tools.map(({ name, annotations }) => [
+      name,
+      annotations?.readOnlyHint,
+      annotations?.destructiveHint,
+      annotations?.idempotentHint,
+      annotations?.openWorldHint,
+    ]),
+    [
+      ['get_budget', true, false, true, false],
+      ['check_payment', true, false, true, false],
+      ['pay', false, true, true, true],
+      ['fetch_paid_resource', false, true, true, true],
+      ['list_payments', true, false, true, false],
+    ],
+  )
+  for (const { name, title, description, inputSchema, outputSchema } of tools) {
+    assert.ok(title && description && outputSchema, name)
+    for (const [field, schema] of Object.entries(inputSchema.properties ?? {})) {
+      assert.ok(
+        'description' in (schema as object) || name === 'pay' || field === 'limit',
+        `${name}.${field}`,
+      )
+    }
+  }
+})
+
+test('A server that is killed in the middle of a purchase knows afterwards that it was charged [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const environment = { ...shop.environment, PURSER_MCP_STATE: folder }
+  const args = { purchase_id: 'held', url: `${shop.merchant.url}/held`, max_amount: '1.00' }
+  const first = await connect(context, ways[0], environment)
+  shop.merchant.onCharge = first.kill
+  await assert.rejects(first.call('fetch_paid_resource', args))
+
+  const second = await connect(context, ways[0], environment)
+  const found = await second.call('fetch_paid_resource', args)
+  assert.deepEqual([structured(found).outcome, structured(found).replayed], ['paid', true])
+  assert.equal(shop.merchant.shown.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+test('A key that could change its own mandate is not used [decision.100]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const owner = await connectHere(context, { ...shop.wallet, apiKey: shop.service.sandboxKey })
+  assert.equal(structured(await owner.call('get_budget')).reason_code, 'not_an_agent_key')
+})
+
+test('With several mandates one must be named, and a setting can allow one only', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { body } = await shop.service.call('POST', '/mandates', {
+    body: {
+      agent_id: shop.agentId,
+      purpose: 'Buy maps',
+      max_spend_total: '1.00',
+      max_spend_per_transaction: '1.00',
+      allowed_sellers: ['localhost'],
+      expires_at: '2099-01-01T00:00:00Z',
+    },
+  })
+  const both = await connectHere(context, shop.wallet)
+  const one = await connectHere(context, { ...shop.wallet, mandateId: body.id })
+  const args = { resource_url: `${shop.merchant.url}/report`, amount: '1.00' }
+  const which = structured(await both.call('check_payment', args))
+  assert.equal(which.reason_code, 'mandate_id_required')
+  assert.match(which.reason_detail, /Buy maps.*Buy research data/)
+  const named = structured(await both.call('check_payment', { ...args, mandate_id: body.id }))
+  assert.deepEqual([named.outcome, named.mandate_id], ['would_be_allowed', body.id])
+  assert.equal(structured(await one.call('check_payment', args)).mandate_id, body.id)
+  assert.equal(structured(await one.call('get_budget')).mandates.length, 1)
+  const other = structured(await one.call('check_payment', { ...args, mandate_id: shop.mandateId }))
+  assert.equal(other.reason_code, 'mandate_not_found')
+})
+
+test("Another tenant's mandate is as unknown as any", async (context) => {
+  const shop = await openShop(context, {}, service)
+  const tenant = await createTenant(service, 'idp_other')
+  const { mandateId } = await preparePurchase(service, {}, tenant.sandboxKey)
+  const { call } = await connectHere(context, shop.wallet)
+  const args = { resource_url: `${shop.merchant.url}/report`, amount: '1.00' }
+  const theirs = structured(await call('check_payment', { ...args, mandate_id: mandateId }))
+  const unknown = structured(await call('check_payment', { ...args, mandate_id: 'mandate_unknown' }))
+  assert.deepEqual(
+    { ...theirs, reason_detail: theirs.reason_detail.replace(mandateId, 'mandate_unknown') },
+    unknown,
+  )
+})
+
+test('A revoked agent is told to stop', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { call } = await connectHere(context, shop.wallet)
+  await change(service, `/agents/${shop.agentId}/revoke`)
+  const denied = structured(
+    await call('pay', { purchase_id: 'a', resource_url: `${shop.merchant.url}/report`, amount: '4.00' }),
+  )
+  assert.match(denied.remedy, /^Stop/)
+  assert.equal((await shop.spent()).spent, '0.00')
+})
+
+test('A production key is told that there are no production payments, and nothing is held', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { agentId, mandateId } = await preparePurchase(
+    service,
+    { allowed_sellers: ['localhost'] },
+    service.productionKey,
+  )
+  const apiKey = await issueKey(service, { role: 'agent', environment: 'production', agent_id: agentId })
+  const { call } = await connectHere(context, { ...shop.wallet, apiKey })
+  const args = { purchase_id: 'a', url: `${shop.merchant.url}/report`, max_amount: '4.00' }
+  const failed = await call('fetch_paid_resource', args)
+  assert.deepEqual(
+    [failed.isError, structured(failed).reason_code],
+    [true, 'production_payments_not_supported'],
+  )
+  const { body } = await service.call('GET', `/mandates/${mandateId}`, { key: service.productionKey })
+  assert.deepEqual([body.spent_total, body.held_total], ['0.00', '0.00'])
+  assert.equal(shop.merchant.shown.length, 0)
+})

@@ -1,0 +1,85 @@
+import { compareAmounts, sameAmount, type Mandate } from '@purser/client'
+
+import type { Reason } from '../reason.ts'
+import { isHostOrParent, sellerFor } from '../sellers.ts'
+import { readChallenge } from '../web/challenge.ts'
+import type { WebAnswer } from '../web/exchange.ts'
+import type { Order } from './order.ts'
+import type { Bill } from './purchase-records.ts'
+
+/** What is to be paid, or why it is not. A merchant may ask for what was asked of it only, or proofs could be stolen. */
+export function billOf(
+  order: Order,
+  answer: WebAnswer,
+  mandate: Mandate,
+): (Bill & { readonly category: string | undefined }) | Reason {
+  const { price } = order
+  const challenge = readChallenge(answer)
+  const host = answer.url.hostname
+  if (!challenge && 'atMost' in price) {
+    return {
+      reason_code: 'no_price_given',
+      reason_detail: `${host} asks for a payment, but does not say how much in a way that can be read.`,
+      remedy: 'If you know the exact price from elsewhere, use pay.',
+    }
+  }
+  const asked = challenge ?? {
+    amount: 'exactly' in price ? price.exactly : '',
+    currency: mandate.currency,
+    resource: answer.url.href,
+    merchantDomain: sellerFor(mandate, host) ?? host,
+    category: undefined,
+  }
+  if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
+    return {
+      reason_code: 'payment_for_something_else',
+      reason_detail: `${host} asks for a payment for ${asked.resource} to ${asked.merchantDomain}, which is not what was asked for.`,
+      remedy: 'Do not pay this. Buy elsewhere, or tell the person you work for.',
+    }
+  }
+  if (asked.currency !== mandate.currency) {
+    return {
+      reason_code: 'currency_not_supported',
+      reason_detail: `${host} asks for ${asked.currency}; the mandate is in ${mandate.currency}.`,
+      remedy: 'Buy elsewhere.',
+    }
+  }
+  if (compareAmounts(asked.amount, '0') === 0) {
+    return {
+      reason_code: 'no_price_given',
+      reason_detail: `${host} asks for ${asked.amount}, which is no payment.`,
+      remedy: 'Buy elsewhere, or tell the person you work for.',
+    }
+  }
+  if ('exactly' in price && !sameAmount(asked.amount, price.exactly)) {
+    return {
+      reason_code: 'price_differs',
+      reason_detail: `${host} asks ${asked.amount} ${asked.currency}, not ${price.exactly}.`,
+      remedy: `If ${asked.amount} is worth it, call again with that amount.`,
+    }
+  }
+  if ('atMost' in price && compareAmounts(asked.amount, price.atMost) > 0) {
+    return {
+      reason_code: 'price_above_max_amount',
+      reason_detail: `${host} asks ${asked.amount} ${asked.currency}; max_amount is ${price.atMost}.`,
+      remedy: `If ${asked.amount} is worth it, call again with a higher max_amount.`,
+    }
+  }
+  return {
+    amount: asked.amount,
+    currency: asked.currency,
+    resource_url: asked.resource,
+    merchant_domain: asked.merchantDomain,
+    mandate_id: mandate.id,
+    category: order.category ?? asked.category,
+  }
+}
+
+function isSameAddress(resource: string, url: URL): boolean {
+  return withoutFragment(new URL(resource)) === withoutFragment(url)
+}
+
+function withoutFragment(url: URL): string {
+  const [address = ''] = url.href.split('#')
+  return address
+}

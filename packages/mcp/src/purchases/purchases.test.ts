@@ -1,0 +1,336 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test, type TestContext } from 'node:test'
+
+import { change } from '../../../../service/testing/purchases.ts'
+import { startTestService } from '../../../../service/testing/service.ts'
+import { openBreakableWay } from '../../testing/breakable-way.ts'
+import { goods } from '../../testing/merchant.ts'
+import { openShop, type Shop } from '../../testing/shop.ts'
+import { openWallet, type Wallet } from '../wallet.ts'
+import type { Order } from './order.ts'
+import { createRecordsInMemory, type PurchaseRecord } from './purchase-records.ts'
+import { openRecordFiles } from './record-files.ts'
+
+function order(shop: Shop, path: string, fields: Partial<Order> = {}): Order {
+  return {
+    purchaseId: `buy ${path}`,
+    url: new URL(path, shop.merchant.url),
+    method: 'GET',
+    body: undefined,
+    contentType: undefined,
+    price: { atMost: '5.00' },
+    mandateId: undefined,
+    category: undefined,
+    maxBytes: 65_536,
+    ...fields,
+  }
+}
+
+const service = await startTestService({ after })
+
+const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
+
+test('A purchase is charged once, and the same again gives the same without asking the merchant [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const first = await purchases.buy(order(shop, '/report'))
+  assert.equal(first.outcome, 'paid')
+  assert.deepEqual(JSON.parse(first.response?.body ?? ''), goods)
+  const { body } = await shop.service.call('GET', `/v1/transactions/${first.payment?.transaction_id}`)
+  assert.deepEqual([body.status, body.amount, body.merchant_domain], ['paid', '4.00', 'localhost'])
+
+  const asked = shop.merchant.requests.length
+  assert.deepEqual(await purchases.buy(order(shop, '/report')), { ...first, replayed: true })
+  assert.equal(shop.merchant.requests.length, asked)
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('A purchase id that belongs to another purchase is refused, and nothing is bought [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  await purchases.buy(order(shop, '/report'))
+  const asked = shop.merchant.requests.length
+  const changes: Partial<Order>[] = [
+    { price: { atMost: '4.50' } },
+    { price: { exactly: '4.00' } },
+    { url: new URL('/tagged', shop.merchant.url) },
+    { method: 'POST', body: '{}' },
+    { mandateId: shop.mandateId },
+  ]
+  for (const fields of changes) {
+    const other = await purchases.buy(order(shop, '/report', fields))
+    assert.deepEqual([other.outcome, other.reason_code], ['denied', 'purchase_id_in_use'])
+    assert.match(other.reason_detail ?? '', /4\.00 USDC for http:\/\/localhost:\d+\/report/)
+  }
+  assert.equal(shop.merchant.requests.length, asked)
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('Twenty calls at once with one purchase id are one purchase [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const results = await Promise.all(Array.from({ length: 20 }, () => purchases.buy(order(shop, '/report'))))
+  assert.equal(new Set(results.map(({ payment }) => payment?.transaction_id)).size, 1)
+  assert.equal(results.filter(({ replayed }) => !replayed).length, 1)
+  assert.equal(shop.merchant.shown.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('An answer that is lost after the charge is told as paid, and never paid again', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const lost = await purchases.buy(order(shop, '/cut'))
+  assert.deepEqual([lost.outcome, lost.reason_code, lost.response], ['paid', 'answer_lost', null])
+  assert.match(lost.payment?.transaction_id ?? '', /^txn_/)
+  assert.deepEqual(await purchases.buy(order(shop, '/cut')), { ...lost, replayed: true })
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+for (const [path, outcome, reason] of [
+  ['/drop', 'uncertain', 'not_charged_yet'],
+  ['/busy', 'uncertain', 'merchant_cannot_verify_now'],
+] as const) {
+  test(`After ${path.slice(1)} a retry shows the same proof, and it is charged once [decision.101]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const { purchases } = openWallet(shop.wallet)
+    const first = await purchases.buy(order(shop, path))
+    assert.equal(first.reason_code, reason)
+    assert.equal(first.outcome, path === '/busy' ? 'not_paid' : outcome)
+    assert.deepEqual(await shop.spent(), { spent: '0.00', held: '1.00' })
+    const second = await purchases.buy(order(shop, path))
+    assert.equal(second.outcome, 'paid')
+    assert.equal(new Set(proofsShown(shop)).size, 1)
+    assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+  })
+}
+
+test('A payment that the merchant refuses is not paid, and says why', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const refused = await purchases.buy(order(shop, '/refuses'))
+  assert.deepEqual([refused.outcome, refused.reason_code], ['not_paid', 'merchant_refused_payment'])
+  assert.match(refused.reason_detail ?? '', /proof_for_another_resource/)
+  assert.equal(refused.payment?.transaction_id, null)
+})
+
+test('Only the service says that something was charged: goods without a charge are uncertain', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const generous = await purchases.buy(order(shop, '/generous'))
+  assert.deepEqual([generous.outcome, generous.reason_code], ['uncertain', 'not_charged_yet'])
+  assert.deepEqual(JSON.parse(generous.response?.body ?? ''), goods)
+  assert.equal(generous.payment?.transaction_id, null)
+})
+
+test('After the proof has expired unused, the same purchase id buys anew', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  assert.equal((await purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
+  shop.service.clock.nowMs += 7 * 60_000
+  const second = await purchases.buy(order(shop, '/drop'))
+  assert.deepEqual([second.outcome, second.replayed], ['paid', false])
+  assert.equal(new Set(proofsShown(shop)).size, 2)
+  assert.equal((await shop.spent()).spent, '1.00')
+})
+
+test('What was denied may be asked again with the same purchase id', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  await change(shop.service, `/mandates/${shop.mandateId}/pause`)
+  const denied = await purchases.buy(order(shop, '/report'))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'mandate_expired'])
+  await change(shop.service, `/mandates/${shop.mandateId}/resume`)
+  const again = await purchases.buy(order(shop, '/report', { price: { exactly: '4.00' } }))
+  assert.deepEqual([again.outcome, again.replayed], ['paid', false])
+})
+
+test('A mandate that is paused while the merchant has the proof ends it: not paid, and free to buy anew', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  await purchases.buy(order(shop, '/drop'))
+  await change(shop.service, `/mandates/${shop.mandateId}/pause`)
+  const denied = await purchases.buy(order(shop, '/drop'))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'mandate_expired'])
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})
+
+/** Wallets as several processes have them: they share the files, and nothing else. */
+function processes(
+  context: TestContext,
+  shop: Shop,
+): { readonly folder: string; readonly start: () => Wallet } {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return {
+    folder,
+    start: () => openWallet({ ...shop.wallet, openRecords: (id) => openRecordFiles(join(folder, id)) }),
+  }
+}
+
+test('A server that is started again knows what was bought, and charges nothing [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { start } = processes(context, shop)
+  const first = await start().purchases.buy(order(shop, '/report'))
+  const later = await start().purchases.buy(order(shop, '/report'))
+  assert.deepEqual([later.outcome, later.replayed, later.reason_code], ['paid', true, 'response_not_kept'])
+  assert.deepEqual(later.payment, first.payment)
+  const other = await start().purchases.buy(order(shop, '/tagged', { purchaseId: 'buy /report' }))
+  assert.equal(other.reason_code, 'purchase_id_in_use')
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('When the service cannot be asked whether it was charged, the purchase is uncertain until it can', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { folder } = processes(context, shop)
+  const way = await openBreakableWay(context, service.url)
+  const open = (url: string) =>
+    openWallet({ ...shop.wallet, url, openRecords: (id) => openRecordFiles(join(folder, id)) })
+  const wallet = open(way.url)
+  shop.merchant.onCharge = way.break
+  const uncertain = await wallet.purchases.buy(order(shop, '/held'))
+  assert.deepEqual([uncertain.outcome, uncertain.reason_code], ['uncertain', 'service_unavailable'])
+  assert.equal(uncertain.payment?.transaction_id, null)
+  await assert.rejects(wallet.purchases.buy(order(shop, '/held')), { name: 'ConnectionError' })
+
+  // A server that is started again finds out what the first one could not.
+  const found = await open(service.url).purchases.buy(order(shop, '/held'))
+  assert.deepEqual([found.outcome, found.replayed], ['paid', true])
+  way.mend()
+  const again = await wallet.purchases.buy(order(shop, '/held'))
+  assert.deepEqual([again.outcome, again.replayed, again.payment], ['paid', true, found.payment])
+  assert.equal(shop.merchant.shown.length, 1)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+test('A server that is started again waits for an open proof to end before it buys anew [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { start } = processes(context, shop)
+  assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
+  const early = await start().purchases.buy(order(shop, '/drop'))
+  assert.deepEqual([early.outcome, early.reason_code], ['uncertain', 'payment_under_way'])
+  assert.equal(shop.merchant.shown.length, 1)
+  shop.service.clock.nowMs += 7 * 60_000
+  assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'paid')
+  assert.equal((await shop.spent()).spent, '1.00')
+})
+
+test('Of several servers that buy with one purchase id at once, one shows a proof [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { start } = processes(context, shop)
+  const results = await Promise.all(
+    Array.from({ length: 8 }, () => start().purchases.buy(order(shop, '/tagged'))),
+  )
+  assert.equal(shop.merchant.shown.length, 1)
+  assert.equal(results.filter(({ outcome, replayed }) => outcome === 'paid' && !replayed).length, 1)
+  assert.equal((await shop.spent()).spent, '1.00')
+})
+
+test('Of several servers that try again after an unused proof, one shows a new one [decision.101]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { start } = processes(context, shop)
+  await start().purchases.buy(order(shop, '/drop'))
+  service.clock.nowMs += 7 * 60_000
+  const wallets = Array.from({ length: 8 }, start)
+  await Promise.all(wallets.map(({ purchases }) => purchases.buy(order(shop, '/drop'))))
+  assert.equal(new Set(proofsShown(shop)).size, 2)
+  const last = await start().purchases.buy(order(shop, '/drop'))
+  assert.deepEqual([last.outcome, last.replayed], ['paid', true])
+  assert.equal((await shop.spent()).spent, '1.00')
+})
+
+test("What is kept on the disk is for its owner's eyes, and holds neither key, proof nor goods", async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { folder, start } = processes(context, shop)
+  await start().purchases.buy(order(shop, '/report'))
+  await start().purchases.buy(order(shop, '/drop'))
+  const own = join(folder, shop.agentId)
+  const names = readdirSync(own)
+  assert.equal(names.length, 2)
+  assert.equal(statSync(own).mode & 0o077, 0)
+  for (const name of names) {
+    assert.match(name, /^[0-9a-f]{64}-0\.json$/)
+    assert.equal(statSync(join(own, name)).mode & 0o077, 0)
+    const text = readFileSync(join(own, name), 'utf8')
+    for (const { header, proof } of shop.merchant.shown) {
+      assert.ok(!text.includes(proof.signature) && !text.includes(header))
+    }
+    assert.ok(!text.includes(shop.agentKey) && !text.includes(goods.report))
+  }
+})
+
+function recordOf(purchaseId: string, settled: { transactionId: string } | null): PurchaseRecord {
+  return {
+    purchaseId,
+    attempt: 0,
+    fingerprint: 'same',
+    nonce: 'n',
+    bill: null,
+    begunAt: '2026-11-20T12:00:00Z',
+    settled,
+  }
+}
+
+test('The memory is bounded, and forgets nothing that may still be charged [decision.101]', async (context) => {
+  const records = createRecordsInMemory(3)
+  await records.claim(recordOf('open', null))
+  await records.claim(recordOf('done', { transactionId: 't' }))
+  await records.claim(recordOf('open too', null))
+  assert.equal(await records.claim(recordOf('open', null)), false)
+  assert.equal(await records.claim(recordOf('new', null)), true)
+  assert.equal(await records.find('done'), undefined)
+  assert.ok(await records.find('open'))
+  await assert.rejects(records.claim(recordOf('one more', null)), /may still be charged/)
+
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = await openRecordFiles(folder, 100)
+  for (let count = 0; count < 110; count++) await files.claim(recordOf(`p${count}`, { transactionId: 't' }))
+  await openRecordFiles(folder, 100)
+  assert.equal(readdirSync(folder).length, 100)
+})
+
+test('A redirect within the host is followed and paid there; one that leads elsewhere is told [decision.102]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const moved = await purchases.buy(order(shop, '/moved'))
+  assert.deepEqual([moved.outcome, moved.payment?.resource_url], ['paid', `${shop.merchant.url}/report`])
+  const away = await purchases.buy(order(shop, '/away'))
+  assert.deepEqual(
+    [away.outcome, away.response?.status, away.response?.location],
+    ['free', 302, 'https://elsewhere.example/report'],
+  )
+})
+
+test('A private host is not asked unless a setting names it, whatever the mandate allows [decision.102]', async (context) => {
+  const shop = await openShop(context, { allowed_sellers: ['*'] }, service)
+  const { purchases } = openWallet({ ...shop.wallet, privateHosts: [] })
+  for (const url of [shop.merchant.url, shop.merchant.url.replace('http:', 'https:'), 'https://127.0.0.1/']) {
+    const refused = await purchases.buy(order(shop, '/report', { url: new URL('/report', url) }))
+    assert.deepEqual([refused.outcome, refused.reason_code], ['denied', 'address_not_allowed'], url)
+  }
+  assert.deepEqual(shop.merchant.requests, [])
+})
+
+test('A category that the mandate does not allow is denied', async (context) => {
+  const shop = await openShop(context, { allowed_categories: ['data'] }, service)
+  const { purchases } = openWallet(shop.wallet)
+  const denied = await purchases.buy(order(shop, '/tagged'))
+  assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'merchant_not_allowed'])
+  assert.match(denied.remedy ?? '', /categories: data/)
+})
+
+test('What is no text comes as base64, and a POST that costs nothing is not sent twice', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const picture = await purchases.buy(order(shop, '/picture'))
+  assert.deepEqual([picture.response?.encoding, picture.response?.body], ['base64', 'iVBORw=='])
+
+  const free = order(shop, '/free', { method: 'POST', body: '{}' })
+  assert.equal((await purchases.buy(free)).outcome, 'free')
+  const again = await purchases.buy(free)
+  assert.deepEqual([again.outcome, again.replayed], ['free', true])
+  assert.equal(shop.merchant.requests.filter((line) => line === 'POST /free').length, 1)
+})

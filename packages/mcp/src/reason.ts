@@ -1,0 +1,67 @@
+import { compareAmounts, subtractAmounts, type DenialCode, type Mandate } from '@purser/client'
+
+/** Why something was not done: a word for the program, a sentence for the person, and what would help. */
+export interface Reason {
+  readonly reason_code: string
+  readonly reason_detail: string
+  readonly remedy: string
+}
+
+/** What a model should do after a denial by policy. Without the mandate it cannot name figures. */
+export function remedyFor(code: DenialCode, mandate: Mandate | undefined): string {
+  switch (code) {
+    case 'agent_revoked':
+      return 'Stop buying: this agent may not pay any more. Tell the person you work for.'
+    case 'mandate_expired':
+      return 'Do not retry. Ask the person you work for to resume the mandate or to give a new one.'
+    case 'merchant_not_allowed':
+      return `Buy elsewhere: ${sellersOf(mandate)} Or ask the person you work for to allow this seller and category.`
+    case 'amount_exceeds_per_transaction_limit': {
+      const cap = mandate ? `at most ${mandate.max_spend_per_transaction} ${mandate.currency}` : 'less'
+      return `Choose something that costs ${cap}, or ask the person you work for to raise the limit. Do not split a purchase to get around it.`
+    }
+    case 'total_budget_exceeded':
+      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to give you a new mandate.`
+    default:
+      return code satisfies never
+  }
+}
+
+/** The same facts in words, for the check that the service answers without a sentence. */
+export function describeDenial(code: DenialCode, mandate: Mandate, amount: string, seller: string): string {
+  switch (code) {
+    case 'agent_revoked':
+      return 'The agent is revoked or unknown.'
+    case 'mandate_expired':
+      return `The mandate is ${mandate.status} and ends at ${mandate.expires_at}.`
+    case 'merchant_not_allowed':
+      return `${seller}, or this category, is not allowed by the mandate. ${sellersOf(mandate)}`
+    case 'amount_exceeds_per_transaction_limit':
+      return `${amount} is more than the ${mandate.max_spend_per_transaction} allowed for one payment.`
+    case 'total_budget_exceeded':
+      return `${amount} is more than what is left of the budget of ${mandate.max_spend_total}. ${leftOf(mandate)}`
+    default:
+      return code satisfies never
+  }
+}
+
+/** What is neither spent nor held, in the mandate's currency. */
+export function spendableNow(mandate: Mandate): string {
+  return subtractAmounts(mandate.remaining_budget, mandate.held_total)
+}
+
+function leftOf(mandate: Mandate | undefined): string {
+  if (!mandate) return 'The budget is used up.'
+  const held =
+    compareAmounts(mandate.held_total, '0') > 0
+      ? `, and ${mandate.held_total} more when payments that are under way come to nothing, within six minutes`
+      : ''
+  return `${spendableNow(mandate)} ${mandate.currency} can be spent now${held}.`
+}
+
+function sellersOf(mandate: Mandate | undefined): string {
+  if (!mandate) return 'get_budget lists the sellers that are allowed.'
+  const sellers = mandate.allowed_sellers.join(', ') || 'none'
+  const categories = mandate.allowed_categories.join(', ') || 'any'
+  return `Allowed sellers: ${sellers}; categories: ${categories}.`
+}

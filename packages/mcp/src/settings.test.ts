@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+import { command } from '../testing/connections.ts'
+import { readSettings } from './settings.ts'
+import { version } from './version.ts'
+
+const key = { PURSER_AGENT_KEY: 'svc_sand_key' }
+
+function faultsOf(argv: string[], environment: Record<string, string>): readonly string[] {
+  const reading = readSettings(argv, environment)
+  assert.ok('faults' in reading, JSON.stringify(reading))
+  return reading.faults
+}
+
+test('A key is all that is needed', () => {
+  const reading = readSettings([], { ...key, XDG_STATE_HOME: '/state' })
+  assert.deepEqual(reading, {
+    settings: {
+      url: 'http://127.0.0.1:8080',
+      agentKey: 'svc_sand_key',
+      agentId: undefined,
+      mandateId: undefined,
+      stateFolder: '/state/purser-mcp',
+      privateHosts: [],
+      http: undefined,
+    },
+  })
+})
+
+test('Every setting is read', (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'key'), 'svc_sand_file\n')
+  const reading = readSettings(['--http', '9000'], {
+    PURSER_AGENT_KEY_FILE: join(folder, 'key'),
+    PURSER_URL: 'https://purser.example.com/base',
+    PURSER_AGENT_ID: 'agent_1',
+    PURSER_MANDATE_ID: 'mandate_1',
+    PURSER_MCP_STATE: 'memory',
+    PURSER_MCP_PRIVATE_HOSTS: 'localhost, 10.0.0.5:8443',
+    PURSER_MCP_TOKEN: 'a token of twenty-four and more',
+  })
+  assert.deepEqual(reading, {
+    settings: {
+      url: 'https://purser.example.com/base',
+      agentKey: 'svc_sand_file',
+      agentId: 'agent_1',
+      mandateId: 'mandate_1',
+      stateFolder: undefined,
+      privateHosts: ['localhost', '10.0.0.5:8443'],
+      http: { port: 9000, token: 'a token of twenty-four and more' },
+    },
+  })
+})
+
+test('What is wrong is told, with what would be right, and without secrets', () => {
+  assert.match(faultsOf([], {}).join(), /PURSER_AGENT_KEY.*role agent/)
+  assert.match(faultsOf([], { ...key, PURSER_URL: 'ftp://x' }).join(), /http or https address/)
+  assert.match(faultsOf([], { ...key, PURSER_AGENT_KEY_FILE: '/no/such' }).join(), /both set/)
+  assert.match(faultsOf(['--http', 'x'], key).join(), /0 to 65535/)
+  assert.match(faultsOf(['--what'], key).join(), /--help/)
+  const short = faultsOf(['--http'], { ...key, PURSER_MCP_TOKEN: 'short-token' }).join()
+  assert.match(short, /24 characters/)
+  assert.ok(!short.includes('short-token') && !short.includes('svc_sand_key'))
+})
+
+function portOf(argv: string[]): unknown {
+  const reading = readSettings(argv, key)
+  return 'settings' in reading ? reading.settings.http?.port : reading
+}
+
+test('--http takes a port, or none', () => {
+  assert.equal(portOf(['--http']), 8181)
+  assert.equal(portOf(['--http', '0']), 0)
+  assert.equal(portOf(['--http=9000']), 9000)
+  assert.equal(portOf([]), undefined)
+})
+
+test('The command tells its version and its settings, and what is missing', async () => {
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, [command, '--version'])
+  assert.equal(stdout, `${version}\n`)
+  const { version: packed } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  ) as { version: string }
+  assert.equal(version, packed)
+  assert.match((await run(process.execPath, [command, '--help'])).stdout, /PURSER_MCP_PRIVATE_HOSTS/)
+  await assert.rejects(run(process.execPath, [command], { env: {} }), {
+    code: 2,
+    stdout: '',
+    stderr: /PURSER_AGENT_KEY/,
+  })
+  const unusable = { ...key, PURSER_MCP_STATE: '/dev/null/x' }
+  await assert.rejects(run(process.execPath, [command], { env: unusable }), {
+    code: 1,
+    stderr: /PURSER_MCP_STATE/,
+  })
+})

@@ -1,0 +1,42 @@
+import { compareAmounts } from '@purser/client'
+import { z } from 'zod'
+
+/** At most twelve digits, and at most six after the point (decision 16). */
+const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
+
+export const Amount = z
+  .string()
+  .regex(amountPattern, 'must be an amount such as 4.00: digits, and up to six after a point')
+  .refine((text) => !amountPattern.test(text) || compareAmounts(text, '0') > 0, 'must be above zero')
+  .describe('Amount in USDC as text, for example "4.00".')
+
+export const PurchaseId = z
+  .string()
+  .min(1)
+  .max(128)
+  .describe(
+    'Your own name for this purchase, for example "weather-report-2026-11-21". Reuse it when you retry or are ' +
+      'unsure whether a call went through: a purchase_id is charged once at most. Use a new one for each new purchase.',
+  )
+
+export const MandateId = z
+  .string()
+  .max(128)
+  .optional()
+  .describe('Which mandate to pay from. Only needed when get_budget lists more than one that is usable.')
+
+export const Category = z
+  .string()
+  .max(128)
+  .optional()
+  .describe("Category of the goods; the merchant's own when left out.")
+
+/** An http or https address, as long as the interface takes. */
+export const Address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2083)
+
+export const MaxBytes = z
+  .int()
+  .min(16_384)
+  .max(1_048_576)
+  .default(262_144)
+  .describe('How much of the answer to read, in bytes; what lies beyond is cut off.')

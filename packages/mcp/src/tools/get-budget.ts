@@ -1,0 +1,76 @@
+import { z } from 'zod'
+
+import { spendableNow } from '../reason.ts'
+import { defineTool, readsOnly } from './tool.ts'
+
+export const getBudget = defineTool({
+  name: 'get_budget',
+  title: 'See what can be spent',
+  description:
+    'Shows what this agent may spend: its mandates with their purpose, limits, allowed sellers and what is left. ' +
+    'Call it before planning purchases, and after a denial.',
+  annotations: readsOnly,
+  input: z.object({}),
+  output: z.object({
+    agent: z.object({ id: z.string(), name: z.string(), status: z.enum(['active', 'revoked']) }),
+    mandates: z.array(
+      z.object({
+        mandate_id: z.string(),
+        purpose: z.string(),
+        status: z.enum(['active', 'paused', 'revoked', 'expired']).describe('Only active ones can be used.'),
+        currency: z.string(),
+        spendable_now: z.string().describe('What is neither spent nor held by payments under way.'),
+        held_total: z.string().describe('Held by payments under way; free again when they come to nothing.'),
+        spent_total: z.string(),
+        max_spend_total: z.string(),
+        max_spend_per_transaction: z.string(),
+        allowed_sellers: z.array(z.string()).describe('`*` is every seller; an empty list is none.'),
+        allowed_categories: z.array(z.string()).describe('An empty list, or `*`, is every category.'),
+        expires_at: z.string(),
+      }),
+    ),
+  }),
+  run: async (wallet, _input, signal) => {
+    const { id } = await wallet.agent(signal)
+    const [agent, mandates] = await Promise.all([
+      wallet.client.agents.get(id, { signal }),
+      wallet.mandates(signal),
+    ])
+    return {
+      agent: { id, name: agent.name, status: agent.status },
+      mandates: mandates.map((mandate) => ({
+        mandate_id: mandate.id,
+        purpose: mandate.purpose,
+        status:
+          mandate.status === 'active' && !(Date.parse(mandate.expires_at) > Date.now())
+            ? ('expired' as const)
+            : mandate.status,
+        currency: mandate.currency,
+        spendable_now: spendableNow(mandate),
+        held_total: mandate.held_total,
+        spent_total: mandate.spent_total,
+        max_spend_total: mandate.max_spend_total,
+        max_spend_per_transaction: mandate.max_spend_per_transaction,
+        allowed_sellers: mandate.allowed_sellers,
+        allowed_categories: mandate.allowed_categories,
+        expires_at: mandate.expires_at,
+      })),
+    }
+  },
+  tell: ({ agent, mandates }) =>
+    [
+      `Agent ${agent.name} (${agent.id}) is ${agent.status}.`,
+      mandates.length === 0 ? 'It has no mandate, so it cannot pay. Ask the person you work for.' : '',
+      ...mandates.map(
+        (mandate) =>
+          `Mandate ${mandate.mandate_id} (${mandate.status}): ${mandate.purpose}. ` +
+          `${mandate.spendable_now} ${mandate.currency} can be spent now, ` +
+          `at most ${mandate.max_spend_per_transaction} at once; ` +
+          `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
+          `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
+          `categories: ${mandate.allowed_categories.join(', ') || 'any'}; until ${mandate.expires_at}.`,
+      ),
+    ]
+      .filter((line) => line !== '')
+      .join('\n'),
+})

@@ -1,0 +1,76 @@
+import { z } from 'zod'
+
+import { defineTool, readsOnly } from './tool.ts'
+
+export const listPayments = defineTool({
+  name: 'list_payments',
+  title: 'See past payments',
+  description:
+    "Lists this agent's payments, newest first. Use it to find out what was bought before, or why something was " +
+    'denied. `paid` were charged; `approved` and `denied` are decisions that charged nothing.',
+  annotations: readsOnly,
+  input: z.object({
+    status: z.enum(['paid', 'approved', 'denied']).optional().describe('Only these; all when left out.'),
+    merchant_domain: z.string().max(253).optional().describe('Only payments to this seller.'),
+    limit: z.int().min(1).max(50).default(20),
+    cursor: z.string().max(1000).optional().describe('next_cursor of the call before, for what is older.'),
+  }),
+  output: z.object({
+    payments: z.array(
+      z.object({
+        transaction_id: z.string(),
+        status: z.enum(['pending', 'approved', 'denied', 'paid']),
+        amount: z.string(),
+        currency: z.string(),
+        merchant_domain: z.string(),
+        resource_url: z.string(),
+        category: z.string().nullable(),
+        mandate_id: z.string(),
+        reason_code: z.string().nullable(),
+        reason_detail: z.string().nullable(),
+        created_at: z.string(),
+      }),
+    ),
+    next_cursor: z.string().nullable().describe('Null when there is nothing older.'),
+  }),
+  run: async (wallet, input, signal) => {
+    const { id } = await wallet.agent(signal)
+    const { status, merchant_domain, limit, cursor } = input
+    const query = {
+      agent_id: id,
+      limit,
+      ...(status === undefined ? {} : { status }),
+      ...(merchant_domain === undefined ? {} : { merchant_domain }),
+      ...(cursor === undefined ? {} : { cursor }),
+    }
+    const { items, nextCursor } = await wallet.client.transactions.list(query, { signal }).page()
+    return {
+      payments: items.map((item) => ({
+        transaction_id: item.id,
+        status: item.status,
+        amount: item.amount,
+        currency: item.currency,
+        merchant_domain: item.merchant_domain,
+        resource_url: item.resource_url,
+        category: item.category,
+        mandate_id: item.mandate_id,
+        reason_code: item.reason_code,
+        reason_detail: item.reason_detail,
+        created_at: item.created_at,
+      })),
+      next_cursor: nextCursor,
+    }
+  },
+  tell: ({ payments, next_cursor }) =>
+    [
+      payments.length === 0 ? 'No payments.' : '',
+      ...payments.map(
+        ({ created_at, status, amount, currency, resource_url, transaction_id, reason_detail }) =>
+          `${created_at} ${status} ${amount} ${currency} ${resource_url} (${transaction_id})` +
+          (status === 'denied' ? `: ${reason_detail}` : ''),
+      ),
+      next_cursor === null ? '' : `Older ones: cursor ${next_cursor}`,
+    ]
+      .filter((line) => line !== '')
+      .join('\n'),
+})

@@ -1,0 +1,167 @@
+import { NotFoundError, PermissionError, Purser, type Agent, type Mandate } from '@purser/client'
+
+import { Failure } from './failure.ts'
+import { createRecordsInMemory, type PurchaseRecords } from './purchases/purchase-records.ts'
+import { Purchases } from './purchases/purchases.ts'
+import type { Reason } from './reason.ts'
+import { Secrets } from './secrets.ts'
+import { AddressGuard } from './web/addresses.ts'
+
+export interface WalletOptions {
+  /** A key of the role `agent`. Another role's key is refused at the first use. */
+  readonly apiKey: string
+  /** Where the service answers; `http://127.0.0.1:8080` when left out. */
+  readonly url?: string | undefined
+  /** The agent that the key is expected to speak for. */
+  readonly agentId?: string | undefined
+  /** The only mandate to pay from. Without it, any of the agent's. */
+  readonly mandateId?: string | undefined
+  /** Opens the memory of an agent's purchases; they are kept in memory when left out. */
+  readonly openRecords?: ((agentId: string) => Promise<PurchaseRecords>) | undefined
+  /** Hosts, or `host:port`, that may be private and may be asked without TLS. */
+  readonly privateHosts?: readonly string[] | undefined
+}
+
+/** What the tools work with: one agent, its mandates, and the memory of what it bought. */
+export interface Wallet {
+  readonly client: Purser
+  readonly secrets: Secrets
+  readonly purchases: Purchases
+  /** The agent that the key speaks for. */
+  readonly agent: (signal?: AbortSignal) => Promise<Agent>
+  /** The mandates that may be paid from, newest first, 200 at the most. */
+  readonly mandates: (signal?: AbortSignal) => Promise<Mandate[]>
+  /** The mandate to pay from, or why none can be told. */
+  readonly chooseMandate: (
+    mandateId: string | undefined,
+    signal?: AbortSignal,
+  ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
+}
+
+/** A wallet for one agent's key. Nothing is asked of the service before the first use. */
+export function openWallet(options: WalletOptions): Wallet {
+  const { apiKey, mandateId: onlyMandateId } = options
+  const client = new Purser({ apiKey, baseUrl: options.url })
+  const secrets = new Secrets(apiKey)
+  let known: Agent | undefined
+
+  /** Who the agent is does not change, so it is found once. Whether it may pay is asked each time. */
+  async function agent(signal?: AbortSignal): Promise<Agent> {
+    known ??= await findAgent(client, options.agentId, signal)
+    return known
+  }
+
+  async function mandates(signal?: AbortSignal): Promise<Mandate[]> {
+    if (onlyMandateId !== undefined) {
+      const mandate = await findMandate(client, onlyMandateId, signal)
+      return mandate ? [mandate] : []
+    }
+    return client.mandates.list({ limit: maxMandates }, { signal }).toArray({ limit: maxMandates })
+  }
+
+  async function chooseMandate(mandateId: string | undefined, signal?: AbortSignal) {
+    if (onlyMandateId !== undefined && mandateId !== undefined && mandateId !== onlyMandateId) {
+      return { reason: notUsable(`This wallet pays only from the mandate ${onlyMandateId}.`) }
+    }
+    const named = onlyMandateId ?? mandateId
+    if (named !== undefined) {
+      const mandate = await findMandate(client, named, signal)
+      return mandate ? { mandate } : { reason: notUsable(`The agent has no mandate ${named}.`) }
+    }
+    const found = await mandates(signal)
+    const usable = found.filter(isUsable)
+    const [first] = usable.length > 0 ? usable : found
+    if (!first) return { reason: notUsable('The agent has no mandate.') }
+    if (usable.length > 1) {
+      const choices = usable.slice(0, 10).map(({ id, purpose }) => `${id} (${purpose})`)
+      return {
+        reason: {
+          reason_code: 'mandate_id_required',
+          reason_detail: `The agent has ${usable.length} usable mandates: ${choices.join('; ')}.`,
+          remedy: 'Call again with the mandate_id whose purpose fits the purchase.',
+        },
+      }
+    }
+    return { mandate: first }
+  }
+
+  let records: PurchaseRecords | undefined
+  async function openRecords(signal?: AbortSignal): Promise<PurchaseRecords> {
+    const { id } = await agent(signal)
+    if (records) return records
+    const opened = (await options.openRecords?.(id)) ?? createRecordsInMemory()
+    // Of two calls that open them at once, the first one's are used by both.
+    records ??= opened
+    return records
+  }
+
+  const purchases = new Purchases({
+    client,
+    secrets,
+    agent,
+    chooseMandate,
+    openRecords,
+    guard: new AddressGuard(options.privateHosts ?? []),
+  })
+  return { client, secrets, purchases, agent, mandates, chooseMandate }
+}
+
+const maxMandates = 200
+
+function isUsable(mandate: Mandate): boolean {
+  return mandate.status === 'active' && Date.parse(mandate.expires_at) > Date.now()
+}
+
+async function findAgent(
+  client: Purser,
+  agentId: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Agent> {
+  if (await canManageKeys(client, signal)) {
+    throw new Failure({
+      reason_code: 'not_an_agent_key',
+      reason_detail: 'The key in use can manage keys and mandates; no model should act with it.',
+      remedy: 'Ask the person who runs this server to set PURSER_AGENT_KEY to a key of the role agent.',
+    })
+  }
+  const agents = await client.agents.list({ limit: 2 }, { signal }).toArray({ limit: 2 })
+  const [agent] = agents
+  if (agent && agents.length === 1 && (agentId === undefined || agentId === agent.id)) return agent
+  throw new Failure({
+    reason_code: 'agent_not_found',
+    reason_detail: `The key in use does not speak for ${agentId === undefined ? 'one agent' : `the agent ${agentId}`}.`,
+    remedy: 'Ask the person who runs this server to check PURSER_AGENT_KEY and PURSER_AGENT_ID.',
+  })
+}
+
+/** Only keys of owners and operators may look at keys. */
+async function canManageKeys(client: Purser, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    await client.apiKeys.list({ limit: 1 }, { signal }).page()
+    return true
+  } catch (error) {
+    if (error instanceof PermissionError) return false
+    throw error
+  }
+}
+
+async function findMandate(
+  client: Purser,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<Mandate | undefined> {
+  try {
+    return await client.mandates.get(id, { signal })
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined
+    throw error
+  }
+}
+
+function notUsable(detail: string): Reason {
+  return {
+    reason_code: 'mandate_not_found',
+    reason_detail: detail,
+    remedy: 'Call get_budget to see the mandates that can be used.',
+  }
+}

@@ -1,0 +1,111 @@
+import { lookup } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+/** Why an address is not asked. */
+export class AddressRefusal extends Error {
+  override readonly name = 'AddressRefusal'
+}
+
+/**
+ * Which hosts may be asked over the network. A model chooses the addresses, and what it has read may have
+ * chosen for it; so machines that are not on the public internet are asked only when a setting names them.
+ */
+export class AddressGuard {
+  readonly #privateHosts: ReadonlySet<string>
+
+  /** @param privateHosts Hosts, or `host:port`, that may be private and may be asked without TLS. */
+  constructor(privateHosts: readonly string[]) {
+    this.#privateHosts = new Set(privateHosts.map((host) => host.toLowerCase()))
+  }
+
+  /** Throws an `AddressRefusal` unless the address may be asked as far as its text tells. */
+  check(url: URL): void {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      throw new AddressRefusal(`Only https addresses can be asked, not ${url.protocol}`)
+    }
+    if (url.username !== '' || url.password !== '') {
+      throw new AddressRefusal('An address with a user name or password in it is not asked.')
+    }
+    if (this.#isNamed(url)) return
+    if (url.protocol === 'http:') {
+      throw new AddressRefusal(`${url.host} would be asked without TLS; use its https address.`)
+    }
+    // A host that is an address already is never looked up, so it is judged here.
+    if (isPrivate(bare(url.hostname))) {
+      throw new AddressRefusal(`${url.host} is not on the public internet.`)
+    }
+  }
+
+  /** The look-up to connect with: it gives public addresses only, so no name can point inside later. */
+  lookupFor(url: URL): LookupFunction {
+    const isNamed = this.#isNamed(url)
+    return (hostname, options, callback) => {
+      lookup(hostname, { ...options, all: true }, (error, found) => {
+        if (error) return callback(error, [])
+        const usable = isNamed ? found : found.filter(({ address }) => !isPrivate(address))
+        const [first] = usable
+        if (!first) {
+          return callback(new AddressRefusal(`${hostname} is not on the public internet.`), [])
+        }
+        if (options.all) callback(null, usable)
+        else callback(null, first.address, first.family)
+      })
+    }
+  }
+
+  #isNamed(url: URL): boolean {
+    const port = url.port || (url.protocol === 'https:' ? '443' : '80')
+    const host = bare(url.hostname)
+    return (
+      this.#privateHosts.has(host) ||
+      this.#privateHosts.has(`${host}:${port}`) ||
+      this.#privateHosts.has(`${url.hostname}:${port}`)
+    )
+  }
+}
+
+/** Whether an IP address lies in a range that is not routed on the public internet. Names are not. */
+export function isPrivate(address: string): boolean {
+  const family = isIP(address)
+  if (family === 0) return false
+  return notPublic.check(address, family === 6 ? 'ipv6' : 'ipv4')
+}
+
+/** The host of a URL without the brackets of IPv6. */
+function bare(hostname: string): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+}
+
+/** The special-purpose registries of IANA, and ranges that carry an IPv4 address within. */
+const notPublic = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv4')
+}
+for (const [network, prefix] of [
+  ['::', 96],
+  ['64:ff9b::', 32],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 9],
+  ['ff00::', 8],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv6')
+}

@@ -1,0 +1,102 @@
+import { request as plainRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { request as tlsRequest } from 'node:https'
+
+import type { AddressGuard } from './addresses.ts'
+
+export interface WebRequest {
+  readonly url: URL
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** What lies beyond is not read. */
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+}
+
+export interface WebAnswer {
+  readonly url: URL
+  readonly status: number
+  /** The header's text, or undefined. */
+  readonly header: (name: string) => string | undefined
+  readonly bytes: Buffer
+  /** Whether the body went on beyond `maxBytes`. */
+  readonly isTruncated: boolean
+}
+
+/** How long a merchant may take for one answer, from the first byte sent to the last one read. */
+const exchangeTimeoutMs = 30_000
+
+const maxRedirects = 5
+
+/**
+ * One request and its answer, over a connection of its own. Redirects are not followed. The body is read up
+ * to `maxBytes`, then the connection is closed. Rejects with an `AddressRefusal`, or with what broke.
+ */
+export async function exchange(guard: AddressGuard, request: WebRequest): Promise<WebAnswer> {
+  const { url, method, headers, body, maxBytes } = request
+  guard.check(url)
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(exchangeTimeoutMs)])
+  const options: RequestOptions = {
+    method,
+    // Compressed bodies could unfold beyond every limit.
+    headers: { 'accept-encoding': 'identity', 'user-agent': 'purser-mcp', ...headers },
+    lookup: guard.lookupFor(url),
+    agent: false,
+    signal,
+    maxHeaderSize: 32 * 1024,
+  }
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const send = url.protocol === 'https:' ? tlsRequest : plainRequest
+    const sent = send(url, options, resolve)
+    sent.on('error', reject)
+    sent.end(body)
+  })
+  try {
+    const { bytes, isTruncated } = await readUpTo(response, maxBytes)
+    return {
+      url,
+      status: response.statusCode ?? 0,
+      header: (name) => response.headers[name]?.toString(),
+      bytes,
+      isTruncated,
+    }
+  } finally {
+    response.destroy()
+  }
+}
+
+/** The same for a GET that carries nothing secret: redirects are followed, within the host. */
+export async function exchangeFollowing(guard: AddressGuard, request: WebRequest): Promise<WebAnswer> {
+  let answer = await exchange(guard, request)
+  for (let redirects = 0; redirects < maxRedirects; redirects++) {
+    const target = redirectOf(answer)
+    if (target === undefined || target.host !== request.url.host || request.method !== 'GET') return answer
+    if (target.protocol !== request.url.protocol) return answer
+    answer = await exchange(guard, { ...request, url: target })
+  }
+  return answer
+}
+
+/** Where an answer sends its reader; undefined when it does not. */
+export function redirectOf(answer: WebAnswer): URL | undefined {
+  const location = answer.header('location')
+  if (location === undefined || !redirects.has(answer.status)) return undefined
+  return URL.parse(location, answer.url) ?? undefined
+}
+
+const redirects = new Set([301, 302, 303, 307, 308])
+
+async function readUpTo(
+  response: IncomingMessage,
+  maxBytes: number,
+): Promise<{ bytes: Buffer; isTruncated: boolean }> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > maxBytes) break
+  }
+  const bytes = Buffer.concat(chunks)
+  return { bytes: bytes.subarray(0, maxBytes), isTruncated: length > maxBytes }
+}

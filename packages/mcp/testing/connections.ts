@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+import {
+  Client,
+  InMemoryTransport,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+} from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+
+import { createMcpServer } from '../src/mcp-server.ts'
+import { openWallet, type WalletOptions } from '../src/wallet.ts'
+
+/** The command, as a shell would run it with the release of Node that runs the tests. */
+export const command = join(import.meta.dirname, '../src/main.ts')
+
+export const ways = [
+  { transport: 'stdio', revision: '2025' },
+  { transport: 'stdio', revision: '2026' },
+  { transport: 'http', revision: '2025' },
+  { transport: 'http', revision: '2026' },
+] as const
+export type Way = (typeof ways)[number]
+
+/** The official client, connected to the command in a process of its own. */
+export interface Connection {
+  readonly client: Client
+  readonly call: (tool: string, args?: Record<string, unknown>) => Promise<CallToolResult>
+  /** What the command wrote to standard error so far. */
+  readonly log: () => string
+  /** Ends the command as a crash would. */
+  readonly kill: () => Promise<void>
+}
+
+interface Context {
+  readonly after: (stop: () => Promise<void>) => void
+}
+
+export async function connect(
+  context: Context,
+  { transport, revision }: Way,
+  environment: Readonly<Record<string, string>>,
+): Promise<Connection> {
+  const mode = revision === '2026' ? ({ pin: '2026-07-28' } as const) : 'legacy'
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const { log, kill } = await (transport === 'stdio' ? overStdio : overHttp)(context, client, environment)
+  context.after(() => client.close())
+  return {
+    client,
+    call: (name, args = {}) => client.callTool({ name, arguments: args }),
+    log,
+    kill,
+  }
+}
+
+/** The official client, connected to a server in this process: for what does not depend on the transport. */
+export async function connectHere(
+  context: Context,
+  options: WalletOptions,
+): Promise<Pick<Connection, 'client' | 'call'>> {
+  const client = new Client({ name: 'test', version: '1' })
+  const server = createMcpServer(openWallet(options))
+  const [here, there] = InMemoryTransport.createLinkedPair()
+  await server.connect(there)
+  await client.connect(here)
+  context.after(() => client.close())
+  return { client, call: (name, args = {}) => client.callTool({ name, arguments: args }) }
+}
+
+async function overStdio(_context: Context, client: Client, env: Readonly<Record<string, string>>) {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [command],
+    env: { ...env },
+    stderr: 'pipe',
+  })
+  let text = ''
+  transport.stderr?.on('data', (chunk) => (text += String(chunk)))
+  await client.connect(transport)
+  return {
+    log: () => text,
+    kill: async () => {
+      const { promise: closed, resolve } = Promise.withResolvers<void>()
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way to tell
+      client.onclose = resolve
+      assert.ok(transport.pid)
+      process.kill(transport.pid, 'SIGKILL')
+      await closed
+    },
+  }
+}
+
+async function overHttp(context: Context, client: Client, env: Readonly<Record<string, string>>) {
+  const { url, token, log, kill } = await startHttp(context, env)
+  const requestInit = { headers: { authorization: `Bearer ${token}` } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+  return { log, kill }
+}
+
+/** The command, serving HTTP on a free port. */
+export async function startHttp(context: Context, env: Readonly<Record<string, string>>) {
+  const child = spawn(process.execPath, [command, '--http', '0'], {
+    env: { ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const closed = once(child, 'close')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await closed
+  }
+  context.after(async () => {
+    child.kill('SIGTERM')
+    await closed
+  })
+  let text = ''
+  let url: string | undefined
+  for await (const line of createInterface({ input: child.stderr })) {
+    text += `${line}\n`
+    url ??= /serving (\S+)/.exec(line)?.[1]
+    const token = /Bearer (\S+)/.exec(line)?.[1] ?? env['PURSER_MCP_TOKEN']
+    if (url !== undefined && token !== undefined) {
+      child.stderr.on('data', (chunk) => (text += String(chunk)))
+      child.stderr.resume()
+      return { url, token, log: () => text, kill }
+    }
+  }
+  throw new Error(`the command did not start: ${text}`)
+}

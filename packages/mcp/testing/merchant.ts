@@ -1,0 +1,212 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { Purser, type Proof } from '@purser/client'
+
+/** A merchant on this machine: an HTTP server that asks for payments and has them verified. */
+export interface Merchant {
+  /** Its own address, without a path. */
+  readonly url: string
+  /** What it was asked, in order: the method, the path, and whether a proof was shown. */
+  readonly requests: readonly string[]
+  /** The headers and texts of every proof that it was shown. */
+  readonly shown: readonly { readonly header: string; readonly proof: Proof }[]
+  /** How much it could send of the first answer for a proof, once that is over. */
+  readonly bytesSent: Promise<number>
+  /** Called each time it has charged for `/held`, before it answers. */
+  onCharge: () => void | Promise<void>
+}
+
+interface Sale {
+  readonly price: string
+  readonly category?: string
+  /** What it does with a proof; it charges and delivers when left out. */
+  readonly handle?: (sale: Charge) => Promise<void>
+  readonly deliver?: (request: IncomingMessage, response: ServerResponse, body: string) => void
+  readonly challenge?: object
+}
+
+interface Charge {
+  readonly response: ServerResponse
+  readonly charge: () => Promise<boolean>
+  readonly deliver: () => void
+  readonly onCharge: Merchant['onCharge']
+  /** How often this path has been shown a proof, this time included. */
+  readonly time: number
+}
+
+/** How long the answer of `/huge` is. */
+export const hugeBytes = 100 * 1024 * 1024
+
+export const goods = { report: 'Sunny, 21 degrees' }
+
+/** Its goods, each at a path, and each with a habit that a buyer has to live with. */
+const sales: Readonly<Record<string, Sale>> = {
+  '/report': { price: '4.00' },
+  '/dear': { price: '7.00' },
+  '/dearest': { price: '1000.00' },
+  '/tagged': { price: '1.00', category: 'weapons' },
+  '/order': {
+    price: '2.00',
+    deliver: (_request, response, body) => json(response, 200, { ordered: JSON.parse(body) }),
+  },
+  '/huge': {
+    price: '1.00',
+    deliver: (_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' })
+      const chunk = 'x'.repeat(65_536)
+      let left = hugeBytes / chunk.length
+      const go = () => {
+        while (left > 0 && !response.destroyed) {
+          left -= 1
+          if (!response.write(chunk)) {
+            response.once('drain', go)
+            return
+          }
+        }
+        response.end()
+      }
+      go()
+    },
+  },
+  '/picture': {
+    price: '1.00',
+    deliver: (_request, response) =>
+      response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0x4e, 0x47])),
+  },
+  '/echo': {
+    price: '1.00',
+    deliver: (request, response) => {
+      const header = String(request.headers['x-payment-proof'])
+      json(response, 200, { headers: request.headers, proof: Buffer.from(header, 'base64url').toString() })
+    },
+  },
+  '/cut': {
+    price: '1.00',
+    handle: async ({ charge, response }) => {
+      await charge()
+      response.destroy()
+    },
+  },
+  '/held': {
+    price: '1.00',
+    handle: async ({ charge, deliver, onCharge }) => {
+      if (!(await charge())) return
+      await onCharge()
+      deliver()
+    },
+  },
+  '/drop': {
+    price: '1.00',
+    handle: async ({ time, charge, response, deliver }) => {
+      if (time === 1) response.destroy()
+      else if (await charge()) deliver()
+    },
+  },
+  '/busy': {
+    price: '1.00',
+    handle: async ({ time, charge, response, deliver }) => {
+      if (time === 1) {
+        response.setHeader('retry-after', '1')
+        json(response, 503, { error: 'payment_could_not_be_verified' })
+      } else if (await charge()) deliver()
+    },
+  },
+  '/refuses': {
+    price: '1.00',
+    handle: async ({ response }) =>
+      json(response, 402, { ...challengeOf(response, '1.00'), reason: 'proof_for_another_resource' }),
+  },
+  '/generous': {
+    price: '1.00',
+    handle: async ({ deliver }) => deliver(),
+  },
+  '/thief': { price: '1.00', challenge: { resource: 'https://bank.example/transfer' } },
+  '/fence': { price: '1.00', challenge: { merchant_domain: 'bank.example' } },
+}
+
+/** Starts a merchant for one test, or for a file of them. */
+export async function startMerchant(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  service: { readonly url: string; readonly merchantKey: string },
+): Promise<Merchant> {
+  const client = new Purser({ apiKey: service.merchantKey, baseUrl: service.url })
+
+  const firstAnswer = Promise.withResolvers<number>()
+  const merchant = {
+    url: '',
+    requests: [] as string[],
+    shown: [] as { header: string; proof: Proof }[],
+    bytesSent: firstAnswer.promise,
+    onCharge: (): void | Promise<void> => undefined,
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '/'
+    const header = request.headers['x-payment-proof']
+    merchant.requests.push(`${request.method} ${path}${header === undefined ? '' : ' with proof'}`)
+    let body = ''
+    for await (const chunk of request) body += String(chunk)
+    if (path === '/free') return json(response, 200, { free: true })
+    if (path === '/moved') return redirect(response, '/report')
+    if (path === '/away') return redirect(response, 'https://elsewhere.example/report')
+    if (path === '/unpriced') return json(response, 402, { error: 'pay first' })
+    const sale = sales[path]
+    if (!sale) return json(response, 404, { error: 'not_found' })
+    const challenge = { ...challengeOf(response, sale.price, sale.category), ...sale.challenge }
+    if (header === undefined) return json(response, 402, challenge)
+    const proof = JSON.parse(Buffer.from(String(header), 'base64url').toString()) as Proof
+    const time = merchant.requests.filter((line) => line === `${request.method} ${path} with proof`).length
+    const { socket } = request
+    response.on('close', () => firstAnswer.resolve(socket.bytesWritten))
+    merchant.shown.push({ header: String(header), proof })
+    const deliver = () => (sale.deliver ? sale.deliver(request, response, body) : json(response, 200, goods))
+    const charge = async () => {
+      const answer = await client.payments.verify({
+        proof,
+        merchant_domain: 'localhost',
+        expected_amount: sale.price,
+      })
+      if (!answer.verified) json(response, 402, { ...challenge, reason: answer.reason })
+      return answer.verified
+    }
+    if (sale.handle) await sale.handle({ response, charge, deliver, time, onCharge: merchant.onCharge })
+    else if (await charge()) deliver()
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  merchant.url = `http://localhost:${(server.address() as AddressInfo).port}`
+  return merchant
+}
+
+function challengeOf(response: ServerResponse, amount: string, category?: string) {
+  const { host } = response.req.headers
+  return {
+    error: 'payment_required',
+    scheme: 'svc-sandbox',
+    network: 'sandbox',
+    amount,
+    currency: 'USDC',
+    resource: `http://${host}${response.req.url}`,
+    merchant_domain: 'localhost',
+    ...(category === undefined ? {} : { category }),
+  }
+}
+
+function redirect(response: ServerResponse, location: string): void {
+  response.writeHead(302, { location }).end()
+}
+
+function json(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}

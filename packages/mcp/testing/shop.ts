@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+
+import {
+  issueKey,
+  preparePurchase,
+  startTestService,
+  type TestService,
+} from '../../../service/testing/service.ts'
+import type { WalletOptions } from '../src/wallet.ts'
+import { startMerchant, type Merchant } from './merchant.ts'
+
+/** A service, a merchant, and an agent that may buy there: 20.00 in all, 5.00 at once. */
+export interface Shop {
+  readonly service: TestService
+  readonly merchant: Merchant
+  readonly agentId: string
+  readonly mandateId: string
+  readonly agentKey: string
+  /** What a wallet of the agent takes. */
+  readonly wallet: WalletOptions
+  /** The environment of the command. */
+  readonly environment: Readonly<Record<string, string>>
+  /** What the mandate has spent and holds. */
+  readonly spent: () => Promise<{ spent: string; held: string }>
+}
+
+export async function openShop(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  mandate: Record<string, unknown> = {},
+  running?: TestService,
+): Promise<Shop> {
+  const service = running ?? (await startTestService(context))
+  const { agentId, mandateId } = await preparePurchase(service, {
+    max_spend_total: '20.00',
+    max_spend_per_transaction: '5.00',
+    allowed_sellers: ['localhost'],
+    ...mandate,
+  })
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: agentId })
+  const merchantKey = await issueKey(service, { role: 'merchant' })
+  const merchant = await startMerchant(context, { url: service.url, merchantKey })
+  return {
+    service,
+    merchant,
+    agentId,
+    mandateId,
+    agentKey,
+    wallet: { apiKey: agentKey, url: service.url, privateHosts: ['localhost'] },
+    environment: {
+      PURSER_URL: service.url,
+      PURSER_AGENT_KEY: agentKey,
+      PURSER_MCP_PRIVATE_HOSTS: 'localhost',
+      PURSER_MCP_STATE: 'memory',
+    },
+    spent: async () => {
+      const { status, body } = await service.call('GET', `/mandates/${mandateId}`)
+      assert.equal(status, 200)
+      return { spent: body.spent_total, held: body.held_total }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+
+import { createPaymentGate, type PaymentOptions } from './gate.ts'
+import { beginDelivery } from './node-delivery.ts'
+
+export type * from './gate.ts'
+
+/** What is used of Fastify's request and reply; your own `FastifyRequest` and `FastifyReply` are such. */
+interface Request {
+  readonly method: string
+  readonly originalUrl: string
+  readonly headers: IncomingHttpHeaders
+}
+interface Reply {
+  readonly raw: ServerResponse
+  code(status: number): unknown
+  headers(headers: Record<string, string>): unknown
+  send(body: string): unknown
+  hijack(): unknown
+}
+
+/** A hook for Fastify 5 that lets paid requests through: `app.get('/data', { preHandler: requirePayment({ … }) }, …)`. */
+export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
+  const decide = createPaymentGate(options)
+
+  // The type comes from the options or from the route, never from this hook itself.
+  return async (request: NoInfer<R>, reply: Reply): Promise<unknown> => {
+    const { method, originalUrl, headers } = request
+    const decision = await decide({ method, target: originalUrl, proof: headers['x-payment-proof'], request })
+    if (decision.outcome === 'free') return undefined
+    if (decision.outcome === 'paid') {
+      // Nobody is left to answer to, and Fastify is told so.
+      return beginDelivery(reply.raw, decision) ? undefined : reply.hijack()
+    }
+    const { status, headers: answerHeaders, body } = decision.answer
+    reply.code(status)
+    reply.headers({ ...answerHeaders })
+    return reply.send(body)
+  }
+}

@@ -1,0 +1,22 @@
+import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.ts'
+import { createPaymentGate, type PaymentOptions } from './gate.ts'
+
+export type * from './gate.ts'
+
+/** A handler in the style of Fetch, which answers requests that are paid: for Deno, Bun and Workers. */
+export function requirePayment<Rest extends unknown[]>(
+  options: PaymentOptions<Request>,
+  handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,
+) {
+  const decide = createPaymentGate(options)
+
+  return async (request: Request, ...rest: Rest): Promise<Response> => {
+    const decision = await decide({ ...readRequest(request), request })
+    if (decision.outcome === 'free') return handler(request, ...rest)
+    if (decision.outcome === 'paid') {
+      const answer = await deliver(decision, request, () => handler(request, ...rest))
+      return withReceipt(answer, decision)
+    }
+    return toResponse(decision.answer)
+  }
+}

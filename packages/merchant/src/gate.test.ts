@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { Purser } from '@purser/client'
+import { createPaymentGate, type Decision, type PaymentOptions } from '@purser/merchant'
+
+import { createMerchant, registerSeller } from '../../../service/testing/purchases.ts'
+import {
+  issueKey,
+  issueProof,
+  merchantDomain,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
+import { encode } from '../testing/purchase.ts'
+import type { UnfinishedDeliveries } from './deliveries.ts'
+
+const service = await startTestService({ after })
+const merchantKey = await issueKey(service, { role: 'merchant' })
+
+interface Query {
+  readonly plan: string
+}
+
+/** A gate whose errors can be looked at. */
+function openGate(options: Partial<PaymentOptions<Query>> = {}, apiKey = merchantKey) {
+  const errors: unknown[] = []
+  const client = new Purser({ apiKey, baseUrl: service.url })
+  const onError = (error: unknown) => errors.push(error)
+  const gate = createPaymentGate<Query>({
+    client,
+    merchantDomain,
+    price: '4.00',
+    onError,
+    ...options,
+  } as PaymentOptions<Query>)
+  return {
+    errors,
+    ask: (proof?: unknown, plan = 'small') =>
+      gate({
+        method: 'GET',
+        target: '/data',
+        proof: proof === undefined ? undefined : encode(proof),
+        request: { plan },
+      }),
+  }
+}
+
+const prices = ({ plan }: Query) => (plan === 'small' ? '1.00' : '4.00')
+
+test('A price can be computed from the request, in time and out of it [decision.96]', async () => {
+  const proof = await issueProof(service, await preparePurchase(service), '1.00')
+  for (const price of [prices, (query: Query) => Promise.resolve(prices(query))]) {
+    const { ask } = openGate({ price })
+    assert.equal(amountIn(await ask()), '1.00')
+    assert.equal(amountIn(await ask(undefined, 'large')), '4.00')
+    assert.equal(reasonIn(await ask(proof, 'large')), 'amount_mismatch')
+  }
+  assert.equal((await openGate({ price: prices }).ask(proof)).outcome, 'paid')
+})
+
+const wrongPrices: Readonly<Record<string, () => unknown>> = {
+  nothing: () => undefined,
+  null: () => null,
+  zero: () => '0.00',
+  'a number': () => 4,
+  'a sign': () => '-4.00',
+  'too many digits': () => '4.0000001',
+  spaces: () => ' 4.00',
+  'an object': () => ({ toString: () => '4.00' }),
+}
+
+for (const [what, price] of Object.entries(wrongPrices)) {
+  test(`A price that is ${what} gives nothing away [decision.96]`, async () => {
+    const { ask, errors } = openGate({ price: price as () => string })
+    assert.deepEqual(unavailableIn(await ask()), { error: 'price_could_not_be_determined' })
+    assert.match(String(errors), /^TypeError: A price is text above zero/)
+  })
+}
+
+test('A price that fails or takes too long gives nothing away [decision.98]', async () => {
+  const failing = openGate({ price: () => Promise.reject(new Error('no price list')) })
+  const throwing = openGate({
+    price: () => {
+      throw new Error('no price list')
+    },
+  })
+  const slow = openGate({ price: () => new Promise<string>(() => undefined), priceTimeout: 20 })
+  for (const { ask, errors } of [failing, throwing, slow]) {
+    assert.deepEqual(unavailableIn(await ask()), { error: 'price_could_not_be_determined' })
+    assert.match(String(errors), /no price list|not there after 20 ms/)
+  }
+})
+
+test('What can never work is refused at the start [decision.96]', () => {
+  const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
+  for (const wrong of [
+    { price: '4,00' },
+    { price: 4 },
+    { price: '0' },
+    { price: undefined },
+    { routes: { '/data': { price: 'free' } } },
+    { price: '4.00', publicUrl: 'nowhere' },
+    { price: '4.00', merchantDomain: 'two words' },
+  ]) {
+    const options = { client, merchantDomain, ...wrong } as unknown as PaymentOptions
+    assert.throws(() => createPaymentGate(options), TypeError, JSON.stringify(wrong))
+  }
+})
+
+test('The header of a challenge says what its body says, in every script [decision.95]', async () => {
+  const category = 'données 数据 📈'
+  const decision = await openGate({ category }).ask()
+  const header = 'answer' in decision ? (decision.answer.headers['x-payment-challenge'] ?? '') : ''
+  assert.match(header, /^[\w-]+$/)
+  assert.deepEqual(JSON.parse(Buffer.from(header, 'base64url').toString()), answerIn(decision))
+  assert.equal(answerIn(decision)['category'], category)
+})
+
+test('An address that is too long for a proof is not asked to be paid [decision.96]', async () => {
+  const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
+  const gate = createPaymentGate({ client, merchantDomain, price: '4.00' })
+  const target = `/data?${'x'.repeat(2_100)}`
+  const decision = await gate({ method: 'GET', target, proof: undefined, request: undefined })
+  assert(decision.outcome === 'refused')
+  assert.deepEqual([decision.answer.status, decision.reason], [414, 'resource_too_long'])
+})
+
+test('A key that cannot collect gives nothing away, and the merchant is told why [decision.98]', async () => {
+  const purchase = await preparePurchase(service)
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  const proof = await issueProof(service, purchase, '4.00')
+  for (const [key, told] of [
+    ['svc_sand_unknown', /invalid_api_key/],
+    [agentKey, /insufficient_scope/],
+  ] as const) {
+    const { ask, errors } = openGate({}, key)
+    assert.deepEqual(unavailableIn(await ask(proof)), { error: 'payment_could_not_be_verified' })
+    assert.match(String(errors), told)
+  }
+  assert.equal((await openGate().ask(proof)).outcome, 'paid')
+})
+
+test('A merchant that may not collect says so, and charges nothing [decision.96]', async (context) => {
+  const service = await startTestService(context)
+  const stranger = await createMerchant(service, 'shop.example.com')
+  const client = new Purser({ apiKey: stranger.merchantKey, baseUrl: service.url })
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  for (const [domain, reason, isTold] of [
+    ['api.example.com', 'seller_not_yours', true],
+    ['shop.example.com', 'merchant_not_allowed', false],
+  ] as const) {
+    const { ask, errors } = openGate({ client, merchantDomain: domain, publicUrl: 'https://api.example.com' })
+    assert.equal(reasonIn(await ask(proof)), reason)
+    assert.equal(errors.length, isTold ? 1 : 0)
+  }
+  await registerSeller(service)
+  const own = new Purser({ apiKey: await issueKey(service, { role: 'merchant' }), baseUrl: service.url })
+  assert.equal((await openGate({ client: own }).ask(proof)).outcome, 'paid')
+})
+
+test('What was charged for a delivery that did not end is not lost to a higher price [decision.97]', async () => {
+  const proof = await issueProof(service, await preparePurchase(service), '1.00')
+  const { ask } = openGate({ price: prices })
+  const first = await ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+  await first.notDelivered()
+  assert.equal(reasonIn(await ask(proof, 'large')), 'amount_mismatch', 'the large one was not paid')
+  const second = await ask(proof)
+  assert(second.outcome === 'paid')
+  assert.equal(second.receipt.transaction_id, first.receipt.transaction_id)
+  assert.equal(reasonIn(await ask(proof)), 'nonce_reused', 'saying it twice gave one more delivery, not two')
+})
+
+test('An interrupted delivery goes on after the window has closed [decision.97]', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service, { max_spend_total: '4.00' })
+  const client = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  // The budget is spent, so a pre-flight check would say no now.
+  const { ask } = openGate({ client, preflight: true })
+  const proof = await issueProof(service, purchase, '4.00')
+  const first = await ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+  service.clock.nowMs += 6 * 60_000
+  assert.equal((await ask(proof)).outcome, 'paid')
+  assert.equal(reasonIn(await openGate({ client }).ask(proof)), 'proof_expired')
+})
+
+test('Processes that share a memory serve the customers of each other, once [decision.97]', async () => {
+  const shared = new Map<string, { key: string; runs: number }>()
+  const unfinished: UnfinishedDeliveries = {
+    take: (proofId) => {
+      const found = shared.get(proofId)
+      shared.delete(proofId)
+      return Promise.resolve(found)
+    },
+    keep: (proofId, delivery) => Promise.resolve(void shared.set(proofId, delivery)),
+  }
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const first = await openGate({ unfinished }).ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+  const others = [openGate({ unfinished }), openGate({ unfinished })]
+  const outcomes = (await Promise.all(others.map(({ ask }) => ask(proof)))).map(({ outcome }) => outcome)
+  assert.deepEqual(outcomes.sort(), ['paid', 'refused'])
+})
+
+test('A memory that fails gives nothing away, and charges nothing [decision.98]', async () => {
+  const unfinished: UnfinishedDeliveries = {
+    take: () => Promise.reject(new Error('the memory is away')),
+    keep: () => Promise.reject(new Error('the memory is away')),
+  }
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const { ask, errors } = openGate({ unfinished })
+  assert.deepEqual(unavailableIn(await ask(proof)), { error: 'payment_could_not_be_verified' })
+  assert.match(String(errors), /the memory is away/)
+  assert.equal((await openGate().ask(proof)).outcome, 'paid')
+})
+
+function answerIn(decision: Decision) {
+  assert('answer' in decision, decision.outcome)
+  return JSON.parse(decision.answer.body) as Record<string, string>
+}
+
+function amountIn(decision: Decision): string | undefined {
+  return answerIn(decision)['amount']
+}
+
+function reasonIn(decision: Decision): string | undefined {
+  return answerIn(decision)['reason']
+}
+
+function unavailableIn(decision: Decision): object {
+  assert.equal(decision.outcome, 'unavailable')
+  return answerIn(decision)
+}

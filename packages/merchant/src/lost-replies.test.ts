@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { Purser, wrapFetchWithPayment } from '@purser/client'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { adapters } from '../testing/adapters.ts'
+import { openShop, type Purchase } from '../testing/purchase.ts'
+
+const service = await startTestService({ after })
+const purchases = 200
+const atOnce = 10
+
+const [adapter] = adapters
+assert(adapter)
+
+test(`Of ${purchases} lost verify replies, each retry gets the goods out and each charge stands once [decision.97]`, async (context) => {
+  const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
+  const { proofFor, pay, proxy, shop, spent } = purchase
+  proxy.set('cut first answers')
+  const receipts = await inParallel(async (number) => {
+    const path = `/data?${number}`
+    const proof = await proofFor(path)
+    const answer = await pay(path, proof)
+    assert.equal(answer.status, 200, answer.text)
+    assert.equal((await pay(path, proof)).status, 402, 'and never twice')
+    return answer.receipt?.transaction_id
+  })
+  // The answer to the second showing is lost as well, and asked for again.
+  assert.equal(proxy.cuts(), 2 * purchases)
+  assert.equal(new Set(receipts).size, purchases)
+  assert.equal(shop.runs, purchases)
+  await chargedOnceEach(purchase)
+  assert.equal(await spent(), '800.00')
+})
+
+test(`Of ${purchases} payments that nobody could confirm, each gets the goods out later and is charged once [decision.97]`, async (context) => {
+  const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
+  const { proofFor, pay, proxy, shop, spent } = purchase
+  const proofs = await inParallel(async (number) => {
+    const path = `/data?${number}`
+    return { path, proof: await proofFor(path) }
+  })
+  proxy.set('cut answers')
+  const answers = await inParallel(async (number) => {
+    const { path, proof } = proofs[number] ?? assert.fail()
+    return (await pay(path, proof)).status
+  })
+  assert.deepEqual(new Set(answers), new Set([503]))
+  assert.equal(shop.runs, 0)
+  assert.equal(await spent(), '800.00', 'all charges stand')
+  proxy.set('pass')
+  await inParallel(async (number) => {
+    const { path, proof } = proofs[number] ?? assert.fail()
+    assert.deepEqual([(await pay(path, proof)).status, (await pay(path, proof)).status], [200, 402])
+  })
+  assert.equal(shop.runs, purchases)
+  await chargedOnceEach(purchase)
+  assert.equal(await spent(), '800.00')
+})
+
+test('A fetch that pays gets the goods of a payment that nobody could confirm at first [decision.97]', async (context) => {
+  const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
+  proxy.set('cut answers')
+  const fetchPaid = wrapFetchWithPayment(
+    (input, init) => fetch(urlOf(new URL(new Request(input).url).pathname), init),
+    {
+      client: new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }),
+      agentId,
+      mandateId,
+      // It was answered 503 and waits: meanwhile the network heals.
+      sleep: async () => proxy.set('pass'),
+    },
+  )
+  const answer = await fetchPaid('https://api.example.com/data')
+  assert.deepEqual([answer.status, (await answer.json()).goods], [200, 'rows'])
+  assert.deepEqual([shop.runs, await spent()], [1, '4.00'])
+})
+
+/** The service's own record: one payment for each resource. */
+async function chargedOnceEach({ mandateId }: Purchase): Promise<void> {
+  const query = `status=paid&mandate_id=${mandateId}&limit=200`
+  const { body, headers } = await service.call('GET', `/v1/transactions?${query}`)
+  const resources = (body as { resource_url: string }[]).map((transaction) => transaction.resource_url)
+  assert.equal(new Set(resources).size, purchases)
+  assert.equal(resources.length, purchases)
+  assert.equal(headers.get('link'), null, 'there are no more')
+}
+
+async function inParallel<Value>(act: (number: number) => Promise<Value>): Promise<Value[]> {
+  const outcomes: Value[] = []
+  let next = 0
+  const worker = async () => {
+    while (next < purchases) {
+      const number = next++
+      outcomes[number] = await act(number)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return outcomes
+}

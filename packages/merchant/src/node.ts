@@ -1,0 +1,30 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+
+import { createPaymentGate, type PaymentOptions } from './gate.ts'
+import { letPass } from './node-delivery.ts'
+
+export type * from './gate.ts'
+
+/** A listener for `http.createServer` that runs the handler for requests that are paid. */
+export function requirePayment(
+  options: PaymentOptions<IncomingMessage>,
+  handler: (request: IncomingMessage, response: ServerResponse) => unknown,
+): RequestListener {
+  const decide = createPaymentGate(options)
+  const { onError = console.error } = options
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = 'GET', url = '/', headers } = request
+    const decision = await decide({ method, target: url, proof: headers['x-payment-proof'], request })
+    if (letPass(response, decision)) await handler(request, response)
+  }
+
+  return (request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      onError(error)
+      // What has begun to go out cannot be called back: the customer sees that it breaks off.
+      if (response.headersSent) response.destroy()
+      else response.writeHead(500).end()
+    })
+  }
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { test } from 'node:test'
+
+import { createAdaptorServer } from '@hono/node-server'
+import { Purser } from '@purser/client'
+import type { Challenge } from '@purser/merchant'
+import { requirePayment as forExpress } from '@purser/merchant/express'
+import { requirePayment as forFastify } from '@purser/merchant/fastify'
+import { requirePayment as forFetch } from '@purser/merchant/fetch'
+import { requirePayment as forHono } from '@purser/merchant/hono'
+import { requirePayment as forNode } from '@purser/merchant/node'
+import express, { type Request as ExpressRequest } from 'express'
+import fastify, { type FastifyRequest } from 'fastify'
+import { Hono, type Context } from 'hono'
+
+import { listen } from '../testing/shop.ts'
+
+// Nobody pays here, so nobody is asked.
+const client = new Purser({ apiKey: null, baseUrl: 'http://127.0.0.1:1' })
+const merchant = { client, merchantDomain: 'api.example.com' }
+
+const amounts: Readonly<Record<string, string>> = { small: '1.00', large: '4.00' }
+const priceOf = (plan: unknown) => amounts[String(plan)] ?? '9.00'
+const searchOf = (url: string) => new URL(url, 'http://localhost').searchParams.get('plan')
+
+/** A price made of the request as the framework has it, with the framework's own types. */
+const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
+  'node:http': () => {
+    return createServer(
+      forNode({ ...merchant, price: ({ url = '' }: IncomingMessage) => priceOf(searchOf(url)) }, () =>
+        assert.fail(),
+      ),
+    )
+  },
+  'Express 5': () => {
+    const app = express()
+    const paid = forExpress({ ...merchant, price: ({ query }: ExpressRequest) => priceOf(query['plan']) })
+    const shop = express.Router().get('/data', paid, () => assert.fail())
+    app.use('/shop', shop)
+    return createServer(app as RequestListener)
+  },
+  'Fastify 5': async () => {
+    const app = fastify()
+    await app.register(
+      async (router) => {
+        const price = ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan'])
+        router.get('/data', { preHandler: forFastify({ ...merchant, price }) }, () => assert.fail())
+        // A fixed price tells nothing of the request: its type is the route's.
+        router.get('/fixed', { preHandler: forFastify({ ...merchant, price: '4.00' }) }, () => assert.fail())
+      },
+      {
+        prefix: '/shop',
+      },
+    )
+    await app.ready()
+    return app.server
+  },
+  Hono: () => {
+    const paid = forHono({ ...merchant, price: (context: Context) => priceOf(context.req.query('plan')) })
+    const shop = new Hono().get('/data', paid, () => assert.fail())
+    const app = new Hono().route('/shop', shop)
+    return createAdaptorServer({ fetch: app.fetch, createServer }) as Server
+  },
+  'Fetch style': () => {
+    const options = { ...merchant, price: ({ url }: Request) => priceOf(searchOf(url)) }
+    const fetch = forFetch(options, () => assert.fail())
+    return createAdaptorServer({ fetch, createServer }) as Server
+  },
+}
+
+for (const [name, open] of Object.entries(servers)) {
+  test(`A price is made of the request of ${name}, and its resource has the whole path [decision.96]`, async (context) => {
+    const server = await listen(await open())
+    context.after(server.close)
+    for (const [plan, amount] of Object.entries(amounts)) {
+      const answer = await fetch(`${server.url}/shop/data?plan=${plan}`, {
+        // Whatever a customer or a proxy says about the host has no say.
+        headers: {
+          'x-forwarded-host': 'other.example',
+          'x-forwarded-proto': 'ftp',
+          forwarded: 'host=other.example',
+        },
+      })
+      assert.equal(answer.status, 402)
+      const challenge = (await answer.json()) as Challenge
+      const resource = `https://api.example.com/shop/data?plan=${plan}`
+      assert.deepEqual([challenge.amount, challenge.resource], [amount, resource])
+    }
+  })
+}

@@ -1,0 +1,9 @@
+import { after } from 'node:test'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { adapters } from '../testing/adapters.ts'
+import { streamThrough } from '../testing/stream.ts'
+
+const service = await startTestService({ after })
+
+for (const { name } of adapters) streamThrough({ adapter: name }, service)

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { promisify } from 'node:util'
+
+import { Purser, wrapFetchWithPayment } from '@purser/client'
+
+import { startTestService, type TestService } from '../../../service/testing/service.ts'
+
+/** An example's server in a process of its own, and an agent that may spend 10.00 at it. */
+export interface ExampleMarket {
+  readonly url: string
+  /** A fetch that pays. */
+  readonly fetchPaid: typeof fetch
+  readonly spent: () => Promise<string>
+}
+
+/** Starts a merchant of `examples/` with Node: a script and its arguments, where `PORT` stands for the port. */
+export async function openExample(
+  context: TestContext,
+  command: readonly string[],
+  { ready = /open at/ }: { ready?: RegExp } = {},
+): Promise<ExampleMarket> {
+  const service = await startTestService(context)
+  const setting = await runSetUp(service)
+  const port = await findFreePort()
+  const url = `http://localhost:${port}`
+  const child = spawn(
+    process.execPath,
+    command.map((part) => (part === 'PORT' ? String(port) : part)),
+    {
+      env: {
+        ...process.env,
+        PORT: String(port),
+        PUBLIC_URL: url,
+        PURSER_URL: service.url,
+        PURSER_MERCHANT_KEY: setting('MERCHANT_KEY'),
+        NEXT_TELEMETRY_DISABLED: '1',
+      },
+      // A group of its own, so that processes which it starts end with it.
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  context.after(async () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    await ended
+  })
+  let output = ''
+  await new Promise<void>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        output += text
+        if (ready.test(output)) resolve()
+      })
+    }
+    void ended.then(() => reject(new Error(`the example ended:\n${output}`)))
+  })
+
+  const client = new Purser({ apiKey: setting('AGENT_KEY'), baseUrl: service.url })
+  const mandateId = setting('MANDATE_ID')
+  return {
+    url,
+    fetchPaid: wrapFetchWithPayment(fetch, {
+      client,
+      agentId: setting('AGENT_ID'),
+      mandateId,
+      onDecision: (decision) => assert.equal(decision.outcome, 'approved', JSON.stringify(decision)),
+    }),
+    spent: async () => (await client.mandates.get(mandateId)).spent_total,
+  }
+}
+
+/** Sets the merchant and the agent up as the guide does, and gives what that printed. */
+async function runSetUp({ url, sandboxKey }: TestService): Promise<(name: string) => string> {
+  const script = join(import.meta.dirname, '../../../examples/merchant-setup/set-up.js')
+  const env = { ...process.env, PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey }
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { env })
+  return (name) => new RegExp(`^export PURSER_${name}=(\\S+)$`, 'm').exec(stdout)?.[1] ?? assert.fail(stdout)
+}
+
+/** Free a moment ago; the examples take a port that they are told. */
+async function findFreePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import type { TestService } from '../../../service/testing/service.ts'
+import type { Adapter } from './adapters.ts'
+import { openShop } from './purchase.ts'
+import { scenarios } from './scenarios.ts'
+
+/** Plays every scenario through one adapter. */
+export function playThrough(adapter: Adapter, service: TestService): void {
+  describe(adapter.name, () => {
+    for (const { title, options, mandate, play, spent } of scenarios) {
+      test(title, { timeout: 30_000 }, async (context) => {
+        const purchase = await openShop(context, service, adapter, options, mandate)
+        await play(purchase, service)
+        assert.equal(await purchase.spent(), spent)
+      })
+    }
+  })
+}

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+
+import type { PaymentOptions } from '@purser/merchant'
+
+import type { TestService } from '../../../service/testing/service.ts'
+import { encode, price, type Purchase, type ShopAnswer } from './purchase.ts'
+
+/** What every adapter does alike. `spent` is what the whole scenario charges. */
+export interface Scenario {
+  readonly title: string
+  readonly options?: Partial<PaymentOptions>
+  readonly mandate?: Record<string, unknown>
+  readonly spent: '0.00' | '4.00'
+  readonly play: (purchase: Purchase, service: TestService) => Promise<void>
+}
+
+export const scenarios: readonly Scenario[] = [
+  {
+    title: 'A request without a proof gets a challenge and no goods [decision.95]',
+    spent: '0.00',
+    play: async ({ get, shop }) => {
+      const answer = await get('/data?of=today')
+      assert.equal(answer.status, 402)
+      assert.deepEqual(JSON.parse(answer.text), answer.challenge)
+      const { how_to_pay: howToPay, ...challenge } = answer.challenge
+      assert.match(howToPay, /^[^.]+\.$/)
+      assert.deepEqual(challenge, {
+        error: 'payment_required',
+        scheme: 'svc-sandbox',
+        network: 'sandbox',
+        amount: price,
+        currency: 'USDC',
+        resource: challenge.resource,
+        merchant_domain: 'api.example.com',
+        category: 'data',
+      })
+      assert.match(challenge.resource, /^https:\/\/api\.example\.com\/.*data\?of=today$/)
+      assert.equal(answer.headers.get('cache-control'), 'no-store')
+      assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+      assert.equal(shop.runs, 0)
+    },
+  },
+  {
+    title: 'A proof gets the goods with a receipt, and is charged [decision.95]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }, service) => {
+      const proof = await proofFor('/data')
+      const answer = await pay('/data', proof)
+      assert.equal(answer.status, 200, answer.text)
+      assert.equal(JSON.parse(answer.text).goods, 'rows')
+      assert(answer.receipt)
+      const { transaction_id: id, ...receipt } = answer.receipt
+      const { amount, currency, resource, nonce } = proof
+      assert.deepEqual(receipt, { amount, currency, resource, merchant_domain: 'api.example.com', nonce })
+      const { body } = await service.call('GET', `/v1/transactions/${id}`)
+      assert.deepEqual([body.status, body.amount, body.resource_url], ['paid', price, resource])
+      assert.equal(answer.headers.get('cache-control'), 'private')
+      assert.equal(answer.headers.get('x-payment-challenge'), null)
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'A proof as plain JSON is taken as well [decision.95]',
+    spent: '4.00',
+    play: async ({ proofFor, get }) => {
+      const proof = await proofFor('/data')
+      const answer = await get('/data', { 'x-payment-proof': JSON.stringify(proof) })
+      assert.equal(answer.status, 200, answer.text)
+    },
+  },
+  {
+    title: 'A header that is no proof is refused, and says what is wrong [decision.96]',
+    spent: '0.00',
+    play: async ({ proofFor, get, shop }) => {
+      const proof = await proofFor('/data')
+      const malformed: Record<string, string> = {
+        empty: '',
+        'no base64url': '%%%',
+        'base64url of no JSON': Buffer.from('rows, please').toString('base64url'),
+        'base64url of no UTF-8': Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'),
+        'half a JSON': '{"scheme":',
+        null: encode(null),
+        'an array': encode([proof]),
+        'a text': encode('proof'),
+        'a field that is missing': encode({ ...proof, signature: undefined }),
+        'a field of another type': encode({ ...proof, amount: 4 }),
+        'two proofs, joined by a comma': `${encode(proof)}, ${encode(proof)}`,
+        'two proofs of plain JSON': `${JSON.stringify(proof)}, ${JSON.stringify(proof)}`,
+        'a timestamp that the service cannot read': encode({ ...proof, timestamp: 'yesterday' }),
+        'a nonce without end': encode({ ...proof, nonce: 'a'.repeat(500) }),
+      }
+      for (const [what, header] of Object.entries(malformed)) {
+        const { status, challenge } = await get('/data', { 'x-payment-proof': header })
+        assert.deepEqual([status, challenge?.reason], [402, 'malformed_proof'], what)
+      }
+      const huge = await get('/data', { 'x-payment-proof': encode({ ...proof, padding: 'x'.repeat(7_000) }) })
+      assert.deepEqual([huge.status, huge.challenge.reason], [402, 'proof_too_large'])
+      assert.equal(shop.runs, 0)
+    },
+  },
+  {
+    title: 'A proof that is shown again buys nothing [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/data')
+      assert.equal((await pay('/data', proof)).status, 200)
+      const { status, challenge, receipt } = await pay('/data', proof)
+      assert.deepEqual([status, challenge.reason, receipt], [402, 'nonce_reused', undefined])
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'A proof that is shown ten times at once buys once [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/data')
+      const answers = await Promise.all(Array.from({ length: 10 }, () => pay('/data', proof)))
+      assert.deepEqual(statusesOf(answers), [200, ...Array<number>(9).fill(402)])
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'A proof of another amount is refused, and so is the same amount written otherwise [decision.96]',
+    spent: '0.00',
+    play: async ({ proofFor, pay, shop }) => {
+      for (const amount of ['3.99', '4.0', '4']) {
+        const { status, challenge } = await pay('/data', await proofFor('/data', { amount }))
+        assert.deepEqual(
+          [status, challenge.reason, challenge.amount],
+          [402, 'amount_mismatch', price],
+          amount,
+        )
+      }
+      assert.equal(shop.runs, 0)
+    },
+  },
+  {
+    title: 'A proof for another resource is refused, and can still be used for its own [decision.96]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/data?a=1&b=2')
+      const others = ['/data', '/data/?a=1&b=2', '/data?b=2&a=1', '/d%61ta?a=1&b=2', '/DATA?a=1&b=2']
+      for (const path of others) {
+        const { status, challenge } = await pay(path, proof)
+        // Next itself sends whoever writes a slash at the end to the path without it.
+        if (status === 308) continue
+        assert.deepEqual([status, challenge?.reason], [402, 'proof_for_another_resource'], path)
+      }
+      assert.equal(shop.runs, 0)
+      assert.equal((await pay('/data?a=1&b=2', proof)).status, 200)
+    },
+  },
+  {
+    title: 'A proof that was tampered with is refused [decision.96]',
+    spent: '0.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/data', { amount: '1.00' })
+      for (const change of [
+        { amount: price },
+        { amount: price, note: 'gift' },
+        { amount: price, mandateId: 'mdt_x' },
+      ]) {
+        const { status, challenge } = await pay('/data', { ...proof, ...change })
+        assert.deepEqual([status, challenge.reason], [402, 'invalid_signature'], JSON.stringify(change))
+      }
+      assert.equal(shop.runs, 0)
+    },
+  },
+  {
+    title: 'While the service is down nothing is given away, and the proof is good afterwards [decision.98]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, proxy, shop, errors }) => {
+      const proof = await proofFor('/data')
+      proxy.set('down')
+      const answer = await pay('/data', proof)
+      assert.equal(answer.status, 503)
+      assert.deepEqual(JSON.parse(answer.text), { error: 'payment_could_not_be_verified' })
+      assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+      assert.equal(shop.runs, 0)
+      assert.equal(errors.length, 1, 'the merchant is told')
+      proxy.set('pass')
+      assert.equal((await pay('/data', proof)).status, 200)
+    },
+  },
+  {
+    title: 'A service that does not answer in time gets nobody the goods [decision.98]',
+    options: { timeout: 300 },
+    spent: '0.00',
+    play: async ({ proofFor, pay, proxy, shop }) => {
+      const proof = await proofFor('/data')
+      proxy.set('silent')
+      assert.equal((await pay('/data', proof)).status, 503)
+      assert.equal(shop.runs, 0)
+    },
+  },
+  {
+    title: 'When the reply is lost after the charge, the retry gets the goods out [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, proxy, shop }) => {
+      const proof = await proofFor('/data')
+      proxy.set('cut first answers')
+      const { status, receipt } = await pay('/data', proof)
+      assert.deepEqual([status, receipt?.nonce], [200, proof.nonce])
+      assert.equal(proxy.cuts(), 1)
+      assert.equal((await pay('/data', proof)).status, 402)
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'When every reply is lost, the same proof gets what it has paid for later, once [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, proxy, shop, spent }) => {
+      const proof = await proofFor('/data')
+      proxy.set('cut answers')
+      assert.equal((await pay('/data', proof)).status, 503)
+      assert.equal(await spent(), price, 'the charge stands')
+      assert.equal((await pay('/data', proof)).status, 503)
+      proxy.set('pass')
+      const answers = await Promise.all([pay('/data', proof), pay('/data', proof), pay('/data', proof)])
+      assert.deepEqual(statusesOf(answers), [200, 402, 402])
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title:
+      'A customer who goes while the payment is verified gets the goods with the same proof [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, proxy, shop, urlOf, deserted, spent }) => {
+      const proof = await proofFor('/data')
+      proxy.set('hold answers')
+      const customer = new AbortController()
+      const headers = { 'x-payment-proof': encode(proof) }
+      const gone = fetch(urlOf('/data'), { headers, signal: customer.signal })
+      await proxy.holding()
+      customer.abort()
+      await assert.rejects(gone)
+      await deserted()
+      assert.equal(await spent(), price, 'the charge stands')
+      // It comes back at once, while the first request still waits for its answer.
+      const answers = [pay('/data', proof), pay('/data', proof)]
+      proxy.set('pass')
+      assert.deepEqual(statusesOf(await Promise.all(answers)), [200, 402])
+      assert.equal(shop.runs, 1, 'nothing was made for somebody who had gone')
+    },
+  },
+  {
+    title: 'A customer who goes before the answer was begun gets the goods with the same proof [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
+      const proof = await proofFor('/waiting')
+      const customer = new AbortController()
+      const headers = { 'x-payment-proof': encode(proof) }
+      const gone = fetch(urlOf('/waiting'), { headers, signal: customer.signal })
+      await shop.entered.promise
+      customer.abort()
+      await assert.rejects(gone)
+      await deserted()
+      shop.open.resolve()
+      assert.equal((await pay('/waiting', proof)).status, 200)
+      assert.equal((await pay('/waiting', proof)).status, 402)
+      assert.equal(shop.runs, 2)
+    },
+  },
+  {
+    title:
+      'A customer who goes in the middle of the answer has had it, and the handler is told [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
+      const proof = await proofFor('/stream')
+      const customer = new AbortController()
+      const headers = { 'x-payment-proof': encode(proof) }
+      const answer = await fetch(urlOf('/stream'), { headers, signal: customer.signal })
+      assert.equal(answer.status, 200)
+      await answer.body?.getReader().read()
+      customer.abort()
+      await deserted()
+      await until(() => shop.streamsEnded === 1)
+      assert.equal((await pay('/stream', proof)).challenge.reason, 'nonce_reused')
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'A handler that fails has delivered nothing, and gets three tries for one payment [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/broken')
+      for (const run of [1, 2, 3]) {
+        assert.equal((await pay('/broken', proof)).status, 500)
+        assert.equal(shop.runs, run)
+      }
+      assert.equal((await pay('/broken', proof)).challenge.reason, 'nonce_reused')
+      assert.equal(shop.runs, 3)
+    },
+  },
+  {
+    title:
+      'With preflight, a category that the mandate does not allow is refused before the charge [decision.96]',
+    options: { preflight: true, category: 'games' },
+    mandate: { allowed_categories: ['data'] },
+    spent: '0.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const { status, challenge } = await pay('/data', await proofFor('/data'))
+      assert.deepEqual([status, challenge.reason], [402, 'merchant_not_allowed'])
+      assert.equal(shop.runs, 0)
+    },
+  },
+]
+
+/** Asks again and again until it is so; the test's own time limit ends it. */
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2))
+}
+
+function statusesOf(answers: readonly ShopAnswer[]): number[] {
+  return answers.map(({ status }) => status).sort((one, other) => one - other)
+}

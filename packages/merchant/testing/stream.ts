@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+import type { Challenge } from '@purser/merchant'
+
+import { issueKey, preparePurchase, type TestService } from '../../../service/testing/service.ts'
+import { encode } from './purchase.ts'
+import { totalMegabytes, type StreamingOrder, type StreamingReport } from './streaming-merchant.ts'
+
+/** Buys one large answer through an adapter, and looks at the memory of the merchant's process. */
+export function streamThrough(
+  order: Pick<StreamingOrder, 'adapter' | 'nextBuild'>,
+  service: TestService,
+): void {
+  test(`${order.adapter} sells ${totalMegabytes} MB without holding them [decision.98]`, async (context) => {
+    const apiKey = await issueKey(service, { role: 'merchant' })
+    const { agentId, mandateId } = await preparePurchase(service)
+    const agent = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    const merchant = fork(join(import.meta.dirname, 'streaming-merchant.ts'))
+    context.after(() => merchant.kill('SIGKILL'))
+    merchant.send({ ...order, serviceUrl: service.url, apiKey } satisfies StreamingOrder)
+    const [{ url }] = (await once(merchant, 'message')) as [{ url: string }]
+    const reported = once(merchant, 'message') as Promise<[StreamingReport]>
+
+    const challenge = (await (await fetch(`${url}/stream`)).json()) as Challenge
+    const decision = await agent.payments.requestProof({
+      agent_id: agentId,
+      mandate_id: mandateId,
+      amount: challenge.amount,
+      resource_url: challenge.resource,
+    })
+    assert(decision.decision === 'approved')
+    const answer = await fetch(`${url}/stream`, { headers: { 'x-payment-proof': encode(decision.proof) } })
+    assert.equal(answer.status, 200)
+    assert.notEqual(answer.headers.get('x-payment-receipt'), null)
+    let bytes = 0
+    for await (const chunk of answer.body ?? []) bytes += (chunk as Uint8Array).length
+    assert.equal(bytes, totalMegabytes * 2 ** 20)
+
+    const [{ liveGrowthMb, residentGrowthMb }] = await reported
+    context.diagnostic(`live +${liveGrowthMb.toFixed(1)} MB, resident +${residentGrowthMb.toFixed(1)} MB`)
+    // Some chunks are on their way, and what was collected is given back a little later.
+    assert(liveGrowthMb < 25, `${liveGrowthMb} MB were held`)
+    assert(residentGrowthMb < 50, `the process grew by ${residentGrowthMb} MB`)
+  })
+}

@@ -1,0 +1,72 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import { Purser } from '@purser/client'
+
+import { merchantDomain } from '../../../service/testing/service.ts'
+import { adapters } from './adapters.ts'
+import { serveNext } from './next-adapter.ts'
+import { price } from './purchase.ts'
+
+/** What the parent process asks for. */
+export interface StreamingOrder {
+  readonly adapter: string
+  /** Where Next's application was built, when it is that adapter. */
+  readonly nextBuild?: string
+  readonly serviceUrl: string
+  readonly apiKey: string
+}
+
+/** What the memory of the merchant's process did while it sold 100 MB. */
+export interface StreamingReport {
+  readonly megabytes: number
+  /** Most that was reachable at one time, above what was before; after a collection each. */
+  readonly liveGrowthMb: number
+  /** Most that the process had of the machine, above what it had before. */
+  readonly residentGrowthMb: number
+}
+
+export const totalMegabytes = 100
+const chunkBytes = 65_536
+const megabyte = 2 ** 20
+const chunksPerLook = (5 * megabyte) / chunkBytes
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+// The parent kills this process, so nothing is tidied up.
+const after = () => undefined
+
+/** A process of its own, so that nobody else's memory is measured: sells 100 MB in one answer, and looks at itself. */
+process.once('message', ({ adapter: name, nextBuild, serviceUrl, apiKey }: StreamingOrder) => {
+  void (async () => {
+    const isNamed = (one: { name: string }) => one.name === name
+    const adapter = nextBuild ? await serveNext({ after }, nextBuild) : adapters.find(isNamed)
+    if (!adapter) throw new Error(`no adapter is named ${name}`)
+    const client = new Purser({ apiKey, baseUrl: serviceUrl })
+    const { url } = await adapter.open({ client, merchantDomain, price }, { sell: async () => stream() })
+    process.send?.({ url })
+  })()
+})
+
+async function* stream(): AsyncGenerator<Uint8Array> {
+  const before = look()
+  let most = before
+  for (let chunk = 1; chunk <= (totalMegabytes * megabyte) / chunkBytes; chunk++) {
+    yield new Uint8Array(chunkBytes).fill(chunk % 256)
+    if (chunk % chunksPerLook > 0) continue
+    const now = look()
+    most = { live: Math.max(most.live, now.live), resident: Math.max(most.resident, now.resident) }
+  }
+  process.send?.({
+    megabytes: totalMegabytes,
+    liveGrowthMb: (most.live - before.live) / megabyte,
+    residentGrowthMb: (most.resident - before.resident) / megabyte,
+  } satisfies StreamingReport)
+}
+
+function look(): { live: number; resident: number } {
+  collectGarbage()
+  const { heapUsed, external, rss } = process.memoryUsage()
+  return { live: heapUsed + external, resident: rss }
+}

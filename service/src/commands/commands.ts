@@ -1,0 +1,26 @@
+import type { CommandUnknownOpts } from '@commander-js/extra-typings'
+
+import { initCommand } from './init-command.ts'
+import { ledgerCommand } from './ledger-command.ts'
+import { migrateCommand } from './migrate-command.ts'
+import { serveCommand } from './serve-command.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/**
+ * The commands of `purser` that need the service itself. What a command does is loaded when it is called,
+ * so that `purser --help` opens no database.
+ */
+export function serviceCommands(surroundings: Surroundings): CommandUnknownOpts[] {
+  return [
+    serveCommand(surroundings),
+    initCommand(surroundings),
+    migrateCommand(surroundings),
+    ledgerCommand(surroundings),
+  ]
+}
+
+/** What `purser doctor` says about the service of this folder: its settings, its ledger, its files. */
+export async function examineService(surroundings: Pick<Surroundings, 'environment' | 'folder'>) {
+  const { examine } = await import('./examine.ts')
+  return examine(surroundings)
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import { testCommand } from '../../../packages/cli/testing/command.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { examine, type Finding } from './examine.ts'
+
+const goodSecret = 'a81f5c3e97d24b60a81f5c3e97d24b60'
+
+test('All is well in a folder with a ledger that nobody else can read', async (context) => {
+  const { findings } = await ledgerIn(context)
+  assert.deepEqual(
+    (await findings()).map(({ mark, subject }) => [mark, subject]),
+    [
+      ['ok', 'node'],
+      ['ok', 'ledger'],
+      ['ok', 'files'],
+      ['ok', 'disk'],
+      ['ok', 'secret'],
+    ],
+  )
+})
+
+interface Trouble {
+  readonly name: string
+  readonly cause: (folder: string) => void
+  readonly environment?: Record<string, string>
+  readonly mark: Finding['mark']
+  readonly finding: RegExp
+}
+
+const troubles: readonly Trouble[] = [
+  {
+    name: 'no ledger yet',
+    cause: () => undefined,
+    environment: { PURSER_DATABASE: 'sqlite:other/new.db' },
+    mark: 'warn',
+    finding: /new\.db holds no ledger yet; purser serve makes it/,
+  },
+  {
+    name: 'a ledger of a newer release',
+    cause: (folder) => {
+      const database = new Database(join(folder, 'data/purser.db'))
+      database.exec('pragma user_version = 99')
+      database.close()
+    },
+    mark: 'fail',
+    finding: /was written by a newer Purser/,
+  },
+  {
+    name: 'a file of another program',
+    cause: (folder) => writeFileSync(join(folder, 'data/purser.db'), 'not a database'),
+    mark: 'fail',
+    finding: /is a database of another program|is damaged/,
+  },
+  {
+    name: 'no PostgreSQL',
+    cause: () => undefined,
+    environment: { PURSER_DATABASE: 'postgresql://nobody:secret@127.0.0.1:9/purser' },
+    mark: 'fail',
+    finding: /^No PostgreSQL server answers at postgresql:\/\/nobody@127\.0\.0\.1:9\/purser/,
+  },
+  {
+    name: 'a ledger that others can read',
+    cause: (folder) => {
+      chmodSync(join(folder, 'data'), 0o755)
+      chmodSync(join(folder, 'data/purser.db'), 0o644)
+    },
+    mark: 'fail',
+    finding: /purser\.db can be read by others; close it with: chmod 600 /,
+  },
+  {
+    name: 'settings that others can read',
+    cause: (folder) => {
+      chmodSync(folder, 0o755)
+      writeFileSync(join(folder, '.env'), '')
+      chmodSync(join(folder, '.env'), 0o644)
+    },
+    mark: 'fail',
+    finding: /\.env can be read by others/,
+  },
+  {
+    name: 'a proof secret that can be guessed',
+    cause: () => undefined,
+    environment: { PURSER_PROOF_SECRET: `${goodSecret},${'secret'.repeat(6)}` },
+    mark: 'fail',
+    finding: /^PURSER_PROOF_SECRET: secret 2 repeats itself and can be guessed; make one with: openssl/,
+  },
+  {
+    name: 'a proof secret file that is damaged',
+    cause: (folder) => writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'short'),
+    mark: 'fail',
+    finding: /holds no proof secret of this service/,
+  },
+  {
+    name: 'a chosen key that can be guessed',
+    cause: () => undefined,
+    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_changeme' },
+    mark: 'fail',
+    finding: /^the chosen sandbox key can be guessed; issue another/,
+  },
+  {
+    name: 'a chosen key that is still in the settings',
+    cause: () => undefined,
+    environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${goodSecret}9f` },
+    mark: 'warn',
+    finding: /^the chosen sandbox key works as long as the settings name it/,
+  },
+  {
+    name: 'a setting that is wrong',
+    cause: () => undefined,
+    environment: { PURSER_PORT: 'http' },
+    mark: 'fail',
+    finding: /^PURSER_PORT must be a whole number/,
+  },
+]
+for (const { name, cause, environment, mark, finding } of troubles) {
+  test(`doctor sees ${name}, and says what would help`, async (context) => {
+    const { folder, findings } = await ledgerIn(context)
+    cause(folder)
+    const found = (await findings(environment)).filter((one) => one.mark !== 'ok')
+    assert.equal(found.length, 1, JSON.stringify(found))
+    assert.equal(found[0]?.mark, mark)
+    assert.match(found[0].finding, finding)
+  })
+}
+
+async function ledgerIn(context: TestContext) {
+  const { folder } = testCommand(context)
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  await openSqliteStore({ path: join(folder, 'data/purser.db') }).close()
+  return { folder, findings: (environment = {}) => examine({ environment, folder }) }
+}

@@ -1,0 +1,177 @@
+import { statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { readConfig, type Config } from '../config.ts'
+import { placeOfLedger } from '../open-store.ts'
+import { proofSecretPath, readKeptProofSecret } from '../proof-secret.ts'
+import { codeOf } from '../store/error-code.ts'
+import { StoreOpenError } from '../store/store.ts'
+import { readSchemaStatus } from './schema-status.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/** One thing that was looked at: `warn` will do, `fail` will not; both say what would help. */
+export interface Finding {
+  readonly mark: 'ok' | 'warn' | 'fail'
+  readonly subject: string
+  readonly finding: string
+}
+
+/** What there is to say about the service of a folder: Node, settings, ledger, files, secrets, disk. */
+export async function examine({
+  environment,
+  folder,
+}: Pick<Surroundings, 'environment' | 'folder'>): Promise<Finding[]> {
+  const findings: Finding[] = [examineNode(process.versions.node)]
+  const reading = readConfig([], environment, folder)
+  const settingsFile = examineFile('settings', join(folder, '.env'))
+  if (settingsFile) findings.push(settingsFile)
+  if (!('config' in reading)) {
+    const faults = 'faults' in reading ? reading.faults : []
+    return [
+      ...findings,
+      ...faults.map((finding) => ({ mark: 'fail', subject: 'settings', finding }) as const),
+    ]
+  }
+  const { config } = reading
+  findings.push(await examineLedger(config))
+  if (config.database.kind === 'sqlite') {
+    findings.push(...examineFiles(config.database.path), await examineDisk(config.database.path))
+  }
+  return [...findings, examineSecret(config), ...examineChosenKeys(config)]
+}
+
+/** The oldest Node whose TypeScript support the service relies on. */
+const oldestNode = 24
+
+function examineNode(version: string): Finding {
+  const isNewEnough = Number.parseInt(version, 10) >= oldestNode
+  return {
+    mark: isNewEnough ? 'ok' : 'fail',
+    subject: 'node',
+    finding: isNewEnough
+      ? `Node ${version}`
+      : `Node ${version} is too old for the service, which needs ${oldestNode}; npm ci brings it, and npx purser uses it`,
+  }
+}
+
+async function examineLedger({ database }: Config): Promise<Finding> {
+  const subject = 'ledger'
+  try {
+    const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
+    if (hasUnfinishedCopy) {
+      const finding = `${place} holds a copy that was interrupted; run the same purser migrate copy again`
+      return { mark: 'fail', subject, finding }
+    }
+    if (found > needed) {
+      const finding = `${place} was written by a newer Purser; start that release or a later one`
+      return { mark: 'fail', subject, finding }
+    }
+    if (found === 0) {
+      return { mark: 'warn', subject, finding: `${place} holds no ledger yet; purser serve makes it` }
+    }
+    const finding =
+      found === needed
+        ? `${place}, schema ${found}`
+        : `${place} has schema ${found} of ${needed}; the next start, or purser migrate up, brings it up to date`
+    return { mark: found === needed ? 'ok' : 'warn', subject, finding }
+  } catch (error) {
+    const known = error instanceof StoreOpenError ? error.message : undefined
+    return { mark: 'fail', subject, finding: known ?? `${placeOfLedger(database)} answers ${codeOf(error)}` }
+  }
+}
+
+function examineFiles(path: string): Finding[] {
+  const files = [path, `${path}-wal`, proofSecretPath(path)]
+  const findings = files.flatMap((file) => examineFile('files', file) ?? [])
+  const faults = findings.filter(({ mark }) => mark !== 'ok')
+  if (findings.length === 0 || faults.length > 0) return faults
+  return [{ mark: 'ok', subject: 'files', finding: `${dirname(path)} keeps the ledger for this user alone` }]
+}
+
+/** Whether others may read a file, where nobody but the service should; undefined when there is none. */
+function examineFile(subject: string, path: string): Finding | undefined {
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (!file) return undefined
+  const user = process.getuid?.()
+  if (user !== undefined && file.uid !== user && user !== 0) {
+    const finding = `${path} belongs to user ${file.uid}, and this is user ${user}; run purser as the user of the service`
+    return { mark: 'fail', subject, finding }
+  }
+  // What stands in a closed folder is closed, whatever its own rights say.
+  const isOpen = (file.mode & 0o077) !== 0 && (statSync(dirname(path)).mode & 0o077) !== 0
+  if (process.platform === 'win32' || !isOpen) {
+    return { mark: 'ok', subject, finding: `${path} is for this user alone` }
+  }
+  return { mark: 'fail', subject, finding: `${path} can be read by others; close it with: chmod 600 ${path}` }
+}
+
+/** Below the first the ledger may stop any moment, below the second it is time to make room. */
+const diskBytes = { fail: 100 * 1024 ** 2, warn: 1024 ** 3 }
+
+async function examineDisk(path: string): Promise<Finding> {
+  const folder = nearestFolder(dirname(path))
+  const { bavail, bsize } = await statfs(folder)
+  const free = bavail * bsize
+  const mark = free < diskBytes.fail ? 'fail' : free < diskBytes.warn ? 'warn' : 'ok'
+  const remedy = mark === 'ok' ? '' : '; make room: a full disk answers every payment with 503'
+  return { mark, subject: 'disk', finding: `${inUnits(free)} free at ${folder}${remedy}` }
+}
+
+function nearestFolder(folder: string): string {
+  return statSync(folder, { throwIfNoEntry: false }) ? folder : nearestFolder(dirname(folder))
+}
+
+function inUnits(bytes: number): string {
+  return bytes >= 1024 ** 3
+    ? `${(bytes / 1024 ** 3).toFixed(1)} GB`
+    : `${Math.floor(bytes / 1024 ** 2).toLocaleString('en-US')} MB`
+}
+
+/** Fewer characters than this that differ, and a secret of 32 bytes was not drawn at random. */
+const fewestDifferent = 12
+
+function examineSecret({ proofSecrets, database }: Config): Finding {
+  const subject = 'secret'
+  const weak = proofSecrets.findIndex((secret) => new Set(secret).size < fewestDifferent)
+  if (weak >= 0) {
+    const finding = `PURSER_PROOF_SECRET: secret ${weak + 1} repeats itself and can be guessed; make one with: openssl rand -hex 32`
+    return { mark: 'fail', subject, finding }
+  }
+  if (proofSecrets.length > 0) {
+    return { mark: 'ok', subject, finding: 'proofs are signed with PURSER_PROOF_SECRET' }
+  }
+  if (database.kind === 'postgres') {
+    return { mark: 'ok', subject, finding: 'proofs are signed with the secret in the database' }
+  }
+  try {
+    const kept = readKeptProofSecret(database.path)
+    const finding = kept
+      ? `proofs are signed with ${proofSecretPath(database.path)}; back it up with the ledger`
+      : 'the first start makes the secret that proofs are signed with'
+    return { mark: 'ok', subject, finding }
+  } catch (error) {
+    if (!(error instanceof StoreOpenError)) throw error
+    return { mark: 'fail', subject, finding: error.message }
+  }
+}
+
+/** A key that was drawn at random with openssl rand -hex 16 or better is as long. */
+const longEnoughKey = 32
+
+function examineChosenKeys({ bootstrapKeys }: Config): Finding[] {
+  return Object.entries(bootstrapKeys).flatMap(([environment, key]): Finding[] => {
+    if (key === undefined) return []
+    const random = key.slice(key.indexOf('_', 'svc_'.length) + 1)
+    const isWeak = random.length < longEnoughKey || new Set(random).size < fewestDifferent
+    return [
+      {
+        mark: isWeak ? 'fail' : 'warn',
+        subject: 'keys',
+        finding: isWeak
+          ? `the chosen ${environment} key can be guessed; issue another with purser keys create, and take it out of the settings`
+          : `the chosen ${environment} key works as long as the settings name it; issue others with purser keys create, and take it away`,
+      },
+    ]
+  })
+}

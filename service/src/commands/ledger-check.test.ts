@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { chownSync, readdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { test } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import { testCommand } from '../../../packages/cli/testing/command.ts'
+import { postgres18 } from '../../testing/postgres.ts'
+import {
+  askForProof,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type TestService,
+} from '../../testing/service.ts'
+
+test('ledger check adds a ledger up beside the running service, and says so [decision.109]', async (context) => {
+  const service = await startTestService(context)
+  await payAndHold(service)
+  const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
+  const { code, output, errors } = await purser('ledger', 'check')
+  assert.deepEqual([code, errors], [0, ''])
+  assert.equal(
+    output,
+    [
+      `Ledger    ${service.databasePath}`,
+      'Mandates  1',
+      'Payments  1',
+      'Spent     4.00 USDC',
+      'Held      1.50 USDC',
+      'Every sum agrees with its records.',
+    ].join('\n'),
+  )
+  assert.equal(
+    (await askForProof(service, await preparePurchase(service))).status,
+    201,
+    'the service goes on',
+  )
+})
+
+test('ledger check sees one moment while payments are written [decision.109]', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service)
+  const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
+  const checking = new AbortController()
+  const paying = Array.from({ length: 4 }, async () => {
+    while (!checking.signal.aborted) await verifyProof(service, await issueProof(service, purchase, '0.01'))
+  })
+  try {
+    for (let look = 0; look < 10; look++) {
+      const { code, output } = await purser('ledger', 'check', '--json')
+      assert.equal(code, 0, output)
+    }
+  } finally {
+    checking.abort()
+    await Promise.all(paying)
+  }
+})
+
+test('ledger check names what does not agree, with exit code 1 [decision.109]', async (context) => {
+  const service = await startTestService(context)
+  const { mandateId } = await payAndHold(service)
+  await service.stop()
+  const database = new Database(service.databasePath)
+  database.exec('update mandates set spent_micro = spent_micro + 1')
+  database.close()
+  const { purser } = testCommand(context)
+  const words = await purser('ledger', 'check', '--database', `sqlite:${service.databasePath}`)
+  assert.equal(words.code, 1)
+  assert.match(words.output, new RegExp(`^  ${mandateId}: spent differs from the sum`, 'm'))
+  const { code, output } = await purser(
+    'ledger',
+    'check',
+    '--json',
+    '--database',
+    `sqlite:${service.databasePath}`,
+  )
+  assert.equal(code, 1)
+  const { agrees, spent, faults } = JSON.parse(output) as Record<string, unknown>
+  assert.deepEqual([agrees, spent], [false, '4.000001'])
+  assert.deepEqual(
+    (faults as { subject_id: string }[]).map(({ subject_id }) => subject_id),
+    [mandateId],
+  )
+})
+
+test('ledger check makes no ledger, and runs no step of the schema [decision.109]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const { code, errors } = await purser('ledger', 'check')
+  assert.equal(code, 1)
+  assert.match(errors, /^purser ledger check: There is no ledger at .*data\/purser\.db; name its file/)
+  assert.deepEqual(readdirSync(folder), [])
+  assert.equal((await purser('migrate', 'up')).code, 0)
+  const path = `${folder}/data/purser.db`
+  const database = new Database(path)
+  database.exec('pragma user_version = 0')
+  database.close()
+  assert.match(
+    (await purser('ledger', 'check')).errors,
+    /has version 0 of the schema, and this release checks version \d+; bring it up to date first, with purser migrate up/,
+  )
+})
+
+test('ledger check refuses a file of another user, and makes nothing beside it [decision.109]', async (context) => {
+  if (process.getuid?.() !== 0) return context.skip('only root can give a file away')
+  const service = await startTestService(context)
+  await service.stop()
+  chownSync(service.databasePath, 12_345, 12_345)
+  const before = readdirSync(dirname(service.databasePath))
+  const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
+  const { code, errors } = await purser('ledger', 'check')
+  assert.equal(code, 1)
+  assert.match(errors, /belongs to user 12345, .* run this as that user, with sudo -u/)
+  assert.deepEqual(readdirSync(dirname(service.databasePath)), before)
+})
+
+test('ledger check adds a ledger on PostgreSQL up beside the running service [decision.109]', async (context) => {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  const { purser } = testCommand(context, { PURSER_DATABASE: database.url })
+  assert.match((await purser('ledger', 'check')).errors, /has version 0 of the schema/)
+  const service = await startTestService(context, { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' })
+  await payAndHold(service)
+  const { code, output } = await purser('ledger', 'check', '--json')
+  assert.equal(code, 0)
+  const { ledger, ...sums } = JSON.parse(output) as Record<string, unknown>
+  assert.deepEqual(sums, { mandates: 1, payments: 1, spent: '4.00', held: '1.50', agrees: true, faults: [] })
+  assert.doesNotMatch(String(ledger), new RegExp(new URL(database.url).password))
+  await service.stop()
+})
+
+/** A mandate with 4.00 spent and 1.50 held. */
+async function payAndHold(service: TestService) {
+  const purchase = await preparePurchase(service)
+  const paid = await verifyProof(service, await issueProof(service, purchase, '4.00'))
+  assert.equal(paid.status, 200, paid.text)
+  await issueProof(service, purchase, '1.50')
+  return purchase
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+import { Client } from 'pg'
+
+import { testCommand } from '../../../packages/cli/testing/command.ts'
+import { postgres18 } from '../../testing/postgres.ts'
+import { neededVersion } from '../store/postgres/migrate.ts'
+import { neededVersion as neededSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+
+const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
+  ['migrate', /^Usage: purser migrate <command>/],
+  ['migrate down', /^purser has no command "migrate down"\.\n/],
+  ['serve --wings 2', /Unknown option '--wings'/],
+  ['serve --port http', /PURSER_PORT must be a whole number/],
+  ['migrate status now', /^Too many arguments .*: now\.\n/],
+  ['migrate up --database mysql://host/db', /^PURSER_DATABASE must be sqlite: and a file's path/],
+  ['migrate copy', /^--from is missing\n\npurser migrate copy --help says more\.$/],
+  ['migrate copy --from sqlite:a.db', /^--to is missing\n/],
+  ['migrate copy --from a.db --to sqlite:b.db', /^--from must be sqlite: and a file's path/],
+]
+for (const [words, error] of wrongCalls) {
+  test(`A wrong call is told on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
+    const { code, output, errors } = await inFolder(context)(...words.split(' ').filter(Boolean))
+    assert.deepEqual([code, output], [2, ''])
+    assert.match(errors, error)
+  })
+}
+
+test('What cannot be done is told in one sentence, with exit code 1 [decision.77]', async (context) => {
+  const purser = inFolder(context)
+  const { code, errors } = await purser('migrate', 'copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db')
+  assert.equal(code, 1)
+  assert.match(errors, /^purser migrate copy: From sqlite to sqlite there is no copy; .*\.$/)
+})
+
+test('migrate status says how far a SQLite file is, and changes nothing [decision.78]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const path = join(folder, 'purser.db')
+  const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
+
+  const needed = `this release needs version ${neededSqliteVersion}`
+  const numbers = Array.from({ length: neededSqliteVersion }, (_, index) => index + 1)
+  const steps = `${numbers.length === 1 ? 'step' : 'steps'} ${numbers.join(', ')}`
+  assert.deepEqual(await status(), {
+    code: 0,
+    errors: '',
+    output: `Ledger   ${path}\nSchema   none yet; ${needed}\nTo do    purser migrate up, or the next start, runs ${steps}`,
+  })
+  assert.deepEqual(readdirSync(folder), [])
+
+  await openSqliteStore({ path }).close()
+  const before = [readdirSync(folder), statSync(path).mtimeMs]
+  assert.match(
+    (await status()).output,
+    new RegExp(`^Schema   version ${neededSqliteVersion}; ${needed}\nTo do    nothing$`, 'm'),
+  )
+  assert.deepEqual([readdirSync(folder), statSync(path).mtimeMs], before)
+
+  const service = openSqliteStore({ path })
+  assert.match((await status()).output, /^To do {4}nothing$/m, 'while a service uses it, too')
+  await service.close()
+})
+
+test('migrate status tells a newer, a foreign and a damaged file, with exit code 1 [decision.78]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
+  const path = join(folder, 'purser.db')
+  await openSqliteStore({ path }).close()
+  change(path, 'pragma user_version = 99')
+  const newer = await status()
+  assert.equal(newer.code, 1)
+  assert.match(newer.output, /^To do {4}a newer Purser has written this ledger: start that release/m)
+  change(path, 'pragma application_id = 7')
+  assert.match((await status()).errors, /is a database of another program, and was left untouched/)
+  writeFileSync(path, 'not a database')
+  assert.match((await status()).errors, /is a database of another program|is damaged/)
+})
+
+test('migrate up makes the schema, once [decision.78]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const up = () => purser('migrate', 'up')
+  assert.match(
+    (await up()).output,
+    new RegExp(`data/purser\\.db has version ${neededSqliteVersion} of the schema now\\.$`),
+  )
+  assert.ok(existsSync(join(folder, 'data/purser.db')))
+  assert.match(
+    (await up()).output,
+    new RegExp(`has version ${neededSqliteVersion} of the schema already; nothing was done\\.$`),
+  )
+  const service = openSqliteStore({ path: join(folder, 'data/purser.db') })
+  const { code, errors } = await up()
+  await service.close()
+  assert.equal(code, 1)
+  assert.match(errors, /^purser migrate up: Another Purser process is using/)
+})
+
+test('migrate status and up do the same on PostgreSQL, in any number of processes at once [decision.78]', async (context) => {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  const purser = inFolder(context, { PURSER_DATABASE: database.url })
+  const status = () => purser('migrate', 'status')
+  const needed = `this release needs version ${neededVersion}`
+  assert.match((await status()).output, new RegExp(`^Schema   none yet; ${needed}$`, 'm'))
+  assert.deepEqual(await tables(database.url), [])
+  const ups = await Promise.all(Array.from({ length: 4 }, () => purser('migrate', 'up')))
+  for (const { code, errors } of ups) assert.deepEqual([code, errors], [0, ''])
+  const { output, code } = await status()
+  assert.equal(code, 0)
+  assert.match(output, new RegExp(`^Schema   version ${neededVersion}; ${needed}\nTo do    nothing$`, 'm'))
+  assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
+})
+
+test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  const purser = inFolder(context, { PURSER_DATABASE: database.url })
+  const { code, output, errors } = await purser('migrate', 'up', '--distribute')
+  assert.equal(code, 1)
+  assert.match(output, /has version \d+ of the schema now\.$/)
+  assert.match(
+    errors,
+    /^purser migrate up: The server of postgresql:.* has no Citus, so nothing can be spread/,
+  )
+  const onFile = await inFolder(context)('migrate', 'up', '--distribute')
+  assert.equal(onFile.code, 2)
+  assert.match(onFile.errors, /^--distribute is for PostgreSQL with Citus/)
+})
+
+test('migrate copy says what it does, what it has proved, and what comes next [decision.76]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  await openSqliteStore({ path: join(folder, 'purser.db') }).close()
+  const call = ['migrate', 'copy', '--from', 'sqlite:purser.db', '--to', database.url]
+  const { code, output, errors } = await purser(...call)
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /^Copying .*purser\.db to postgresql:/)
+  assert.match(output, /^ {2}transactions +0 rows {2}agrees$/m)
+  assert.match(output, /^ {2}The ledger is sound/m)
+  assert.match(output, /^Copied\. Start the service with PURSER_DATABASE=postgresql:/m)
+  assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
+})
+
+function change(path: string, pragma: string): void {
+  const database = new Database(path)
+  database.exec(pragma)
+  database.close()
+}
+
+async function tables(url: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(`select 1 from pg_tables where schemaname = 'public'`)
+  await client.end()
+  return rows
+}
+
+function inFolder(context: TestContext, environment: Record<string, string> = {}) {
+  return testCommand(context, environment).purser
+}

@@ -1,0 +1,36 @@
+import { Command } from '@commander-js/extra-typings'
+
+import { readConfig, settingFlags } from '../config.ts'
+import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
+
+export function serveCommand({ environment, folder, exitWith }: Surroundings) {
+  const command = new Command('serve')
+    .summary('run the service')
+    .description(
+      'Runs the service until SIGTERM or SIGINT; then it finishes what it accepted. With PostgreSQL it runs in one process for each core, or in as many as --workers says. A flag wins over its variable, which wins over an .env file in this folder.',
+    )
+  for (const { name, flag, standard, meaning } of settingFlags()) {
+    const value = standard === '' ? '' : ` (${standard})`
+    command.option(`--${flag} <value>`, `${name}: ${meaning}${value}`)
+  }
+  return command.action(
+    action(async (_, called) => {
+      const flags = settingFlags().flatMap(({ flag }) => {
+        const value: unknown = called.getOptionValue(camelCase(flag))
+        return typeof value === 'string' ? [`--${flag}=${value}`] : []
+      })
+      const reading = readConfig(flags, environment, folder)
+      if (!('config' in reading)) {
+        const faults = 'faults' in reading ? reading.faults : []
+        throw new UsageError(['Purser cannot start:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
+      }
+      const { serve } = await import('../serve.ts')
+      if (!(await serve(reading.config))) exitWith(exitCodes.failed)
+    }),
+  )
+}
+
+/** A flag as commander spells the name of its value. */
+function camelCase(flag: string): string {
+  return flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}

@@ -1,0 +1,43 @@
+import { StoreOpenError } from '../store/store.ts'
+
+/** What a command is called in: its settings, its folder, and where its words go. */
+export interface Surroundings {
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly folder: string
+  /** Whether somebody watches standard error, so that a line of progress may be written over. */
+  readonly isWatched: boolean
+  /** Results, a line or more, to standard output. */
+  readonly print: (text: string) => void
+  /** Progress and errors, a line or more, to standard error. */
+  readonly printError: (text: string) => void
+  /** Writes over the line of progress on standard error. */
+  readonly overwrite: (line: string) => void
+  /** The exit code of a command that says all it has to say without an error. */
+  readonly exitWith: (code: number) => void
+}
+
+/** How a command of the service ends, unless it ends well: see docs/guides/command-line.md. */
+export const exitCodes = { failed: 1, usage: 2 } as const
+
+/** An error that says in one sentence why the command cannot do what it is for; `purser` exits with its code. */
+export class CommandError extends Error {
+  override readonly name: string = 'CommandError'
+  readonly exitCode: number = exitCodes.failed
+}
+
+/** The command was called wrongly; the message says how. */
+export class UsageError extends CommandError {
+  override readonly name = 'UsageError'
+  override readonly exitCode = exitCodes.usage
+}
+
+/** The action of a command, with a store that cannot be opened told as the command's own failure. */
+export function action<Args extends unknown[]>(act: (...args: Args) => Promise<void>) {
+  return async (...args: Args): Promise<void> => {
+    try {
+      await act(...args)
+    } catch (error) {
+      throw error instanceof StoreOpenError ? new CommandError(error.message) : error
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createContext, runInContext } from 'node:vm'
+
+import { publint } from 'publint'
+
+import { startTestService } from '../../service/testing/service.ts'
+import { projectFolder } from '../source-files.ts'
+import { bundle, gzippedBytes } from './bundle.ts'
+import type { Manifest } from './manifest.ts'
+import { packAll, type Packed } from './pack.ts'
+import { publishedPackages, type PublishedPackage } from './packages.ts'
+import { addProgram, compile, installInto } from './project.ts'
+import { olderNode, olderTypeScript, run } from './run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
+const cleaning: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })]
+let packed: Packed[]
+let project: string
+
+before(async () => {
+  packed = await packAll(folder)
+  project = await installInto({ after: (clean) => void cleaning.push(clean) }, packed)
+  for (const { name, programs } of publishedPackages) {
+    for (const program of programs) addProgram(project, program, packedAs(name))
+  }
+})
+after(() => cleaning.forEach((clean) => clean()))
+
+function packedAs(name: string): Packed {
+  return packed.find((one) => one.name === name) ?? assert.fail(name)
+}
+
+const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': olderTypeScript }
+const nodes = { '24': process.execPath, '22': olderNode }
+
+describe('What others install', () => {
+  test('is built with the releases that the tests name [decision.92]', async () => {
+    for (const [release, program] of [...Object.entries(typeScripts), ...Object.entries(nodes)]) {
+      assert.match(
+        await run(program, ['--version'], { cwd: project }),
+        new RegExp(`^(Version |v)${release}\\.`),
+      )
+    }
+  })
+
+  for (const { name, mayDepend } of publishedPackages) {
+    test(`${name} has a clean package, and the dependencies that it may have [decision.92]`, async () => {
+      const { folder: staged } = packedAs(name)
+      const { messages } = await publint({ pkgDir: staged, strict: true })
+      assert.deepEqual(messages, [])
+      const installed = join(project, 'node_modules', name)
+      const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Manifest
+      if (!mayDepend) assert.equal(manifest.dependencies, undefined)
+      assert.equal(manifest['devDependencies'], undefined)
+    })
+  }
+
+  for (const { name, command } of publishedPackages) {
+    if (!command) continue
+    test(`the command of ${name} runs under both releases of Node [decision.92]`, async () => {
+      const parameters = [join(project, 'node_modules', name, command.file), ...command.parameters]
+      for (const program of Object.values(nodes)) {
+        assert.match(await run(program, parameters, { cwd: project }), /\w/)
+      }
+    })
+  }
+
+  for (const { platform, bundles } of publishedPackages) {
+    for (const { imports, maxGzipBytes } of bundles) {
+      test(`${imports.join(' and ')} take at most ${maxGzipBytes} bytes [decision.92]`, async (context) => {
+        const size = gzippedBytes(await bundle(project, imports, platform))
+        context.diagnostic(`${size} bytes, minified and gzipped`)
+        assert.ok(size > 500 && size <= maxGzipBytes, `${size} bytes`)
+      })
+    }
+  }
+})
+
+const web = { lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'] }
+const node = { lib: ['es2022'], types: ['node'], typeRoots: [join(projectFolder, 'node_modules/@types')] }
+const bundler = { module: 'esnext', moduleResolution: 'bundler' }
+const forAny = publishedPackages.filter(({ platform }) => platform === 'any')
+const settings: [title: string, packages: readonly PublishedPackage[], compilerOptions: object][] = [
+  ['the rules of Node, and the types of the web', forAny, { module: 'nodenext', ...web }],
+  ['the rules of bundlers, and the types of the web', forAny, { ...bundler, ...web }],
+  ['the rules of Node, and its types', publishedPackages, { module: 'nodenext', ...node }],
+]
+
+describe('Programs of those who installed it', () => {
+  for (const [release, tsc] of Object.entries(typeScripts)) {
+    for (const [title, packages, compilerOptions] of settings) {
+      test(`compile under strict with TypeScript ${release}, ${title} [decision.92]`, async () => {
+        const files = packages.flatMap(({ programs }) => programs.map(({ file }) => file))
+        await compile(project, tsc, files, compilerOptions)
+      })
+    }
+  }
+
+  for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
+    for (const [release, program] of Object.entries(nodes)) {
+      test(`do their work under Node ${release}: ${file} [decision.92]`, async (context) => {
+        const service = await startTestService(context)
+        const environment = { PURSER_URL: service.url, PURSER_KEY: service.sandboxKey, NODE_NO_WARNINGS: '1' }
+        assert.equal(await run(program, [file], { cwd: project, environment }), 'done\n')
+      })
+    }
+  }
+})
+
+/** What a call needs; a fetch that pays needs `Request` and its like besides. */
+const webNames = [
+  'AbortController',
+  'clearTimeout',
+  'crypto',
+  'fetch',
+  'Headers',
+  'setTimeout',
+  'URL',
+  'URLSearchParams',
+] as const
+
+test('@purser/client runs where there is nothing but what the web has [decision.92]', async (context) => {
+  const service = await startTestService(context)
+  const options = { apiKey: service.sandboxKey, baseUrl: service.url }
+  const world = createContext(Object.fromEntries(webNames.map((name) => [name, globalThis[name]])))
+  Object.assign(world, { options })
+  runInContext(await bundle(project, ['@purser/client']), world)
+  const program =
+    'new bundled.part0.Purser(options).agents.list().page().then((page) => JSON.stringify(page))'
+  assert.equal(await runInContext(program, world), '{"items":[],"nextCursor":null}')
+})
