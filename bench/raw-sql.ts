@@ -134,7 +134,6 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
         merchantDomain,
         idempotencyKey: null,
         transactionId: `txn_${nonce}`,
-        eventId: `evt_${nonce}`,
         nowMs,
       }
       const hold: HoldRow = {

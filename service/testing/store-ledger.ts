@@ -223,7 +223,6 @@ export class StoreLedger {
       merchantDomain: shopDomain,
       idempotencyKey: null,
       transactionId: this.ids.next('transaction'),
-      eventId: this.ids.next('auditEvent'),
       nowMs: this.clock.nowMs,
       ...fields,
     }

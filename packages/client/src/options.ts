@@ -1,7 +1,10 @@
 /** What a client is made of. */
 export interface PurserOptions {
-  /** The text of an API key. `null` sends none: for health, or where something else authenticates. */
-  readonly apiKey: string | null
+  /**
+   * The text of an API key. `null` sends none: for health, or where something else authenticates. `undefined`, such as an
+   * environment variable that is not set, throws.
+   */
+  readonly apiKey: string | null | undefined
   /** Where the service answers; `http://127.0.0.1:8080` when left out. A path is kept, as behind a proxy. */
   readonly baseUrl?: string | undefined
   /** Milliseconds that one attempt may take, its body included; 10,000 when left out. */

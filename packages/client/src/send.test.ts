@@ -149,7 +149,7 @@ function isList(value: unknown): value is { page: () => Promise<unknown> } {
 
 test('What cannot be right is refused before anything is sent [decision.90]', async () => {
   assert.throws(() => new Purser({ apiKey: '' }), /apiKey is missing/)
-  assert.throws(() => new Purser({ apiKey: undefined as never }), /apiKey is missing/)
+  assert.throws(() => new Purser({ apiKey: undefined }), /apiKey is missing/)
   for (const baseUrl of ['', 'purser.example.com', 'ftp://purser.example.com']) {
     assert.throws(() => new Purser({ apiKey: null, baseUrl }), /baseUrl must be an http or https address/)
   }

@@ -72,7 +72,6 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
     const outcome = await store.capture({
       ...attempt,
       transactionId: ids.next('transaction'),
-      eventId: ids.next('auditEvent'),
       nowMs,
     }) // 4 to 8
     switch (outcome.outcome) {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
+import { paymentEventId } from '../domain/audit.ts'
 import { decideEvaluation, decideHold } from './payment-records.ts'
 import type { Capture } from './store.ts'
 
@@ -73,7 +74,7 @@ storeConformance((open) => {
     await ledger.hold(mandate, '1.00')
     ledger.clock.nowMs += 2_000
     const capture = ledger.newCapture(owner.sandbox, hold, { merchantDomain: 'API.Example.com.' })
-    const { transactionId: id, eventId } = capture
+    const { transactionId: id } = capture
     assert.deepEqual(await ledger.store.capture(capture), { outcome: 'captured', transactionId: id })
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.50', held: '1.00' })
     const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
@@ -104,7 +105,7 @@ storeConformance((open) => {
     assert.deepEqual(events.items, [
       {
         ...scopeOf(owner.sandbox),
-        id: eventId,
+        id: paymentEventId(id),
         type: 'payment.verified',
         actor: owner.sandbox.keyId,
         subjectId: id,

@@ -1,4 +1,4 @@
-import { auditEvent } from '../domain/audit.ts'
+import { auditEvent, paymentEventId } from '../domain/audit.ts'
 import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
@@ -151,7 +151,7 @@ export function recordsOfPayment(
       ? [payer, { ...payer, account_id: seller.accountId, side: 'payee' }]
       : [payer],
     event: auditEvent(capture.caller, hold, {
-      id: capture.eventId,
+      id: paymentEventId(capture.transactionId),
       type: 'payment.verified',
       subjectId: capture.transactionId,
       data: {

@@ -24,13 +24,18 @@ import type {
 export interface ReadOptions {
   /** Whether the index of merchants holds only the beginning of each domain. */
   readonly hasMerchantPrefixes?: boolean
+  /** Whether a payment that names its collector is its own event; the lists leave such events out. */
+  readonly hasPaymentEvents?: boolean
 }
 
 /** How much of a domain such an index holds; no host name is longer. */
 const merchantPrefixLength = 255
 
 /** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }: ReadOptions = {}) {
+export function prepareReads(
+  db: Kysely<Tables>,
+  { hasMerchantPrefixes = false, hasPaymentEvents = false }: ReadOptions = {},
+) {
   function transactions(scope: Scope, filter: TransactionFilter) {
     let query = db
       .selectFrom('transactions')
@@ -148,7 +153,7 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
 
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
       let query = db
-        .selectFrom('audit_events')
+        .selectFrom(hasPaymentEvents ? 'recorded_events' : 'audit_events')
         .selectAll()
         .where('account_id', '=', scope.accountId)
         .where('environment', '=', scope.environment)
@@ -158,7 +163,7 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
     },
 
     async findLedgerFaults(): Promise<LedgerFault[]> {
-      const { rows } = await ledgerFaults.execute(db)
+      const { rows } = await ledgerFaults(hasPaymentEvents).execute(db)
       return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
     },
   }
@@ -191,7 +196,11 @@ function pageOf<Row extends { id: string }, Item>(
 }
 
 /** Each sum against the records that it sums up, and each record against its counterpart. */
-const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string }>`
+const ledgerFaults = (hasPaymentEvents: boolean) => sql<{
+  account_id: string
+  subject_id: string
+  fault: string
+}>`
   with sent as materialized (
     select account_id, id, seller_account_id, nonce, amount_micro from transactions
     where status = 'paid' and side = 'payer' and seller_account_id <> account_id),
@@ -226,9 +235,10 @@ const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string
   where t.status = 'paid' and t.side = 'payer' and h.nonce is null
   union all
   select t.account_id, t.id, 'paid without its audit event'
-  from transactions t left join audit_events e
+  from transactions t left join ${sql.table(hasPaymentEvents ? 'recorded_events' : 'audit_events')} e
     on e.account_id = t.account_id and e.subject_id = t.id and e.type = 'payment.verified'
   where t.status = 'paid' and t.side = 'payer' and e.id is null
+    ${hasPaymentEvents ? sql`and t.collected_by is null` : sql``}
   union all
   select t.account_id, t.id, 'paid to another account without its copy there'
   from sent t left join received c

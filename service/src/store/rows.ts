@@ -33,6 +33,8 @@ export interface Tables {
   holds: HoldRow
   transactions: TransactionRow
   audit_events: AuditEventRow
+  /** SQLite: the events that are records of their own. */
+  recorded_events: AuditEventRow
 }
 
 interface ScopeColumns {

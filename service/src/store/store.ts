@@ -130,7 +130,6 @@ export interface CaptureAttempt {
 
 export interface Capture extends CaptureAttempt {
   readonly transactionId: string
-  readonly eventId: string
   readonly nowMs: number
 }
 

@@ -1,6 +1,7 @@
 /** A request as it was handed to a fetch. */
 export interface FetchArguments {
-  readonly input: RequestInfo | URL
+  /** Named by the function: Node's types have no `RequestInfo`. */
+  readonly input: Parameters<typeof globalThis.fetch>[0]
   readonly init: RequestInit | undefined
 }
 

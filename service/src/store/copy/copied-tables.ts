@@ -20,8 +20,16 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'audit_events', key: ['account_id', 'id'] },
 ]
 
-/** What SQLite keeps only to find transactions faster: PostgreSQL has indexes for it. */
-export const leftOutTables: readonly string[] = ['transaction_lists', 'list_progress']
+/** What SQLite keeps only to be faster: lists that PostgreSQL has indexes for, and the parts of `audit_events`. */
+export const leftOutTables: readonly string[] = [
+  'transaction_lists',
+  'list_progress',
+  'recorded_events',
+  'payment_events',
+]
+
+/** Columns of the same kind. */
+export const leftOutColumns: readonly string[] = ['reserve', 'collected_by']
 
 /** A column, as far as a copy must know it. */
 export interface Column {

@@ -180,7 +180,7 @@ test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be sho
 test('Every table of the ledger is copied, or left out on purpose [decision.76]', () => {
   const database = new Database(sourcePath, { readonly: true })
   const tables = database
-    .prepare<[], string>(`select name from sqlite_schema where type = 'table'`)
+    .prepare<[], string>(`select name from sqlite_schema where type in ('table', 'view')`)
     .pluck()
     .all()
   database.close()

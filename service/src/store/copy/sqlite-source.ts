@@ -4,7 +4,14 @@ import { storable } from '../postgres/connection.ts'
 import { openSqliteFile, type SqliteDatabase } from '../sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../sqlite/schema-version.ts'
 import { StoreOpenError } from '../store.ts'
-import { copiedTables, type Column, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import {
+  copiedTables,
+  leftOutColumns,
+  type Column,
+  type CopiedTable,
+  type TableTotals,
+  type Value,
+} from './copied-tables.ts'
 
 /** The ledger that is copied, which nobody else may use meanwhile. */
 export interface SqliteSource {
@@ -23,6 +30,8 @@ export interface SqliteSource {
 export function openSqliteSource(path: string): SqliteSource {
   refuseUnlessCurrent(path)
   const { database, close } = openSqliteFile(path)
+  // The audit log is put in order from two tables, which may take more room than memory has.
+  database.pragma('temp_store = file')
   database.function('storable_bytes', { deterministic: true }, (text: string) =>
     BigInt(Buffer.byteLength(storable(text))),
   )
@@ -52,17 +61,22 @@ function readColumns(database: SqliteDatabase, { name }: CopiedTable): Column[] 
       'select name, lower(type) as type from pragma_table_info(?)',
     )
     .all(name)
+    .filter((column) => !leftOutColumns.includes(column.name))
     .map((column) => ({ name: column.name, type: types[column.type] }))
 }
 
 function* readRows(
   database: SqliteDatabase,
-  { name, key }: CopiedTable,
+  table: CopiedTable,
   after: readonly Value[] | undefined,
 ): Iterable<Value[]> {
+  const { name, key } = table
+  const columns = readColumns(database, table).map((column) => column.name)
   const later = after ? `where (${key.join(', ')}) > (${key.map(() => '?').join(', ')})` : ''
   const select = database
-    .prepare<Value[], Value[]>(`select * from ${name} ${later} order by ${key.join(', ')}`)
+    .prepare<Value[], Value[]>(
+      `select ${columns.join(', ')} from ${name} ${later} order by ${key.join(', ')}`,
+    )
     .raw()
   for (const row of select.iterate(...(after ?? []))) yield row.map(storable)
 }

@@ -1,5 +1,6 @@
 import type { QueryConfig } from 'pg'
 
+import { paymentEventId } from '../../domain/audit.ts'
 import type { Hold } from '../../domain/records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
@@ -196,7 +197,7 @@ export function insertTransactionsOf(accountId: string, transactions: readonly T
 
 export function insertEventsOf(accountId: string, payments: readonly CapturedPayment[]): Write {
   const rows = payments.map(({ capture, hold, eventData }) => ({
-    id: capture.eventId,
+    id: paymentEventId(capture.transactionId),
     environment: hold.environment,
     type: 'payment.verified',
     actor: capture.caller.keyId,

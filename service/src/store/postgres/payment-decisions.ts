@@ -87,7 +87,7 @@ function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): voi
 }
 
 function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
-  const { transactionId, eventId } = call
+  const { transactionId } = call
   const found = facts.holdOf(holdOfCapture(call))
   // Captured by an earlier attempt, whose answer was lost.
   if (found?.transaction_id === transactionId) return { outcome: 'captured', transactionId }
@@ -101,7 +101,7 @@ function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): Capture
   if ('outcome' in decision) return decision.outcome
   const payment = recordsOfPayment(call, decision.hold, decision.seller)
   const [payer] = payment.transactions
-  if (!payer) throw new Error(`the payment ${transactionId} (${eventId}) has no record`)
+  if (!payer) throw new Error(`the payment ${transactionId} has no record`)
   writes.captured.push({
     capture: call,
     hold: decision.hold,

@@ -2,6 +2,7 @@ import type { QueryConfig } from 'pg'
 
 import type { Environment } from '@purser/wire/fields'
 
+import { paymentEventId } from '../../domain/audit.ts'
 import type { Hold } from '../../domain/records.ts'
 import type { HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import type { Capture } from '../store.ts'
@@ -307,7 +308,7 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
       textArray(payments.map(({ capture }) => capture.idempotencyKey)),
       textArray(payments.map(({ payer }) => payer.seller_account_id)),
       textArray(payments.map(({ payer }) => payer.seller_id)),
-      textArray(payments.map(({ capture }) => capture.eventId)),
+      textArray(payments.map(({ capture }) => paymentEventId(capture.transactionId))),
       textArray(payments.map(({ eventData }) => eventData)),
       intArray(payments.map(({ capture }) => capture.nowMs)),
     ],

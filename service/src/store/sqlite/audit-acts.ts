@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './open.ts'
 /** Writes an event into the log, within the transaction of the change that it tells of. */
 export function prepareAuditActs(db: SqliteDatabase) {
   const insertEvent = db.prepare(`
-    insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
+    insert into recorded_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
     values (?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return {

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 
 import type { Hold, Mandate } from '../../domain/records.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { transactionColumns } from '../rows.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 // What is written past the service, by hand: the database refuses it, or the ledger's own audit finds it.
@@ -93,7 +94,7 @@ const faults: readonly Fault[] = [
   },
   {
     name: 'a payment whose audit event is gone',
-    plant: ({ paidId }) => ['delete from audit_events where subject_id = ?', paidId],
+    plant: ({ paidId }) => ['update transactions set collected_by = null where id = ?', paidId],
     found: ({ paidId }) => [[paidId, 'paid without its audit event']],
   },
   {
@@ -112,7 +113,7 @@ const faults: readonly Fault[] = [
   {
     name: "a payee's copy of a payment that never was",
     plant: ({ paidId, shopAccountId }) => [
-      `insert into transactions
+      `insert into transactions (${transactionColumns.join(', ')})
        select ?, id, environment, 'payee', status, agent_id, mandate_id, amount_text, amount_micro, currency,
          resource_url, merchant_domain, ?, seller_id, category, reason_code, reason_detail, nonce, created_at_ms
        from transactions where id = ?`,

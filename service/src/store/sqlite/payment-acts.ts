@@ -1,40 +1,44 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
-import type { Hold } from '../../domain/records.ts'
-import {
-  decideCapture,
-  decideEvaluation,
-  decideHold,
-  recordOfEvaluation,
-  recordsOfPayment,
-} from '../payment-records.ts'
+import type { Hold, RegisteredSeller } from '../../domain/records.ts'
+import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
 import { transactionColumns, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
-import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
-import { prepareHoldLookup } from './hold-lookup.ts'
+import { prepareHoldLookup, type FoundHold } from './hold-lookup.ts'
 import { prepareLastingFacts } from './lasting-facts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
+import type { ListedTransaction } from './transaction-lists.ts'
+
+/** About as much as a capture writes into a hold: two ids, a domain, and often an idempotency key. */
+const reservedBytes = 112
+
+/** What is different in the payee's copy of a payment. */
+const payeesOwn: Partial<Record<keyof TransactionRow, string>> = {
+  account_id: 'seller_account_id',
+  side: "'payee'",
+}
 
 /** The acts that move money: evaluate, issue a proof, capture it. */
 export function preparePaymentActs(
   db: SqliteDatabase,
-  acts: AuditActs & HoldActs & AgentActs & MandateActs & SellerActs,
+  acts: HoldActs & AgentActs & MandateActs & SellerActs,
 ) {
   const insertHold = db.prepare(`
     insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-      currency, resource_url, status, issued_at_ms, expires_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`)
+      currency, resource_url, status, issued_at_ms, expires_at_ms, reserve)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, zeroblob(${reservedBytes}))`)
   const holdAmount = db.prepare(
     'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
   )
   const { findHold } = prepareHoldLookup(db)
   const { findSeller, findMandate, recordPaidSeller, forget } = prepareLastingFacts(db, acts)
   const captureHold = db.prepare(`
-    update holds set status = 'captured', transaction_id = ?, captured_by = ?, merchant_domain = ?, idempotency_key = ?
+    update holds set status = 'captured', transaction_id = ?, captured_by = ?, merchant_domain = ?,
+      idempotency_key = ?, reserve = null
     where rowid = ? and status = 'open'`)
   const spendAmount = db.prepare(
     'update mandates set spent_micro = spent_micro + ?, held_micro = held_micro - ? where rowid = ?',
@@ -42,16 +46,35 @@ export function preparePaymentActs(
   const insertTransaction = db.prepare(`
     insert into transactions (${transactionColumns.join(', ')})
     values (${transactionColumns.map(() => '?').join(', ')})`)
-  let recorded: TransactionRow[] = []
+  const insertPayment = db.prepare(`
+    insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
+      amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
+      collected_by)
+    select account_id, ?, environment, 'payer', 'paid', agent_id, mandate_id, amount_text,
+      amount_micro, currency, resource_url, ?, ?, ?, nonce, ?, ?
+    from holds where rowid = ?`)
+  const copyToPayee = db.prepare(`
+    insert into transactions (${transactionColumns.join(', ')})
+    select ${transactionColumns.map((column) => payeesOwn[column] ?? column).join(', ')}
+    from transactions where account_id = ? and id = ?`)
 
-  function recordTransaction(row: TransactionRow): void {
-    insertTransaction.run(transactionColumns.map((column) => row[column]))
-    recorded.push(row)
+  let recorded: ListedTransaction[] = []
+
+  /** Records a payment, and so its event, under both accounts when they are two. */
+  function recordPayment(capture: Capture, hold: FoundHold, seller: RegisteredSeller | undefined): void {
+    const { transactionId: id, caller, nowMs } = capture
+    const { account_id, agent_id, mandate_id } = hold
+    const merchantDomain = normalizeHostName(capture.merchantDomain)
+    insertPayment.run(id, merchantDomain, seller?.accountId, seller?.id, nowMs, caller.keyId, hold.rowid)
+    recorded.push({ account_id, id, agent_id, mandate_id })
+    if (!seller || seller.accountId === account_id) return
+    copyToPayee.run(account_id, id)
+    recorded.push({ account_id: seller.accountId, id, agent_id, mandate_id })
   }
 
   return {
     /** The transactions that were inserted since this was last asked, in their order. */
-    takeRecorded(): readonly TransactionRow[] {
+    takeRecorded(): readonly ListedTransaction[] {
       const taken = recorded
       recorded = []
       return taken
@@ -68,7 +91,9 @@ export function preparePaymentActs(
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
       const decision = decideEvaluation(proposal, { agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
-      recordTransaction(recordOfEvaluation(proposal, decision, seller))
+      const row = recordOfEvaluation(proposal, decision, seller)
+      insertTransaction.run(transactionColumns.map((column) => row[column]))
+      recorded.push(row)
       return decision
     },
 
@@ -106,7 +131,6 @@ export function preparePaymentActs(
       })
       if ('outcome' in decision) return decision.outcome
       const { hold, mandate, seller } = decision
-      const payment = recordsOfPayment(capture, hold, seller)
       const { transactionId, idempotencyKey } = capture
       const { changes } = captureHold.run(
         transactionId,
@@ -117,9 +141,8 @@ export function preparePaymentActs(
       ) // 5
       if (changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
       spendAmount.run(hold.amount_micro, hold.amount_micro, mandate.rowid) // 6
-      for (const row of payment.transactions) recordTransaction(row) // 7
+      recordPayment(capture, hold, seller) // 7, 8
       recordPaidSeller(mandate, hold.mandate_id, merchantDomain)
-      acts.recordEvent(payment.event) // 8
       return { outcome: 'captured', transactionId }
     },
   }

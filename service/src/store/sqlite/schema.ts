@@ -189,4 +189,24 @@ export const migrations: readonly string[] = [
   create index audit_events_by_type on audit_events (account_id, type, id) where type <> 'payment.verified';
   create index audit_events_by_subject on audit_events (account_id, subject_id, id);
   `,
+  `
+  -- the event of a payment is its transaction, told in other words; all other events, and those of payments
+  -- that were made before this step, are records of their own
+  alter table audit_events rename to recorded_events;
+  -- the key that collected a payment; none where the payment's event is recorded
+  alter table transactions add column collected_by text;
+  create view payment_events as
+    select account_id, cast('event' || substr(id, instr(id, '_')) as text) as id, environment,
+      cast('payment.verified' as text) as type, collected_by as actor, id as subject_id,
+      cast(json_object('agent_id', agent_id, 'mandate_id', mandate_id, 'amount', amount_text,
+        'currency', currency, 'merchant_domain', merchant_domain, 'nonce', nonce) as text) as data, created_at_ms
+    from transactions where collected_by is not null;
+  create view audit_events as
+    select account_id, id, environment, type, actor, subject_id, data, created_at_ms from recorded_events
+    union all
+    select account_id, id, environment, type, actor, subject_id, data, created_at_ms from payment_events;
+
+  -- room for what a capture writes into a hold, given up by the capture: so the row does not grow out of its page
+  alter table holds add column reserve blob;
+  `,
 ]

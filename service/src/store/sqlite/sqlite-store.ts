@@ -7,6 +7,7 @@ import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
 import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
+import { prepareAuditLog } from './audit-log.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
@@ -53,7 +54,10 @@ function createStore(
   { database: db, close }: OpenedFile,
   { path, ownThread = false, groupCommit = true }: SqliteStoreOptions,
 ): Store {
-  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
+  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }), {
+    hasPaymentEvents: true,
+  })
+  const { listAuditEvents } = prepareAuditLog(db, reads)
   const { findHold } = prepareHoldLookup(db)
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
     select * from api_keys
@@ -170,7 +174,7 @@ function createStore(
         ? act('listTransactions', scope, filter, page)
         : read(() => reads.listTransactions(scope, filter, page))
     },
-    listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
+    listAuditEvents: (...input) => read(() => listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
   }
 }

@@ -12,7 +12,7 @@ const writtenForEach = 4
 const forgottenAtOnce = 1_024
 
 /** What of a transaction says which lists it stands in. */
-type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
+export type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
 
 /** Entries of one list that are not written yet. */
 interface WaitingList {
@@ -30,9 +30,9 @@ interface WaitingList {
  * by its rowid when the file is opened, and reads look into both.
  */
 export function prepareTransactionLists(db: SqliteDatabase) {
-  const insertEntry = db.prepare(
-    'insert into transaction_lists (account_id, list_id, id) values (?, ?, ?) on conflict do nothing',
-  )
+  const insertEntries = db.prepare(`
+    insert into transaction_lists (account_id, list_id, id)
+    select ?, ?, value from json_each(?) where true on conflict do nothing`)
   const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
   const setProgress = db.prepare('update list_progress set listed_up_to = ?')
   const selectUnlisted = db.prepare<[bigint], ListedTransaction & { rowid: bigint }>(
@@ -129,9 +129,8 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       for (const [key, list] of lists) {
         if (left === 0) break
         const upTo = Math.min(list.entries.length, list.written + left)
-        for (const { id } of list.entries.slice(list.written, upTo)) {
-          insertEntry.run(list.accountId, list.listId, id)
-        }
+        const ids = list.entries.slice(list.written, upTo).map(({ id }) => id)
+        insertEntries.run(list.accountId, list.listId, JSON.stringify(ids))
         left -= upTo - list.written
         taken.push({ key, list, upTo })
       }

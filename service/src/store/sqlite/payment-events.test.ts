@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import type { AuditEvent, Hold, Mandate } from '../../domain/records.ts'
+import { StoreLedger, type Tenant } from '../../../testing/store-ledger.ts'
+import type { AuditFilter, Store } from '../store.ts'
+import { applicationId, migrations } from './schema.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+// Decision 55: the event of a payment is its transaction. Files of schema 1 have such events as records.
+
+test('Events of payments stand among the others in order of time, whatever the page [decision.25] [decision.55]', async (context) => {
+  const { ledger, owner, mandate } = await begin(context)
+  for (let payments = 0; payments < 4; payments++) {
+    ledger.clock.nowMs += 10
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+    if (payments % 2 === 0) await ledger.agent(owner.sandbox)
+  }
+  const all = await readInPages(ledger.store, owner, {}, 100)
+  assert.deepEqual(
+    all.map(({ type }) => type).filter((type) => type === 'payment.verified' || type === 'agent.created'),
+    // Newest first; the first agent is the mandate's.
+    ['payment', 'agent', 'payment', 'payment', 'agent', 'payment', 'agent'].map((what) =>
+      what === 'agent' ? 'agent.created' : 'payment.verified',
+    ),
+  )
+  assert.deepEqual(
+    all.map(({ id }) => id),
+    all.map(({ id }) => id).toSorted((left, right) => (left < right ? 1 : -1)),
+  )
+  for (const limit of [1, 2, 3, 5]) {
+    assert.deepEqual(await readInPages(ledger.store, owner, {}, limit), all)
+    for (const type of ['payment.verified', 'agent.created'] as const) {
+      const some = all.filter((event) => event.type === type)
+      assert.deepEqual(await readInPages(ledger.store, owner, { type }, limit), some)
+    }
+  }
+  for (const event of all) {
+    const { subjectId, type } = event
+    const about = all.filter((other) => other.subjectId === subjectId)
+    assert.deepEqual(await readInPages(ledger.store, owner, { subjectId }, 1), about)
+    assert.deepEqual(await readInPages(ledger.store, owner, { subjectId, type }, 10), [event])
+  }
+  assert.deepEqual(await readInPages(ledger.store, { ...owner, sandbox: owner.production }, {}, 10), [])
+})
+
+test('A file of schema 1 keeps its events with their ids, its open proofs can be captured, and its log goes on [decision.25] [decision.55]', async (context) => {
+  const { ledger, owner, mandate, path } = await begin(context)
+  const paidId = await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+  const open: Hold = await ledger.hold(mandate, '2.00')
+  await ledger.agent(owner.sandbox)
+  const before = await readInPages(ledger.store, owner, {}, 100)
+  await ledger.store.close()
+  const oldPath = join(path, '..', 'old.db')
+  writeAsSchema1(path, oldPath)
+
+  const store = openSqliteStore({ path: oldPath })
+  context.after(() => store.close())
+  const recorded = before.map((event) =>
+    event.subjectId === paidId ? { ...event, id: oldId(event) } : event,
+  )
+  assert.deepEqual(await readInPages(store, owner, {}, 2), recorded)
+  assert.deepEqual(await store.findLedgerFaults(), [])
+
+  ledger.clock.nowMs += 10
+  const capture = ledger.newCapture(owner.sandbox, open, { idempotencyKey: 'again' })
+  const { transactionId } = capture
+  assert.deepEqual(await store.capture(capture), { outcome: 'captured', transactionId })
+  assert.deepEqual(await store.capture(capture), { outcome: 'replayed', transactionId })
+  const [newest, ...older] = await readInPages(store, owner, {}, 2)
+  assert.equal(newest?.subjectId, transactionId)
+  assert.deepEqual(older, recorded)
+  assert.deepEqual(await store.findLedgerFaults(), [])
+
+  const database = new Database(oldPath)
+  database.prepare('delete from recorded_events where subject_id = ?').run(paidId)
+  database.close()
+  const [fault, ...others] = await store.findLedgerFaults()
+  assert.deepEqual([fault?.subjectId, fault?.fault], [paidId, 'paid without its audit event'])
+  assert.deepEqual(others, [])
+})
+
+interface Begun {
+  readonly ledger: StoreLedger
+  readonly owner: Tenant
+  readonly mandate: Mandate
+  readonly path: string
+}
+
+async function begin(context: TestContext): Promise<Begun> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const store = openSqliteStore({ path })
+  context.after(() => store.close())
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const owner = await ledger.tenant()
+  return { ledger, owner, mandate: await ledger.mandate(owner.sandbox), path }
+}
+
+async function readInPages(
+  store: Store,
+  { sandbox }: Tenant,
+  filter: AuditFilter,
+  limit: number,
+): Promise<AuditEvent[]> {
+  const events: AuditEvent[] = []
+  let olderThan: string | undefined
+  do {
+    const page = await store.listAuditEvents(sandbox, filter, { limit, olderThan })
+    assert.ok(page.items.length <= limit)
+    events.push(...page.items)
+    olderThan = page.next
+  } while (olderThan !== undefined)
+  return events
+}
+
+/** Before the step, the event of a payment had an id of its own, which came after that of the transaction. */
+function oldId({ id }: Pick<AuditEvent, 'id'>): string {
+  return `${id.slice(0, -1)}z`
+}
+
+/** The ledger of a file as schema 1 held it. */
+function writeAsSchema1(from: string, to: string): void {
+  const database = new Database(to)
+  database.function('old_id', (id: string) => oldId({ id }))
+  database.exec(migrations[0] ?? assert.fail())
+  database.pragma(`application_id = ${applicationId}`)
+  database.pragma('user_version = 1')
+  database.prepare('attach ? as later').run(from)
+  const tables = database
+    .prepare<[], string>(
+      `select name from main.sqlite_schema where type = 'table' and name not like '%list%'`,
+    )
+    .pluck()
+    .all()
+  for (const table of tables) {
+    const columns = database
+      .prepare<[string], string>(`select name from pragma_table_info(?, 'main')`)
+      .pluck()
+      .all(table)
+      .join(', ')
+    database.exec(`insert into main.${table} (${columns}) select ${columns} from later.${table}`)
+  }
+  database.exec(`update main.audit_events set id = old_id(id) where type = 'payment.verified'`)
+  database.close()
+}
