@@ -1,13 +1,61 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 
-import { projectFolder } from '../source-files.ts'
-import { referencePages } from './pages.ts'
+import { errorCodes } from '@purser/wire/errors'
+import { endpoints } from '@purser/wire/openapi'
 
-test('The pages of the reference are those that the code gives; `npm run docs` writes them', async () => {
-  for (const [path, text] of Object.entries(await referencePages())) {
+import { Purser } from '../../packages/client/src/client.ts'
+import { projectFolder } from '../source-files.ts'
+import { clientCalls } from './client-calls.ts'
+import { generatedFolders, referencePages } from './pages.ts'
+
+const pages = await referencePages()
+
+test('The pages of the reference are those that the code gives; `npm run docs` writes them', () => {
+  for (const [path, text] of Object.entries(pages)) {
     assert.equal(readFileSync(join(projectFolder, path), 'utf8'), text, path)
   }
 })
+
+test('Every endpoint and every error has a page, and no page is left over [decision.94]', () => {
+  const [endpointFiles = [], errorFiles = []] = generatedFolders.map((folder) =>
+    readdirSync(join(projectFolder, folder)),
+  )
+  assert.equal(endpointFiles.length, endpoints.length)
+  assert.ok(errorFiles.length > errorCodes.length, 'the refusals have theirs too')
+  const kept = [...endpointFiles, ...errorFiles].length
+  assert.equal(kept, Object.keys(pages).filter((path) => path.split('/').length === 4).length)
+})
+
+test('Every endpoint names its call of the client, and the client has it [decision.94]', () => {
+  const purser = new Purser({ apiKey: null })
+  assert.deepEqual(Object.keys(clientCalls).sort(), endpoints.map(({ id }) => id).sort())
+  for (const call of Object.values(clientCalls)) {
+    const [, path = ''] = /^purser\.([\w.]+)\(/.exec(call) ?? []
+    const found = path
+      .split('.')
+      .reduce((value: unknown, key) => (value as Record<string, unknown>)[key], purser)
+    assert.equal(typeof found, 'function', call)
+  }
+})
+
+test('Every link in the reference, the guides, the READMEs and llms.txt leads to a file that exists [decision.94]', () => {
+  const guides = readdirSync(join(projectFolder, 'docs/guides')).map((name) => `docs/guides/${name}`)
+  const others = ['README.md', 'packages/client/README.md', ...guides]
+  const texts = { ...pages, ...Object.fromEntries(others.map((path) => [path, read(path)])) }
+  let links = 0
+  for (const [path, text] of Object.entries(texts)) {
+    for (const [, target = ''] of text.matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue
+      assert.ok(existsSync(join(projectFolder, dirname(path), target)), `${path} links to ${target}`)
+      links++
+    }
+  }
+  assert.ok(links > 300, `${links} links`)
+})
+
+function read(path: string): string {
+  return readFileSync(join(projectFolder, path), 'utf8')
+}

@@ -1,10 +1,13 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 import { projectFolder } from '../source-files.ts'
-import { referencePages } from './pages.ts'
+import { generatedFolders, referencePages } from './pages.ts'
 
-for (const [path, text] of Object.entries(await referencePages())) {
+const pages = await referencePages()
+for (const folder of generatedFolders) rmSync(join(projectFolder, folder), { recursive: true, force: true })
+for (const [path, text] of Object.entries(pages)) {
+  mkdirSync(dirname(join(projectFolder, path)), { recursive: true })
   writeFileSync(join(projectFolder, path), text)
-  console.log(`wrote ${path}`)
 }
+console.log(`wrote ${Object.keys(pages).length} pages below docs/reference, and llms.txt`)

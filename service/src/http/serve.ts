@@ -61,7 +61,7 @@ export function createServe(
       return undefined
     }
 
-    async function answer(request: FastifyRequest): Promise<Answer> {
+    function answer(request: FastifyRequest): Answer | Promise<Answer> {
       let query: unknown
       let body: unknown
       if (validateQuery) {
@@ -82,12 +82,20 @@ export function createServe(
       return handle({ caller, params, query, body, url, header } as never)
     }
 
+    async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      try {
+        send(reply, await answer(request))
+      } catch (error) {
+        void reply.send(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+
     app.route({
       method: endpoint.method,
       url: routePath(endpoint.path),
       config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
       onRequest: letIn,
-      handler: async (request, reply) => send(reply, await answer(request)),
+      handler: (request, reply) => void respond(request, reply),
     })
   }
 }
@@ -97,8 +105,12 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer as JSON. */
+/** Sends an answer as JSON, with the id that its request has in the log. */
 export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
   if (headers) void reply.headers(headers)
-  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply
+    .header('x-request-id', reply.request.id)
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(body))
 }

@@ -1,0 +1,157 @@
+import type { Endpoint } from '@purser/wire/endpoint'
+import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
+import { endpoints } from '@purser/wire/openapi'
+
+import { clientCalls } from './client-calls.ts'
+import { fieldsOf, notesOn, standardOf, typeName, type Schema } from './fields.ts'
+import { pageOf } from './words.ts'
+
+/** The pages about the endpoints, by their path below docs/reference. */
+export function endpointPages(): Record<string, string> {
+  return {
+    'endpoints.md': indexPage(),
+    ...Object.fromEntries(endpoints.map((one) => [`endpoints/${fileOf(one)}`, endpointPage(one)])),
+  }
+}
+
+/** A link to the page of an endpoint. */
+export function endpointLink(one: Endpoint, folder: string): string {
+  return `[${one.method} ${one.path}](${folder}${fileOf(one)})`
+}
+
+/** `createApiKey` is on `create-api-key.md`. */
+function fileOf({ id }: Endpoint): string {
+  return `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.md`
+}
+
+/** The errors of an endpoint in the order in which they are looked for; `422` stands for the faults of the request. */
+export function errorsInOrder(one: Endpoint): (ErrorCode | '422')[] {
+  return [
+    ...one.errors.filter(isBeforeTheRequest),
+    ...(one.method === 'GET' ? [] : (['payload_too_large'] as const)),
+    ...(one.body ? (['There was an error parsing the body'] as const) : []),
+    ...(one.body || one.query ? (['422'] as const) : []),
+    ...one.errors.filter((code) => !isBeforeTheRequest(code)),
+  ]
+}
+
+function isBeforeTheRequest(code: ErrorCode): boolean {
+  return errorAnswers[code].status === 401 || code === 'insufficient_scope'
+}
+
+function indexPage(): string {
+  const tags = [...new Set(endpoints.map(({ tag }) => tag))]
+  const sections = tags.map((tag) => {
+    const rows = endpoints.filter((one) => one.tag === tag).map(indexRow)
+    return `## ${tag}\n\n| Endpoint | | Key |\n|---|---|---|\n${rows.join('\n')}`
+  })
+  return `# Endpoints
+
+One page for each, with its request, its answers, and its errors in order of precedence. Made from \`packages/wire/src\` by
+\`npm run docs\`; a running service shows the same with its schemas at \`/docs\`.
+
+${sections.join('\n\n')}
+`
+}
+
+function indexRow(one: Endpoint): string {
+  return `| ${endpointLink(one, 'endpoints/')} | ${one.summary} | ${accessTo(one)} |`
+}
+
+function accessTo({ roles }: Endpoint): string {
+  return roles === 'public' ? 'none needed' : roles.map((role) => `\`${role}\``).join(', ')
+}
+
+function endpointPage(one: Endpoint): string {
+  const parts = [
+    `# ${one.method} ${one.path}`,
+    one.summary,
+    `Key: ${accessTo(one)}. In the client: \`${clientCalls[one.id]}\`.`,
+    '## Request',
+    ...requestParts(one),
+    '## Answers',
+    ...Object.entries(one.responses).flatMap(([status, schema]) =>
+      answerParts(one, status, schema as Schema),
+    ),
+    ...errorParts(one),
+    'All of them: [endpoints](../endpoints.md).',
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function requestParts(one: Endpoint): string[] {
+  const parts: string[] = []
+  const named = fieldsOf((one.params ?? {}) as Schema).map(({ name }) => `\`${name}\``)
+  if (named.length > 0) parts.push(`In the path: ${named.join(', ')}, the identifier as it was given out.`)
+  if (one.id === 'verify') {
+    parts.push(
+      'Header `Idempotency-Key`, optional: the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
+    )
+  }
+  if (one.query) {
+    const rows = fieldsOf(one.query as Schema).map(
+      ({ name, schema }) =>
+        `| \`${name}\` | ${typeName(schema)} | ${standardOf(schema)} | ${notesOn(schema)} |`,
+    )
+    parts.push(`| Query parameter | Type | Default | |\n|---|---|---|---|\n${rows.join('\n')}`)
+  }
+  if (one.body) {
+    const rows = fieldsOf(one.body as Schema).map(
+      ({ name, isRequired, schema }) =>
+        `| \`${name}\` | ${typeName(schema)} | ${isRequired ? 'yes' : 'no'} | ${standardOf(schema)} | ${notesOn(schema)} |`,
+    )
+    parts.push(
+      `A JSON object:`,
+      `| Field | Type | Required | Default | |\n|---|---|---|---|---|\n${rows.join('\n')}`,
+    )
+  }
+  return parts.length > 0 ? parts : ['No parameters and no body.']
+}
+
+function answerParts(one: Endpoint, status: string, schema: Schema): string[] {
+  const twin = Object.entries(one.responses).find(([other, known]) => other !== status && known === schema)
+  if (twin && Number(status) >= 400) {
+    return [`### ${status}`, `A refusal, which is a result and no error, with the same fields as ${twin[0]}.`]
+  }
+  const isList = schema.type === 'array'
+  const rows = fieldsOf(isList ? (schema.items ?? {}) : schema).map(
+    ({ name, schema: field }) => `| \`${name}\` | ${typeName(field)} | ${notesOn(field)} |`,
+  )
+  const kind = isList
+    ? 'a list, newest first; the address of the next page, if there is one, stands in `Link: <…>; rel="next"`. Each item:'
+    : Number(status) >= 400
+      ? 'a refusal, which is a result and no error:'
+      : 'an object:'
+  return [
+    `### ${status}`,
+    `${kind[0]?.toUpperCase()}${kind.slice(1)}`,
+    `| Field | Type | |\n|---|---|---|\n${rows.join('\n')}`,
+  ]
+}
+
+function errorParts(one: Endpoint): string[] {
+  const errors = errorsInOrder(one)
+  if (errors.length === 0) return []
+  const rows = errors.map((code) =>
+    code === '422'
+      ? '| 422 | [the faults of the request](../errors.md#422) | the request does not fit its shape |'
+      : `| ${errorAnswers[code].status} | [\`${code}\`](../errors/${pageOf(code)}) | ${errorAnswers[code].when} |`,
+  )
+  return [
+    '### Errors, in order of precedence',
+    `| Status | \`detail\` | When |\n|---|---|---|\n${rows.join('\n')}`,
+    ...laterErrors(one),
+  ]
+}
+
+/** What the order above does not say. */
+function laterErrors(one: Endpoint): string[] {
+  if (one.roles === 'public') return []
+  const { properties = {} } = (one.body ?? {}) as Schema
+  return [
+    ...(one.roles.includes('agent') && 'agent_id' in properties
+      ? ['`insufficient_scope` is given after the 422, too: when the key of an agent names another agent.']
+      : []),
+    '`store_unavailable` comes earlier when even the key cannot be looked up.',
+  ]
+}

@@ -1,0 +1,108 @@
+import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
+import { endpoints } from '@purser/wire/openapi'
+
+import { endpointLink, errorsInOrder } from './endpoint-pages.ts'
+import {
+  answerOf,
+  isDenial,
+  isVerificationFailure,
+  pageOf,
+  refusedWhen,
+  remedies,
+  words,
+  type Word,
+} from './words.ts'
+
+/** The pages about everything that says no, by their path below docs/reference. */
+export function errorPages(): Record<string, string> {
+  return {
+    'errors.md': indexPage(),
+    ...Object.fromEntries(words.map((word) => [`errors/${pageOf(word)}`, wordPage(word)])),
+  }
+}
+
+function indexPage(): string {
+  const answers = Object.entries(errorAnswers).map(
+    ([code, { status, when }]) => `| ${status} | ${link(code as ErrorCode)} | ${when} |`,
+  )
+  const refusals = Object.entries(refusedWhen).map(
+    ([word, when]) =>
+      `| ${isDenial(word as Word) ? '`reason_code`' : '`reason`'} | ${link(word as Word)} | ${when} |`,
+  )
+  return `# Errors
+
+Every error answer but the 422 is \`{"detail": "<code>"}\`, and each answer carries \`x-request-id\`, under which the log has
+the request. Made from the table in \`packages/wire/src/errors.ts\` by \`npm run docs\`.
+
+| Status | \`detail\` | When |
+|---|---|---|
+${answers.sort().join('\n')}
+
+## 422
+
+A request that does not fit its shape answers \`{"detail": [item, …]}\`, one item for each fault, in the order of the
+fields: \`type\`, \`loc\` (where it lies), \`msg\` (what is wrong and what would be right), \`input\` (what was sent) and
+\`ctx\` (the limits that were broken). In the client: \`ValidationError\`, with \`items\`.
+
+## Refused payments
+
+A refused payment is no error, but an answer with a reason: \`reason_code\` of a proof, of evaluate (402) and of verify-agent
+(403), in the order of the checks; \`reason\` of a verification (402), in the order of the steps.
+
+| Field | Word | When |
+|---|---|---|
+${refusals.join('\n')}
+`
+}
+
+function link(word: Word): string {
+  return `[\`${word}\`](errors/${pageOf(word)})`
+}
+
+function wordPage(word: Word): string {
+  const answer = answerOf(word)
+  const parts = [`# ${word}`]
+  if (answer) parts.push(`${answer.status} \`${JSON.stringify({ detail: word })}\`: ${answer.when}.`)
+  if (isDenial(word)) {
+    parts.push(`\`"reason_code": "${word}"\` in the answer to a proposed payment: ${refusedWhen[word]}.`)
+  }
+  if (isVerificationFailure(word)) {
+    parts.push(
+      `\`"reason": "${word}"\` in the answer to a verification: ${refusedWhen[word]}. It charges nothing.`,
+    )
+  }
+  parts.push(`## What helps\n\n${remedies[word]}`)
+  if (answer) parts.push(`## In the client\n\n\`${errorClass(answer.status)}\` with \`code\` \`${word}\`.`)
+  const givenBy = endpoints.filter((one) => gives(one, word))
+  if (givenBy.length > 0) {
+    const lines = givenBy.map((one) => `- ${endpointLink(one, '../endpoints/')}`)
+    parts.push(`## Given by\n\n${lines.join('\n')}`)
+  } else parts.push('It belongs to no endpoint: any request can get it.')
+  parts.push('All of them: [errors](../errors.md).')
+  return `${parts.join('\n\n')}\n`
+}
+
+/** The class of the client's error, by status. */
+function errorClass(status: number): string {
+  const classes: Record<number, string> = {
+    400: 'BadRequestError',
+    401: 'AuthenticationError',
+    403: 'PermissionError',
+    404: 'NotFoundError',
+    409: 'ConflictError',
+    413: 'PayloadTooLargeError',
+    503: 'UnavailableError',
+  }
+  return classes[status] ?? (status >= 500 ? 'ServerError' : 'ApiError')
+}
+
+function gives(one: (typeof endpoints)[number], word: Word): boolean {
+  if ((errorsInOrder(one) as readonly Word[]).includes(word)) return true
+  // A proof names no merchant, so this shows when it is verified.
+  if (word === 'merchant_not_allowed' && one.id === 'issueProof') return false
+  const field = isDenial(word) ? 'reason_code' : 'reason'
+  return Object.entries(one.responses).some(([status, schema]) => {
+    const { properties = {} } = schema as { properties?: Record<string, { enum?: readonly string[] }> }
+    return Number(status) >= 400 && properties[field]?.enum?.includes(word) === true
+  })
+}

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { projectFolder } from '../source-files.ts'
+import { endpointLink } from './endpoint-pages.ts'
+
+/** `llms.txt`: what a language model should read of this repository, and where it lies. */
+export function llmsText(): string {
+  return `# Purser
+
+> A self-hosted service for spending mandates of software agents: an owner gives an agent a budget with limits, the agent
+> gets a signed proof whose amount is held, a merchant has it verified, which charges it, once.
+
+Bodies and answers are JSON over HTTP; amounts are text, compared as text (\`10.0\` is not \`10.00\`). A refused payment is
+an answer with a \`reason_code\` and a sentence that says what would help.
+
+## Begin here
+
+- [README](README.md): what it is, and a first purchase in five minutes
+${guides().join('\n')}
+
+## Packages
+
+- [@purser/client](packages/client/README.md): the client, and a fetch that pays
+
+## Reference
+
+- [Endpoints](docs/reference/endpoints.md): an index of the pages below
+${endpoints.map((one) => `- ${endpointLink(one, 'docs/reference/endpoints/')}: ${one.summary}`).join('\n')}
+- [Errors](docs/reference/errors.md): every word that says no, with a page each
+- [Interface 0.1.0](docs/reference/interface-0.1.0.md): the contract itself
+
+## Optional
+
+- [Architecture](ARCHITECTURE.md): how the service is built
+- [Decisions](docs/decisions/README.md): what the interface leaves open, and how it was settled
+`
+}
+
+/** A line for each guide: its title, and the first sentence below it. */
+function guides(): string[] {
+  const folder = join(projectFolder, 'docs/guides')
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => {
+      const [heading = '', paragraph = ''] = readFileSync(join(folder, name), 'utf8').split(/\n\n+/)
+      const [sentence = ''] = withoutLinks(paragraph.replaceAll('\n', ' ')).split(/(?<=\.) /)
+      return `- [${heading.replace(/^# /, '')}](docs/guides/${name}): ${sentence}`
+    })
+}
+
+function withoutLinks(text: string): string {
+  return text.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+}
