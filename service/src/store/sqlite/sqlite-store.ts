@@ -12,6 +12,7 @@ import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
 import { openSqliteFile, type OpenedFile } from './open.ts'
+import { listOf } from './transaction-lists.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -169,8 +170,7 @@ function createStore(
     listMandates: (...input) => read(() => reads.listMandates(...input)),
     listSellers: (...input) => read(() => reads.listSellers(...input)),
     listTransactions: (scope, filter, page) => {
-      const hasList = filter.agentId !== undefined || filter.mandateId !== undefined
-      return hasList
+      return listOf(filter) !== undefined
         ? act('listTransactions', scope, filter, page)
         : read(() => reads.listTransactions(scope, filter, page))
     },
