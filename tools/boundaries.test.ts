@@ -13,7 +13,7 @@ interface Room {
   readonly types?: readonly string[]
 }
 
-const everything = ['service/src', 'packages/wire/src', 'npm:', 'node:']
+const everything = ['service/src', 'service/package.json', 'packages/wire/src', 'npm:', 'node:']
 
 /** What each framework's file may import besides is its framework. */
 const mcp = ['packages/mcp/src', 'npm:@purser/client', 'npm:@modelcontextprotocol/server', 'npm:zod', 'node:']
@@ -71,13 +71,14 @@ const rooms: readonly Room[] = [
       'service/src/http',
       'service/src/limits.ts',
       'service/src/domain/api-key.ts',
+      'service/src/domain/session.ts',
       'service/src/store/store.ts',
       'packages/wire/src',
       'npm:fastify',
       'npm:typebox',
       'node:',
     ],
-    types: ['service/src/domain'],
+    types: ['service/src/domain', 'service/src/store/console-store.ts'],
   },
   {
     name: 'routes',
@@ -88,8 +89,10 @@ const rooms: readonly Room[] = [
       'service/src/http',
       'service/src/limits.ts',
       'packages/wire/src',
+      'node:stream',
+      'node:timers/promises',
     ],
-    types: ['service/src/store/store.ts', 'service/src/ids.ts'],
+    types: ['service/src/store/store.ts', 'service/src/store/console-store.ts', 'service/src/ids.ts'],
   },
   { name: 'composition', path: 'service/src/', values: everything },
 ]

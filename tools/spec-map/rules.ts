@@ -226,5 +226,13 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.107', 'Tables for people, JSON for programs, and nothing that a terminal obeys.'],
     ['decision.108', 'Following shows each item once, and survives a restart of the service.'],
     ['decision.109', 'The ledger is checked beside the running service, and nothing is written.'],
+    ['decision.110', "A session of the console is its browser's alone, and ends with its key."],
+    ['decision.111', 'Signing in by OpenID Connect, and once by the link of a first start.'],
+    ['decision.112', 'The sums of the console are those of the transactions, at every moment.'],
+    ['decision.113', 'A stop pauses every active mandate; nothing is authorised after its answer.'],
+    ['decision.114', 'A feed loses nothing and repeats nothing; lists and exports miss none.'],
+    ['decision.115', 'A decision is told with the values that its checks compared.'],
+    ['decision.116', 'A query of the console that takes too long is 503, and payments go on.'],
+    ['decision.117', 'The files of the console come under a strict policy.'],
   ],
 }

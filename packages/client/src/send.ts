@@ -1,6 +1,6 @@
-import { attempt, type Reply } from './attempt.ts'
+import { attempt, replyOf, type Reply } from './attempt.ts'
 import { errorOf } from './error-answers.ts'
-import { ConnectionError, PurserError } from './errors.ts'
+import { ConnectionError, PurserError, TimeoutError } from './errors.ts'
 import type { CallOptions, PurserOptions } from './options.ts'
 import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
 
@@ -56,6 +56,44 @@ export function createSend(client: PurserOptions): Send {
           : undefined
       if (pauseBefore === undefined) throw isAnswer ? errorOf(outcome, `${method} ${request.path}`) : outcome
       await pause(pauseBefore, signal)
+    }
+  }
+}
+
+/**
+ * Sends a request once, and gives its answer as soon as it begins, for what is read as it comes. The time of a call
+ * counts only up to there. Throws the errors of `errors.ts`.
+ */
+export type Open = (
+  request: Pick<Request, 'method' | 'path' | 'query' | 'headers'>,
+  options?: { readonly signal?: AbortSignal | undefined },
+) => Promise<Response>
+
+export function createOpen(client: PurserOptions): Open {
+  const { apiKey, timeout = 10_000 } = client
+  const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
+  const base = baseOf(client.baseUrl)
+
+  return async ({ method, path, query, headers }, { signal } = {}) => {
+    const asked = `${method} ${path}`
+    const controller = new AbortController()
+    const stop = () => controller.abort(signal?.reason)
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', stop, { once: true })
+    const late = new TimeoutError(`${asked} was not answered within ${timeout} ms`)
+    const timer = setTimeout(() => controller.abort(late), timeout)
+    const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
+    try {
+      const init = { method, headers: { ...authorization, ...headers }, signal: controller.signal }
+      const response = await fetch(base + path + queryText(query), init)
+      if (response.ok) return response
+      throw errorOf(await replyOf(response), asked)
+    } catch (error) {
+      if (controller.signal.aborted) throw controller.signal.reason
+      if (error instanceof PurserError) throw error
+      throw new ConnectionError(`${asked} was not answered: ${String(error)}`, { cause: error })
+    } finally {
+      clearTimeout(timer)
     }
   }
 }

@@ -4,6 +4,17 @@ import { createAccount } from './accounts.ts'
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { listAuditEvents } from './audit-log.ts'
+import { getConsoleAgent, listConsoleAgents } from './console-agents.ts'
+import { listConsoleApiKeys } from './console-api-keys.ts'
+import { streamTransactions } from './console-feed.ts'
+import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './console-mandates.ts'
+import { getOverview } from './console-overview.ts'
+import { searchConsole } from './console-search.ts'
+import { listConsoleSellers } from './console-sellers.ts'
+import { endSession, getSession, getSignInOptions, startSession } from './console-session.ts'
+import { resumeAgents, stopAgents } from './console-stop.ts'
+import { getSystem } from './console-system.ts'
+import { exportTransactions, getConsoleTransaction, listConsoleTransactions } from './console-transactions.ts'
 import { answersOf, type Endpoint } from './endpoint.ts'
 import { healthz, readyz } from './health.ts'
 import {
@@ -51,6 +62,26 @@ export const endpoints = [
   listAuditEvents,
   healthz,
   readyz,
+  getSignInOptions,
+  startSession,
+  getSession,
+  endSession,
+  getOverview,
+  streamTransactions,
+  stopAgents,
+  resumeAgents,
+  listConsoleMandates,
+  getConsoleMandate,
+  getMandateSpend,
+  listConsoleTransactions,
+  exportTransactions,
+  getConsoleTransaction,
+  listConsoleAgents,
+  getConsoleAgent,
+  listConsoleSellers,
+  listConsoleApiKeys,
+  searchConsole,
+  getSystem,
 ] as unknown as readonly Endpoint[]
 
 const idempotencyKey = {
@@ -127,7 +158,10 @@ function parametersOf(schema: TObject | undefined, where: 'path' | 'query'): unk
 function responsesOf(one: Endpoint): Record<string, unknown> {
   const responses = Object.entries(answersOf(one)).map(([status, { description, schema }]) => [
     status,
-    { description, content: { 'application/json': { schema } } },
+    {
+      description,
+      content: { [(Number(status) < 300 && one.produces) || 'application/json']: { schema } },
+    },
   ])
   return Object.fromEntries(responses) as Record<string, unknown>
 }

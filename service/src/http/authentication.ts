@@ -1,23 +1,32 @@
 import type { ErrorCode } from '@purser/wire/errors'
 
 import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
+import type { StoredSession } from '../store/console-store.ts'
 import type { Caller } from '../domain/records.ts'
 
 /** Who calls, or the code of the refusal (Authentication). */
-export type Authentication = { readonly caller: Caller } | { readonly refusal: ErrorCode }
+export type Authentication =
+  { readonly caller: Caller; readonly session?: CallerSession } | { readonly refusal: ErrorCode }
+
+/** The session of a caller who came with a cookie, and the text that the cookie holds. */
+export interface CallerSession extends StoredSession {
+  readonly text: string
+}
 
 export interface AuthenticationOptions {
   /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
   readonly findCaller: (secretHash: Buffer) => Promise<Caller | undefined>
   /** Keys that the operator chose himself, and which need not carry a checksum. */
   readonly chosenKeys: ReadonlySet<string>
+  /** Is told of each key that is let in. */
+  readonly onUse?: (caller: Caller) => void
 }
 
 /** Most keys whose hash is remembered. */
 const maxRemembered = 1_000
 
 /** The function that tells who calls from the `Authorization` header; it looks every key up, every time. */
-export function createAuthentication({ findCaller, chosenKeys }: AuthenticationOptions) {
+export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
   /**
    * The hashes of keys that were in use, by the header that they came in: a hash never changes, and
    * whether its key still opens anything is asked of the store every time.
@@ -40,10 +49,12 @@ export function createAuthentication({ findCaller, chosenKeys }: AuthenticationO
     }
     return callerOf(caller)
   }
-}
 
-function callerOf(caller: Caller | undefined): Authentication {
-  return caller ? { caller } : { refusal: 'invalid_api_key' }
+  function callerOf(caller: Caller | undefined): Authentication {
+    if (!caller) return { refusal: 'invalid_api_key' }
+    onUse?.(caller)
+    return { caller }
+  }
 }
 
 /** The token of `Bearer <token>`; the scheme's name is case-insensitive. */

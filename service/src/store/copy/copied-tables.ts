@@ -18,17 +18,28 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'holds', key: ['account_id', 'nonce'] },
   { name: 'transactions', key: ['account_id', 'id'] },
   { name: 'audit_events', key: ['account_id', 'id'] },
+  {
+    name: 'refusals',
+    key: ['account_id', 'environment', 'kind', 'subject', 'reason', 'starts_at_ms'],
+  },
+  { name: 'api_key_uses', key: ['account_id', 'key_id'] },
 ]
 
-/** What SQLite keeps only to be faster: lists that PostgreSQL has indexes for, and the parts of `audit_events`. */
+/**
+ * What is not carried over: what SQLite keeps only to be faster, lists that PostgreSQL has indexes for and the parts of
+ * `audit_events`; the sums of the console, which are added up anew; and who is signed in to it.
+ */
 export const leftOutTables: readonly string[] = [
   'transaction_lists',
   'list_progress',
   'recorded_events',
   'payment_events',
+  'activity',
+  'activity_progress',
+  'sessions',
 ]
 
-/** Columns of the same kind. */
+/** Columns that SQLite keeps only to be faster. */
 export const leftOutColumns: readonly string[] = ['reserve', 'collected_by']
 
 /** A column, as far as a copy must know it. */

@@ -7,6 +7,7 @@ import {
   type MessagePort,
 } from 'node:worker_threads'
 
+import type { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createLedger, type Call } from './ledger.ts'
@@ -20,6 +21,7 @@ export interface LedgerThreadOptions {
   readonly maxBatch: number
   /** Most calls that wait; one more is turned away before memory grows. */
   readonly maxWaiting: number
+  readonly commitTimes: CommitTimes
 }
 
 /** What the thread is started with; the checkpoint thread below it is started with another thing. */
@@ -29,6 +31,7 @@ type ThreadStart = Pick<LedgerThreadOptions, 'path' | 'maxBatch'>
 type Message = readonly SentCall[] | 'close'
 
 interface Waiting {
+  readonly sinceMs: number
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -40,6 +43,7 @@ interface Waiting {
 export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
+  readonly #commitTimes: CommitTimes
   #unsent: SentCall[] = []
   /** Who waits for an outcome, in the order of the calls, which is that of the replies. */
   #waiting: Waiting[] = []
@@ -47,7 +51,8 @@ export class LedgerThread {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch, maxWaiting }: LedgerThreadOptions) {
+  constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions) {
+    this.#commitTimes = commitTimes
     this.#maxWaiting = maxWaiting
     const start: ThreadStart = { path, maxBatch }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
@@ -68,7 +73,13 @@ export class LedgerThread {
     if (this.#unsent.push(packCall(call)) === 1) setImmediate(() => this.#send())
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.length === 0) this.#worker.ref()
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#waiting.push({ sinceMs: performance.now(), resolve, reject }),
+    )
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
   }
 
   /** Resolves when nothing waits. */
@@ -93,6 +104,8 @@ export class LedgerThread {
   }
 
   #settle(replies: readonly Reply[]): void {
+    const [first] = this.#waiting
+    if (first) this.#commitTimes.add(first.sinceMs)
     for (const [index, { resolve, reject }] of this.#waiting.splice(0, replies.length).entries()) {
       const settled = unpackReply(replies[index])
       if ('error' in settled) reject(settled.error)

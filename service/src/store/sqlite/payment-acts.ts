@@ -1,7 +1,13 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { Hold, RegisteredSeller } from '../../domain/records.ts'
-import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
+import {
+  decideCapture,
+  decideEvaluation,
+  decideHold,
+  grantHold,
+  recordOfEvaluation,
+} from '../payment-records.ts'
 import { transactionColumns, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
@@ -29,8 +35,8 @@ export function preparePaymentActs(
 ) {
   const insertHold = db.prepare(`
     insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-      currency, resource_url, status, issued_at_ms, expires_at_ms, reserve)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, zeroblob(${reservedBytes}))`)
+      currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro, reserve)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, zeroblob(${reservedBytes}))`)
   const holdAmount = db.prepare(
     'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
   )
@@ -92,7 +98,7 @@ export function preparePaymentActs(
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
       const decision = decideEvaluation(proposal, { agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
-      const row = recordOfEvaluation(proposal, decision, seller)
+      const row = recordOfEvaluation(proposal, decision, { seller, mandate })
       insertTransaction.run(transactionColumns.map((column) => row[column]))
       recorded.push(row)
       return decision
@@ -103,7 +109,8 @@ export function preparePaymentActs(
       const agent = acts.findAgent({ ...hold, id: hold.agentId })
       const mandate = acts.findMandate({ ...hold, id: hold.mandateId })
       const decision = decideHold(hold, { agent, mandate })
-      if (decision.decision === 'denied') return decision
+      if (decision.decision === 'denied' || !mandate) return decision
+      const { spentBeforeMicro, heldBeforeMicro } = grantHold(hold, mandate)
       insertHold.run(
         hold.accountId,
         hold.nonce,
@@ -116,6 +123,8 @@ export function preparePaymentActs(
         hold.resourceUrl,
         hold.issuedAtMs,
         hold.expiresAtMs,
+        spentBeforeMicro,
+        heldBeforeMicro,
       )
       holdAmount.run(hold.amountMicro, hold.accountId, hold.mandateId)
       return decision
