@@ -13,7 +13,6 @@ const capture: Capture = {
   merchantDomain: 'api.example.com',
   idempotencyKey: 'order-1',
   transactionId: 'txn_1',
-  eventId: 'event_1',
   nowMs: 1_795_000_000_000,
 }
 

@@ -22,21 +22,20 @@ type SentCapture = readonly [
   merchantDomain: string,
   idempotencyKey: string | null,
   transactionId: string,
-  eventId: string,
   nowMs: number,
 ]
 
 export function packCall(call: Call): SentCall {
   if (!isCapture(call)) return call
   const [capture] = call.input
-  const { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, eventId, nowMs } = capture
-  return [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, eventId, nowMs]
+  const { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs } = capture
+  return [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs]
 }
 
 export function unpackCall(sent: SentCall): Call {
   if ('act' in sent) return sent
-  const [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, eventId, nowMs] = sent
-  const capture = { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, eventId, nowMs }
+  const [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs] = sent
+  const capture = { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs }
   return { act: 'capture', input: [capture] }
 }
 
