@@ -17,6 +17,7 @@ const everything = ['service/src', 'packages/wire/src', 'npm:', 'node:']
 
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
+  { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
   {
     name: 'domain',
     path: 'service/src/domain',
@@ -75,7 +76,7 @@ const roots = [
   'service/src/app.ts',
 ]
 
-const files = sourceFiles(['packages/wire/src', 'service/src']).filter(
+const files = sourceFiles(['packages/wire/src', 'packages/client/src', 'service/src']).filter(
   ({ path }) => !path.endsWith('.test.ts'),
 )
 

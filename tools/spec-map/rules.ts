@@ -179,5 +179,6 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.80', 'Account lanes: batches, statements and turns are those of one account.'],
     ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
     ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
+    ['decision.90', 'The client: every endpoint, refusals are results, errors are classes, no dependency.'],
   ],
 }

@@ -1,0 +1,67 @@
+import { ConnectionError, TimeoutError } from './errors.ts'
+
+/** One request over the network, and how long it may take. */
+export interface Attempt {
+  readonly fetch: typeof globalThis.fetch
+  readonly url: string
+  readonly init: RequestInit
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** An answer of the service, read whole. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  /** The body as JSON, or its text when it is none. */
+  readonly body: unknown
+}
+
+/** A timer takes no more; some 25 days. */
+const longestTimeoutMs = 2 ** 31 - 1
+
+/**
+ * The answer to one request. Rejects with a `TimeoutError`, a `ConnectionError`, or the reason of the signal; the time
+ * is kept even when the `fetch` that was given does not heed its signal.
+ */
+export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt): Promise<Reply> {
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const stop = (reason: unknown) => controller.abort(reason)
+  const stopped = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error))
+  })
+  const timeout = new TimeoutError(`${init.method} ${url} was not answered within ${timeoutMs} ms`)
+  const timer = setTimeout(stop, Math.min(timeoutMs, longestTimeoutMs), timeout)
+  const onAbort = () => stop(signal?.reason)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([exchange(fetch, url, { ...init, signal: controller.signal }), stopped])
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason
+    throw new ConnectionError(`${init.method} ${url} was not answered: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+async function exchange(fetch: Attempt['fetch'], url: string, init: RequestInit): Promise<Reply> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: parse(text) }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** What a failed fetch says; Node's `fetch failed` has the reason in its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message
+}

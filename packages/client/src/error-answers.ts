@@ -1,0 +1,50 @@
+import {
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  NotFoundError,
+  PayloadTooLargeError,
+  PermissionError,
+  ServerError,
+  UnavailableError,
+  ValidationError,
+  type ErrorAnswer,
+} from './errors.ts'
+import { retryAfterMs } from './retries.ts'
+import type { Reply } from './send.ts'
+import type { ValidationItem } from './wire-types.ts'
+
+/** The error that an answer is; `asked` is the method and path, for the message. */
+export function errorOf(reply: Reply, asked: string): ApiError {
+  const { status, body, headers } = reply
+  const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : undefined
+  const items = status === 422 && Array.isArray(detail) ? (detail as ValidationItem[]) : undefined
+  const code = typeof detail === 'string' ? detail : items ? 'validation_error' : `http_${status}`
+  const answer: ErrorAnswer = { status, code, requestId: headers.get('x-request-id'), body }
+  const message = `${asked} answered ${status}: ${items?.map(faultOf).join('; ') ?? explain(status, code)}`
+  if (items) return new ValidationError(message, answer, items)
+  if (status === 503) return new UnavailableError(message, answer, retryAfterMs(headers))
+  if (status >= 500) return new ServerError(message, answer)
+  const Class = classes[status] ?? ApiError
+  return new Class(message, answer)
+}
+
+const classes: Readonly<Record<number, typeof ApiError>> = {
+  400: BadRequestError,
+  401: AuthenticationError,
+  403: PermissionError,
+  404: NotFoundError,
+  409: ConflictError,
+  413: PayloadTooLargeError,
+}
+
+function faultOf({ loc, msg }: ValidationItem): string {
+  return `${loc.join('.')}: ${msg}`
+}
+
+function explain(status: number, code: string): string {
+  if (code !== `http_${status}`) return code
+  if (status === 0 || (status >= 300 && status < 400)) return 'a redirect; set baseUrl to the final address'
+  return 'not in the words of the service; does baseUrl lead to it?'
+}

@@ -1,0 +1,46 @@
+import type { PurserOptions } from './options.ts'
+import { accounts, type Accounts } from './resources/accounts.ts'
+import { agents, type Agents } from './resources/agents.ts'
+import { apiKeys, type ApiKeys } from './resources/api-keys.ts'
+import { auditLog, type AuditLog } from './resources/audit-log.ts'
+import { health, type Health } from './resources/health.ts'
+import { mandates, type Mandates } from './resources/mandates.ts'
+import { payments, type Payments } from './resources/payments.ts'
+import { policy, verifyAgent, type Policy } from './resources/policy.ts'
+import { sellers, type Sellers } from './resources/sellers.ts'
+import { transactions, type Transactions } from './resources/transactions.ts'
+import { createSend } from './send.ts'
+
+/**
+ * A client of one service with one key. Bodies and answers are spelled as interface 0.1.0 spells them. A refused
+ * payment is a result; every other "no" is an error of `errors.ts`.
+ */
+export class Purser {
+  readonly accounts: Accounts
+  readonly apiKeys: ApiKeys
+  readonly agents: Agents
+  readonly mandates: Mandates
+  readonly sellers: Sellers
+  readonly payments: Payments
+  readonly policy: Policy
+  /** Would this payment be allowed? Records nothing; `authorized` says it. */
+  readonly verifyAgent: ReturnType<typeof verifyAgent>
+  readonly transactions: Transactions
+  readonly auditLog: AuditLog
+  readonly health: Health
+
+  constructor(options: PurserOptions) {
+    const send = createSend(options)
+    this.accounts = accounts(send)
+    this.apiKeys = apiKeys(send)
+    this.agents = agents(send)
+    this.mandates = mandates(send)
+    this.sellers = sellers(send)
+    this.payments = payments(send)
+    this.policy = policy(send)
+    this.verifyAgent = verifyAgent(send)
+    this.transactions = transactions(send)
+    this.auditLog = auditLog(send)
+    this.health = health(send)
+  }
+}

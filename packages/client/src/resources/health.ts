@@ -1,0 +1,19 @@
+import type { CallOptions } from '../options.ts'
+import type { Send } from '../send.ts'
+
+export type Health = ReturnType<typeof health>
+
+export interface HealthReport {
+  readonly status: 'ok'
+}
+
+export function health(send: Send) {
+  return {
+    /** The process answers. */
+    live: async (options?: CallOptions): Promise<HealthReport> =>
+      (await send({ method: 'GET', path: '/healthz' }, options)).body as HealthReport,
+    /** The store answers too; an `UnavailableError` when it does not. */
+    ready: async (options?: CallOptions): Promise<HealthReport> =>
+      (await send({ method: 'GET', path: '/readyz' }, options)).body as HealthReport,
+  }
+}

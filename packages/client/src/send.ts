@@ -1,0 +1,86 @@
+import { attempt, type Reply } from './attempt.ts'
+import { errorOf } from './error-answers.ts'
+import { ConnectionError, PurserError } from './errors.ts'
+import type { CallOptions, PurserOptions } from './options.ts'
+import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
+
+export type { Reply } from './attempt.ts'
+
+/** A request of the interface. */
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Made with `path`, so that ids cannot leave their place. */
+  readonly path: string
+  readonly query?: object | undefined
+  readonly body?: object | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Whether it may be sent again when nobody knows if it was heard; all but POST when left out. */
+  readonly isRepeatable?: boolean | undefined
+  /** The status and field of an answer that is a refusal, and so a result, not an error. */
+  readonly refusal?: { readonly status: number; readonly field: string } | undefined
+}
+
+/** Sends a request, again where that is safe, and gives its answer; throws the errors of `errors.ts`. */
+export type Send = (request: Request, options?: CallOptions) => Promise<Reply>
+
+export function createSend(client: PurserOptions): Send {
+  const { apiKey, random = Math.random } = client
+  // Looked up at each call, so that who instruments the platform's own sees it.
+  const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
+  const pause = client.sleep ?? sleep
+  const base = baseOf(client.baseUrl)
+  if (apiKey !== null && (typeof apiKey !== 'string' || apiKey.trim() === '')) {
+    throw new PurserError('apiKey is missing; pass the text of an API key, or null to call without one')
+  }
+
+  return async (request, options = {}) => {
+    const { method, body, isRepeatable = method !== 'POST' } = request
+    const { signal } = options
+    const timeoutMs = options.timeout ?? client.timeout ?? 10_000
+    const maxRetries = Math.min(options.maxRetries ?? client.maxRetries ?? 2, maxRetriesLimit)
+    const url = base + request.path + queryText(request.query)
+    const headers: Record<string, string> = { accept: 'application/json', ...request.headers }
+    if (apiKey !== null) headers['authorization'] = `Bearer ${apiKey}`
+    if (body) headers['content-type'] = 'application/json'
+    const init: RequestInit = { method, headers, redirect: 'manual' }
+    if (body) init.body = JSON.stringify(body)
+
+    for (let retry = 1; ; retry++) {
+      const outcome = await attempt({ fetch, url, init, timeoutMs, signal }).catch(noAnswer)
+      const isAnswer = !(outcome instanceof ConnectionError)
+      if (isAnswer && isResult(outcome, request)) return outcome
+      const mayPass = !isAnswer || isPassing(outcome.status)
+      const pauseBefore =
+        isRepeatable && mayPass && retry <= maxRetries
+          ? pauseMs(retry, isAnswer ? retryAfterMs(outcome.headers) : null, random)
+          : undefined
+      if (pauseBefore === undefined) throw isAnswer ? errorOf(outcome, `${method} ${request.path}`) : outcome
+      await pause(pauseBefore, signal)
+    }
+  }
+}
+
+function noAnswer(error: unknown): ConnectionError {
+  if (error instanceof ConnectionError) return error
+  throw error
+}
+
+/** A refusal is a result, and so is a success that carries JSON; a page of some other server is neither. */
+function isResult({ status, body }: Reply, { refusal }: Request): boolean {
+  if (typeof body !== 'object' || body === null) return false
+  return (status >= 200 && status < 300) || (status === refusal?.status && refusal.field in body)
+}
+
+function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
+  const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
+    throw new PurserError(`baseUrl must be an http or https address, and ${JSON.stringify(baseUrl)} is none`)
+  }
+  return base.origin + base.pathname.replace(/\/+$/, '')
+}
+
+function queryText(query: object = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return text && `?${text}`
+}

@@ -1,0 +1,110 @@
+import { errorCodes } from '@purser/wire/errors'
+import { format, resolveConfig } from 'prettier'
+
+import { projectFolder } from '../source-files.ts'
+import { namedSchemas, vocabularies, type NamedSchema, type Schema } from './wire-schemas.ts'
+
+/**
+ * The files that carry the types of packages/wire into the client, by their path: plain interfaces, because the
+ * published client depends on nothing, and for the compiler the claim that they are what the schemas say.
+ */
+export async function clientTypeFiles(): Promise<Record<string, string>> {
+  return {
+    'packages/client/src/wire-types.ts': await formatted(typesFile()),
+    'tools/client-types/same-types.ts': await formatted(sameTypesFile()),
+  }
+}
+
+async function formatted(code: string): Promise<string> {
+  return format(code, { ...(await resolveConfig(`${projectFolder}/README.md`)), parser: 'typescript' })
+}
+
+const madeBy = '// Made from packages/wire by `npm run client-types`; a test compares.'
+
+function typesFile(): string {
+  return [
+    madeBy,
+    '',
+    ...vocabularies.map(({ type, words }) => `export type ${type} = ${unionOf(words)}\n`),
+    '/** The word in `detail` of an error answer. */',
+    `export type ErrorCode = ${unionOf(errorCodes)}\n`,
+    ...namedSchemas.map(
+      ({ name, schema }) => `${comment(schema)}export interface ${name} ${objectType(schema)}\n`,
+    ),
+  ].join('\n')
+}
+
+function sameTypesFile(): string {
+  const modules = [...new Set(namedSchemas.map(({ module }) => module))]
+  return [
+    madeBy,
+    ...modules.map((module) => `import type * as ${localName(module)} from '@purser/wire/${module}'`),
+    "import type { Static } from 'typebox'",
+    '',
+    "import type * as client from '../../packages/client/src/wire-types.ts'",
+    '',
+    '/** True when each of the two can stand for the other. */',
+    'type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false',
+    '',
+    '/** Does not compile when a type of the client is not that of its schema. */',
+    `export const sameTypes: {`,
+    ...namedSchemas.map((one) => `${one.name}: Same<client.${one.name}, ${staticOf(one)}>`),
+    '} = {',
+    ...namedSchemas.map(({ name }) => `${name}: true,`),
+    '}',
+  ].join('\n')
+}
+
+function staticOf({ module, access: [name, ...keys] }: NamedSchema): string {
+  const path = keys.map((key) => `['${key}']`).join('')
+  return `Static<NonNullable<(typeof ${localName(module)}.${name})${path}>>`
+}
+
+function localName(module: string): string {
+  return module.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function objectType({ properties = {}, required = [] }: Schema): string {
+  const fields = Object.entries(properties).map(
+    ([name, schema]) => `${comment(schema)}${name}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`,
+  )
+  return `{\n${fields.join('\n')}\n}`
+}
+
+/** The type of a schema: by its name where it has one. */
+function typeOf(schema: Schema): string {
+  const named = namedSchemas.find((one) => one.schema === schema)
+  if (named) return named.name
+  if (schema.const !== undefined) return unionOf([schema.const])
+  if (schema.enum) return vocabularyOf(schema.enum) ?? unionOf(schema.enum)
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(' | ')
+  switch (schema.type) {
+    case 'array':
+      return `Array<${typeOf(schema.items ?? {})}>`
+    case 'object':
+      return schema.properties ? objectType(schema) : 'Record<string, unknown>'
+    case 'integer':
+    case 'number':
+      return 'number'
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return schema.type
+    case undefined:
+      return 'unknown'
+    default:
+      throw new Error(`The client has no type for ${JSON.stringify(schema)}`)
+  }
+}
+
+function vocabularyOf(words: readonly string[]): string | undefined {
+  return vocabularies.find((one) => one.words.join() === words.join())?.type
+}
+
+function unionOf(words: readonly string[]): string {
+  return words.map((word) => JSON.stringify(word)).join(' | ')
+}
+
+function comment({ description }: Schema): string {
+  return description === undefined ? '' : `/** ${description} */\n`
+}

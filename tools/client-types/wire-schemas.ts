@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { projectFolder } from '../source-files.ts'
+
+/** A JSON schema, as far as packages/wire uses it. */
+export interface Schema {
+  readonly type?: string
+  readonly description?: string
+  readonly const?: string
+  readonly enum?: readonly string[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+}
+
+/** An object schema that has a name, and how TypeScript reaches it: module, export, and the keys below. */
+export interface NamedSchema {
+  readonly name: string
+  readonly module: string
+  readonly access: readonly string[]
+  readonly schema: Schema
+}
+
+/** A list of words that has a type: `export type Role = (typeof roles)[number]`. */
+export interface Vocabulary {
+  readonly type: string
+  readonly words: readonly string[]
+}
+
+const folder = join(projectFolder, 'packages/wire/src')
+const moduleNames = readdirSync(folder)
+  .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+  .map((name) => name.slice(0, -'.ts'.length))
+  .sort()
+
+const modules = await Promise.all(
+  moduleNames.map(async (name) => ({
+    name,
+    text: readFileSync(join(folder, `${name}.ts`), 'utf8'),
+    exports: (await import(join(folder, `${name}.ts`))) as Record<string, unknown>,
+  })),
+)
+
+/** Every vocabulary of the interface, in the order of the files. */
+export const vocabularies: readonly Vocabulary[] = modules.flatMap(({ text, exports }) =>
+  [...text.matchAll(/export type (\w+) = \(typeof (\w+)\)\[number\]/g)].map(([, type = '', words = '']) => ({
+    type,
+    words: exports[words] as readonly string[],
+  })),
+)
+
+/** Every object of the interface that has a name, with the query parameters of the lists. */
+export const namedSchemas: readonly NamedSchema[] = modules.flatMap(({ name: module, exports }) =>
+  Object.entries(exports).flatMap(([name, value]): NamedSchema[] => {
+    if (isObjectSchema(value)) return [{ name, module, access: [name], schema: value }]
+    if (!isEndpoint(value) || !isObjectSchema(value.query) || hasName(value.query)) return []
+    const queryName = `${name[0]?.toUpperCase()}${name.slice(1)}Query`
+    return [{ name: queryName, module, access: [name, 'query'], schema: value.query }]
+  }),
+)
+
+function hasName(schema: Schema): boolean {
+  return modules.some(({ exports }) => Object.values(exports).includes(schema))
+}
+
+function isObjectSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && 'properties' in value && 'type' in value
+}
+
+function isEndpoint(value: unknown): value is { readonly query?: unknown } {
+  return (endpoints as readonly unknown[]).includes(value)
+}
