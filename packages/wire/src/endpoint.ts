@@ -21,6 +21,8 @@ export interface Endpoint<
   readonly query?: Query
   readonly params?: Params
   readonly responses: Readonly<Record<number, TSchema>>
+  /** What a good answer is, when it is no JSON; errors are JSON all the same. */
+  readonly produces?: 'text/event-stream' | 'text/csv'
   /** The error answers of this endpoint, in order of precedence. */
   readonly errors: readonly ErrorCode[]
 }

@@ -38,6 +38,32 @@ export const errorAnswers = {
   mandate_revoked: { status: 409, when: 'a revoked mandate is to be paused or resumed' },
   agent_revoked: { status: 409, when: 'a key or a mandate is to be made for a revoked agent' },
   payload_too_large: { status: 413, when: 'the body is over 64 KiB' },
+  cross_site_request: {
+    status: 403,
+    when: 'the request carries a session cookie but comes from another site',
+  },
+  csrf_token_missing: {
+    status: 403,
+    when: 'a request with a session cookie is to change something, and X-Purser-Console does not carry the token of the session',
+  },
+  environment_not_in_session: {
+    status: 403,
+    when: 'X-Purser-Environment names an environment that the session does not see',
+  },
+  set_up_link_spent: { status: 403, when: 'the set-up link was used, has expired, or never existed' },
+  invalid_session: { status: 401, when: 'the session of the cookie has ended; sign in again' },
+  no_session: {
+    status: 404,
+    when: 'the request was let in by a key, and there is no session to show or end',
+  },
+  too_many_streams: {
+    status: 429,
+    when: 'the account, or the service, has as many open streams as it may; close one, or try again later',
+  },
+  query_too_slow: {
+    status: 503,
+    when: 'the figures could not be read within the time that console queries have; payments go on',
+  },
   invalid_idempotency_key: {
     status: 400,
     when: 'the Idempotency-Key header is empty, over 255 characters, or not printable ASCII',
