@@ -2,4 +2,5 @@
 // Content-Security-Policy admits no script within the page.
 const chosen = localStorage.getItem('purser.theme')
 const prefersDark = matchMedia('(prefers-color-scheme: dark)').matches
-document.documentElement.dataset.theme = chosen === 'light' || chosen === 'dark' ? chosen : prefersDark ? 'dark' : 'light'
+document.documentElement.dataset.theme =
+  chosen === 'light' || chosen === 'dark' ? chosen : prefersDark ? 'dark' : 'light'

@@ -3,6 +3,17 @@ import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'
 import type * as auditLog from '@purser/wire/audit-log'
+import type * as consoleAgents from '@purser/wire/console-agents'
+import type * as consoleApiKeys from '@purser/wire/console-api-keys'
+import type * as consoleFeed from '@purser/wire/console-feed'
+import type * as consoleMandates from '@purser/wire/console-mandates'
+import type * as consoleOverview from '@purser/wire/console-overview'
+import type * as consoleSearch from '@purser/wire/console-search'
+import type * as consoleSellers from '@purser/wire/console-sellers'
+import type * as consoleSession from '@purser/wire/console-session'
+import type * as consoleStop from '@purser/wire/console-stop'
+import type * as consoleSystem from '@purser/wire/console-system'
+import type * as consoleTransactions from '@purser/wire/console-transactions'
 import type * as errors from '@purser/wire/errors'
 import type * as mandates from '@purser/wire/mandates'
 import type * as pages from '@purser/wire/pages'
@@ -32,6 +43,69 @@ export const sameTypes: {
   ListAuditEventsQuery: Same<
     client.ListAuditEventsQuery,
     Static<NonNullable<(typeof auditLog.listAuditEvents)['query']>>
+  >
+  AgentSummary: Same<client.AgentSummary, Static<NonNullable<typeof consoleAgents.AgentSummary>>>
+  ListConsoleAgentsQuery: Same<
+    client.ListConsoleAgentsQuery,
+    Static<NonNullable<(typeof consoleAgents.listConsoleAgents)['query']>>
+  >
+  ListedApiKey: Same<client.ListedApiKey, Static<NonNullable<typeof consoleApiKeys.ListedApiKey>>>
+  ListConsoleApiKeysQuery: Same<
+    client.ListConsoleApiKeysQuery,
+    Static<NonNullable<(typeof consoleApiKeys.listConsoleApiKeys)['query']>>
+  >
+  FeedEvent: Same<client.FeedEvent, Static<NonNullable<typeof consoleFeed.FeedEvent>>>
+  StreamTransactionsQuery: Same<
+    client.StreamTransactionsQuery,
+    Static<NonNullable<(typeof consoleFeed.streamTransactions)['query']>>
+  >
+  ListedMandate: Same<client.ListedMandate, Static<NonNullable<typeof consoleMandates.ListedMandate>>>
+  MandateDetail: Same<client.MandateDetail, Static<NonNullable<typeof consoleMandates.MandateDetail>>>
+  MandateSpend: Same<client.MandateSpend, Static<NonNullable<typeof consoleMandates.MandateSpend>>>
+  GetMandateSpendQuery: Same<
+    client.GetMandateSpendQuery,
+    Static<NonNullable<(typeof consoleMandates.getMandateSpend)['query']>>
+  >
+  ListConsoleMandatesQuery: Same<
+    client.ListConsoleMandatesQuery,
+    Static<NonNullable<(typeof consoleMandates.listConsoleMandates)['query']>>
+  >
+  Activity: Same<client.Activity, Static<NonNullable<typeof consoleOverview.Activity>>>
+  Checklist: Same<client.Checklist, Static<NonNullable<typeof consoleOverview.Checklist>>>
+  NearBudget: Same<client.NearBudget, Static<NonNullable<typeof consoleOverview.NearBudget>>>
+  Overview: Same<client.Overview, Static<NonNullable<typeof consoleOverview.Overview>>>
+  GetOverviewQuery: Same<
+    client.GetOverviewQuery,
+    Static<NonNullable<(typeof consoleOverview.getOverview)['query']>>
+  >
+  Found: Same<client.Found, Static<NonNullable<typeof consoleSearch.Found>>>
+  SearchConsoleQuery: Same<
+    client.SearchConsoleQuery,
+    Static<NonNullable<(typeof consoleSearch.searchConsole)['query']>>
+  >
+  SellerSummary: Same<client.SellerSummary, Static<NonNullable<typeof consoleSellers.SellerSummary>>>
+  ListConsoleSellersQuery: Same<
+    client.ListConsoleSellersQuery,
+    Static<NonNullable<(typeof consoleSellers.listConsoleSellers)['query']>>
+  >
+  NewSession: Same<client.NewSession, Static<NonNullable<typeof consoleSession.NewSession>>>
+  Session: Same<client.Session, Static<NonNullable<typeof consoleSession.Session>>>
+  SignInOptions: Same<client.SignInOptions, Static<NonNullable<typeof consoleSession.SignInOptions>>>
+  Resumed: Same<client.Resumed, Static<NonNullable<typeof consoleStop.Resumed>>>
+  Stopped: Same<client.Stopped, Static<NonNullable<typeof consoleStop.Stopped>>>
+  System: Same<client.System, Static<NonNullable<typeof consoleSystem.System>>>
+  PolicyCheck: Same<client.PolicyCheck, Static<NonNullable<typeof consoleTransactions.PolicyCheck>>>
+  TransactionDetail: Same<
+    client.TransactionDetail,
+    Static<NonNullable<typeof consoleTransactions.TransactionDetail>>
+  >
+  ExportTransactionsQuery: Same<
+    client.ExportTransactionsQuery,
+    Static<NonNullable<(typeof consoleTransactions.exportTransactions)['query']>>
+  >
+  ListConsoleTransactionsQuery: Same<
+    client.ListConsoleTransactionsQuery,
+    Static<NonNullable<(typeof consoleTransactions.listConsoleTransactions)['query']>>
   >
   ErrorBody: Same<client.ErrorBody, Static<NonNullable<typeof errors.ErrorBody>>>
   ValidationErrorBody: Same<
@@ -71,6 +145,36 @@ export const sameTypes: {
   NewApiKey: true,
   AuditEvent: true,
   ListAuditEventsQuery: true,
+  AgentSummary: true,
+  ListConsoleAgentsQuery: true,
+  ListedApiKey: true,
+  ListConsoleApiKeysQuery: true,
+  FeedEvent: true,
+  StreamTransactionsQuery: true,
+  ListedMandate: true,
+  MandateDetail: true,
+  MandateSpend: true,
+  GetMandateSpendQuery: true,
+  ListConsoleMandatesQuery: true,
+  Activity: true,
+  Checklist: true,
+  NearBudget: true,
+  Overview: true,
+  GetOverviewQuery: true,
+  Found: true,
+  SearchConsoleQuery: true,
+  SellerSummary: true,
+  ListConsoleSellersQuery: true,
+  NewSession: true,
+  Session: true,
+  SignInOptions: true,
+  Resumed: true,
+  Stopped: true,
+  System: true,
+  PolicyCheck: true,
+  TransactionDetail: true,
+  ExportTransactionsQuery: true,
+  ListConsoleTransactionsQuery: true,
   ErrorBody: true,
   ValidationErrorBody: true,
   ValidationItem: true,

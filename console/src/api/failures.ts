@@ -19,9 +19,12 @@ const sentences: Record<string, string> = {
 /** A sentence that says why something failed, and what would help. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ValidationError) {
-    return error.items.map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${msg}`).join('; ')
+    return error.items
+      .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${msg}`)
+      .join('; ')
   }
-  if (error instanceof ApiError) return sentences[error.code] ?? `The service answered ${error.status}: ${error.code}.`
+  if (error instanceof ApiError)
+    return sentences[error.code] ?? `The service answered ${error.status}: ${error.code}.`
   if (error instanceof ConnectionError) return 'The service could not be reached. Is it running?'
   return error instanceof Error ? error.message : String(error)
 }

@@ -90,7 +90,10 @@ async function readFullPage<Item>(
 /** Something that is changed in the service. What the screens show is read anew afterwards. */
 export function useChange<Asked, Answer>(
   change: (purser: Purser, asked: Asked) => Promise<Answer>,
-  { onDone, showsFailure = true }: { onDone?: (answer: Answer, asked: Asked) => void; showsFailure?: boolean } = {},
+  {
+    onDone,
+    showsFailure = true,
+  }: { onDone?: (answer: Answer, asked: Asked) => void; showsFailure?: boolean } = {},
 ) {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()

@@ -8,7 +8,8 @@ export function useShortcuts(openPalette: () => void): void {
   })
   useEffect(() => {
     function listen(event: KeyboardEvent) {
-      const isPaletteKey = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey
+      const isPaletteKey =
+        event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey
       const isSlash = event.key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey
       if (!isPaletteKey && !(isSlash && !isTyping(event.target))) return
       event.preventDefault()
@@ -20,5 +21,7 @@ export function useShortcuts(openPalette: () => void): void {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+  return (
+    target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+  )
 }

@@ -42,12 +42,7 @@ export function IconButton({
 }
 
 /** A link that looks like a button: it goes somewhere, and does nothing. */
-export function ButtonLink({
-  to,
-  look = 'plain',
-  icon,
-  children,
-}: Common & { readonly to: string }) {
+export function ButtonLink({ to, look = 'plain', icon, children }: Common & { readonly to: string }) {
   return (
     <Link to={to} className={`button ${look}`}>
       {icon && <Icon name={icon} />}

@@ -8,6 +8,7 @@ export function Panel({
   aside,
   children,
   flush = false,
+  isTitleHidden = false,
 }: {
   readonly title: string
   /** What stands opposite the heading: a link or a button. */
@@ -15,11 +16,13 @@ export function Panel({
   readonly children: ReactNode
   /** Whether the content reaches the edges, as a table does. */
   readonly flush?: boolean
+  /** Whether the heading is only read aloud: where the screen's own says it already. */
+  readonly isTitleHidden?: boolean
 }) {
   const id = useId()
   return (
     <section className={flush ? 'panel flush' : 'panel'} aria-labelledby={id}>
-      <header className="panel-head">
+      <header className={isTitleHidden ? 'only-read-aloud' : 'panel-head'}>
         <h2 id={id}>{title}</h2>
         {aside}
       </header>

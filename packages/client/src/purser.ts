@@ -3,13 +3,14 @@ import { accounts, type Accounts } from './resources/accounts.ts'
 import { agents, type Agents } from './resources/agents.ts'
 import { apiKeys, type ApiKeys } from './resources/api-keys.ts'
 import { auditLog, type AuditLog } from './resources/audit-log.ts'
+import { consoleOf, type Console } from './resources/console.ts'
 import { health, type Health } from './resources/health.ts'
 import { mandates, type Mandates } from './resources/mandates.ts'
 import { payments, type Payments } from './resources/payments.ts'
 import { policy, verifyAgent, type Policy } from './resources/policy.ts'
 import { sellers, type Sellers } from './resources/sellers.ts'
 import { transactions, type Transactions } from './resources/transactions.ts'
-import { createSend } from './send.ts'
+import { baseOf, createSend } from './send.ts'
 
 /**
  * A client of one service with one key. Bodies and answers are spelled as interface 0.1.0 spells them. A refused
@@ -28,6 +29,8 @@ export class Purser {
   readonly transactions: Transactions
   readonly auditLog: AuditLog
   readonly health: Health
+  /** For the web console: sessions, and the figures of its screens. */
+  readonly console: Console
 
   constructor(options: PurserOptions) {
     const send = createSend(options)
@@ -42,5 +45,6 @@ export class Purser {
     this.transactions = transactions(send)
     this.auditLog = auditLog(send)
     this.health = health(send)
+    this.console = consoleOf(send, baseOf(options.baseUrl))
   }
 }

@@ -71,7 +71,8 @@ function isResult({ status, body }: Reply, { refusal }: Request): boolean {
   return (status >= 200 && status < 300) || (status === refusal?.status && refusal.field in body)
 }
 
-function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
+/** The address that every path is added to, without a slash at its end. */
+export function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
     throw new PurserError(`baseUrl must be an http or https address, and ${JSON.stringify(baseUrl)} is none`)
@@ -79,7 +80,8 @@ function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   return base.origin + base.pathname.replace(/\/+$/, '')
 }
 
-function queryText(query: object = {}): string {
+/** The query as it stands behind a path: empty, or with its question mark. */
+export function queryText(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text && `?${text}`

@@ -17,6 +17,8 @@ export type AuditEventType =
   | 'mandate.revoked'
   | 'seller.created'
 
+export type SessionKind = 'key' | 'oidc' | 'set_up'
+
 export type Currency = 'USDC'
 
 export type Environment = 'sandbox' | 'production'
@@ -61,6 +63,14 @@ export type ErrorCode =
   | 'mandate_revoked'
   | 'agent_revoked'
   | 'payload_too_large'
+  | 'cross_site_request'
+  | 'csrf_token_missing'
+  | 'environment_not_in_session'
+  | 'set_up_link_spent'
+  | 'invalid_session'
+  | 'no_session'
+  | 'too_many_streams'
+  | 'query_too_slow'
   | 'invalid_idempotency_key'
   | 'header_too_large'
   | 'bad_request'
@@ -170,6 +180,388 @@ export interface ListAuditEventsQuery {
   cursor?: string
   type?: AuditEventType
   subject_id?: string
+}
+
+export interface AgentSummary {
+  /** Opaque identifier. */
+  id: string
+  name: string
+  description: string | null
+  capabilities: Array<string>
+  status: AgentStatus
+  created_at: string
+  revoked_at: string | null
+  spent_total: string
+  held_total: string
+  /** At most 10,000 are counted. */
+  open_holds: number
+  active_mandates: number
+  remaining_budget: string
+  /** Keys of the role `agent` that are bound to it and not revoked. */
+  working_keys: number
+}
+
+export interface ListConsoleAgentsQuery {
+  /** Most items in the answer. */
+  limit?: number
+  /** Where the page starts; taken from the `Link` header. */
+  cursor?: string
+}
+
+export interface ListedApiKey {
+  /** Opaque identifier. */
+  id: string
+  /** Opaque identifier. */
+  account_id: string
+  label: string | null
+  role: Role
+  environment: Environment
+  agent_id: string | null
+  /** The last four characters of the key. */
+  hint: string
+  created_at: string
+  revoked_at: string | null
+  /** To the minute or so; null when it was not used yet. */
+  last_used_at: string | null
+  agent_name: string | null
+}
+
+export interface ListConsoleApiKeysQuery {
+  /** Most items in the answer. */
+  limit?: number
+  /** Where the page starts; taken from the `Link` header. */
+  cursor?: string
+}
+
+export interface FeedEvent {
+  transactions: Array<Transaction>
+  /** More happened before these than the feed carries; the list of transactions has all. */
+  has_gap: boolean
+}
+
+export interface StreamTransactionsQuery {
+  environment?: Environment
+  /** As the header, for who cannot set one. */
+  last_event_id?: string
+}
+
+export interface ListedMandate {
+  /** Opaque identifier. */
+  id: string
+  /** Opaque identifier. */
+  agent_id: string
+  purpose: string
+  max_spend_total: string
+  max_spend_per_transaction: string
+  currency: 'USDC'
+  allowed_sellers: Array<string>
+  allowed_categories: Array<string>
+  expires_at: string
+  status: MandateStatus
+  spent_total: string
+  held_total: string
+  remaining_budget: string
+  created_at: string
+  updated_at: string
+  agent_name: string
+  /** Whether a stop of all agents paused it. */
+  is_stopped: boolean
+}
+
+export interface MandateDetail {
+  /** Opaque identifier. */
+  id: string
+  /** Opaque identifier. */
+  agent_id: string
+  purpose: string
+  max_spend_total: string
+  max_spend_per_transaction: string
+  currency: 'USDC'
+  allowed_sellers: Array<string>
+  allowed_categories: Array<string>
+  expires_at: string
+  status: MandateStatus
+  spent_total: string
+  held_total: string
+  remaining_budget: string
+  created_at: string
+  updated_at: string
+  agent_name: string
+  /** Whether a stop of all agents paused it. */
+  is_stopped: boolean
+  paid_count: number
+  denied_count: number
+  open_holds: Array<ProofRecord>
+}
+
+export interface MandateSpend {
+  mandate_id: string
+  step: 'hour' | 'day'
+  spent_before: string
+  stretches: Array<Activity>
+}
+
+export interface GetMandateSpendQuery {
+  /** Where the first stretch begins, at a quarter of an hour; 30 days ago by default. */
+  starts_at?: string
+  step?: 'hour' | 'day'
+  stretches?: number
+}
+
+export interface ListConsoleMandatesQuery {
+  /** Most items in the answer. */
+  limit?: number
+  /** Where the page starts; taken from the `Link` header. */
+  cursor?: string
+  agent_id?: string
+  status?: 'active' | 'paused' | 'revoked' | 'expired'
+  /** Part of the purpose, in any case. */
+  q?: string
+}
+
+export interface Activity {
+  starts_at: string
+  paid_count: number
+  paid_total: string
+  approved_count: number
+  denied_count: number
+}
+
+export interface Checklist {
+  agent: boolean
+  mandate: boolean
+  seller: boolean
+  proof: boolean
+  paid: boolean
+}
+
+export interface NearBudget {
+  /** Opaque identifier. */
+  mandate_id: string
+  /** Opaque identifier. */
+  agent_id: string
+  agent_name: string
+  purpose: string
+  max_spend_total: string
+  spent_total: string
+  held_total: string
+  remaining_budget: string
+  spent_last_day: string
+  /** Null when nothing was paid in the last 24 hours, or the mandate expires before. */
+  exhausted_at: string | null
+  expires_at: string
+}
+
+export interface Overview {
+  at: string
+  day_starts_at: string
+  spent_today: string
+  paid_today: number
+  remaining: string
+  active_mandates: number
+  open_holds: {
+    count: number
+    amount: string
+  }
+  last_day_starts_at: string
+  denied_last_day: number
+  hours: Array<Activity>
+  nearest_budgets: Array<NearBudget>
+  denial_reasons: Array<{
+    reason_code: DenialCode
+    evaluations: number
+    /** Refused proofs are counted a few seconds late, and a crash may lose the latest. */
+    proofs: number
+  }>
+  stopped_mandates: number
+  checklist: Checklist
+}
+
+export interface GetOverviewQuery {
+  /** When today began for whoever looks, at a quarter of an hour; midnight UTC by default. */
+  day_starts_at?: string
+}
+
+export interface Found {
+  kind: 'agent' | 'mandate' | 'seller' | 'transaction'
+  /** Opaque identifier. */
+  id: string
+  label: string
+}
+
+export interface SearchConsoleQuery {
+  q: string
+}
+
+export interface SellerSummary {
+  /** Opaque identifier. */
+  id: string
+  name: string
+  /** Lower-case ASCII host name. */
+  domain: string
+  price_config: Record<string, unknown>
+  created_at: string
+  paid_count: number
+  revenue_total: string
+  last_month_starts_at: string
+  revenue_last_month: string
+  failures_last_month: Array<{
+    reason: VerificationFailure
+    /** Counted a few seconds late, and a crash may lose the latest. */
+    count: number
+  }>
+}
+
+export interface ListConsoleSellersQuery {
+  /** Most items in the answer. */
+  limit?: number
+  /** Where the page starts; taken from the `Link` header. */
+  cursor?: string
+}
+
+export interface NewSession {
+  api_key?: string | null
+  set_up_token?: string | null
+}
+
+export interface Session {
+  /** Opaque identifier. */
+  id: string
+  kind: SessionKind
+  account: {
+    /** Opaque identifier. */
+    id: string
+    name: string
+    email: string
+  }
+  role: 'operator' | 'owner'
+  key_id: string | null
+  /** What the session may see; `X-Purser-Environment` chooses, the first when it is left out. */
+  environments: Array<Environment>
+  /** To be sent as `X-Purser-Console` with every request that changes something. */
+  csrf_token: string
+  created_at: string
+  /** When the session ends if it is not used; each use moves it, up to `ends_at`. */
+  expires_at: string
+  /** When the session ends however it is used. */
+  ends_at: string
+}
+
+export interface SignInOptions {
+  version: string
+  oidc_path: string | null
+}
+
+export interface Resumed {
+  resumed_mandates: number
+}
+
+export interface Stopped {
+  /** Opaque identifier. */
+  stop_id: string
+  paused_mandates: number
+  voided_holds: number
+}
+
+export interface System {
+  version: string
+  interface_version: string
+  node_version: string
+  started_at: string
+  uptime_seconds: number
+  workers: number
+  store: {
+    kind: 'sqlite' | 'postgres'
+    /** The file, or the server without its password. */
+    place: string
+    schema_version: number
+  }
+  queue: {
+    /** Acts that wait for a transaction. */
+    waiting: number
+    /** One more than that is turned away. */
+    most: number
+  }
+  commit: {
+    /** Since the start. */
+    count: number
+    p50_ms: number | null
+    p99_ms: number | null
+  }
+  disk: {
+    ledger_bytes: number
+    free_bytes: number
+    total_bytes: number
+  } | null
+  memory_bytes: number
+  open_feeds: number
+}
+
+export interface PolicyCheck {
+  check: number
+  name:
+    | 'agent_exists'
+    | 'agent_active'
+    | 'mandate_exists'
+    | 'mandate_active'
+    | 'mandate_not_expired'
+    | 'seller_allowed'
+    | 'category_allowed'
+    | 'within_transaction_limit'
+    | 'within_total_budget'
+  state: 'passed' | 'failed' | 'not_reached' | 'not_asked' | 'unknown'
+  /** The values that were compared, such as `4.20 + 6.00 > 10.00`. */
+  values: string
+}
+
+export interface TransactionDetail {
+  transaction: Transaction
+  agent_name: string | null
+  mandate_purpose: string | null
+  checked_at: string | null
+  checks: Array<PolicyCheck>
+  proof: ProofRecord | null
+}
+
+export interface ExportTransactionsQuery {
+  environment?: Environment
+  agent_id?: string
+  mandate_id?: string
+  status?: TransactionStatus
+  merchant_domain?: string
+  reason_code?:
+    | 'within_policy'
+    | 'agent_revoked'
+    | 'mandate_expired'
+    | 'merchant_not_allowed'
+    | 'amount_exceeds_per_transaction_limit'
+    | 'total_budget_exceeded'
+  /** At or after. */
+  created_from?: string
+  /** Before. */
+  created_before?: string
+}
+
+export interface ListConsoleTransactionsQuery {
+  /** Most items in the answer. */
+  limit?: number
+  /** Where the page starts; taken from the `Link` header. */
+  cursor?: string
+  agent_id?: string
+  mandate_id?: string
+  status?: TransactionStatus
+  merchant_domain?: string
+  reason_code?:
+    | 'within_policy'
+    | 'agent_revoked'
+    | 'mandate_expired'
+    | 'merchant_not_allowed'
+    | 'amount_exceeds_per_transaction_limit'
+    | 'total_budget_exceeded'
+  /** At or after. */
+  created_from?: string
+  /** Before. */
+  created_before?: string
 }
 
 export interface ErrorBody {
