@@ -72,9 +72,9 @@ export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
                 {(hours.length - 1 - index) % every === 0 && (
                   <text
                     className="chart-tick"
-                    x={left + x.bandwidth() / 2}
+                    x={index === hours.length - 1 ? left + x.bandwidth() : left + x.bandwidth() / 2}
                     y={height - 6}
-                    textAnchor="middle"
+                    textAnchor={index === hours.length - 1 ? 'end' : 'middle'}
                   >
                     {hourText.format(Date.parse(hour.starts_at))}
                   </text>

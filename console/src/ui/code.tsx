@@ -6,11 +6,14 @@ import './code.css'
 /** A text to be copied: a command, a file. */
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
   return (
-    <figure className="code-block" aria-label={label}>
-      <pre tabIndex={0}>
+    <figure className="code-block">
+      <figcaption>
+        {label}
+        <CopyButton text={text} label={`Copy: ${label}`} />
+      </figcaption>
+      <pre tabIndex={0} aria-label={label}>
         <code>{text}</code>
       </pre>
-      <CopyButton text={text} label={`Copy ${label.toLowerCase()}`} />
     </figure>
   )
 }
@@ -30,6 +33,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
   }, [isCopied])
   return (
     <Button
+      look="bare"
       icon={isCopied ? 'check' : 'copy'}
       aria-label={label}
       onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}

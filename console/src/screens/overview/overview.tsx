@@ -45,7 +45,7 @@ export function Overview() {
             <HoursChart hours={figures.hours} />
           </Panel>
           <div className="columns">
-            <div className="stack overview-column">
+            <div className="stack">
               <Panel
                 title="Budgets nearest to their end"
                 aside={<Go to="mandates?status=active">All mandates</Go>}
