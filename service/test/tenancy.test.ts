@@ -237,9 +237,9 @@ function unknownLike(id: string): string {
   return id.includes('-') ? `${id.slice(0, -6)}ffffff` : `${id.slice(0, -6)}zzzzzz`
 }
 
-/** All that a caller sees of an answer but its date, with a sign where it echoes the id that was asked for. */
+/** All that a caller sees of an answer but its date and the random id of its request, with a sign where it echoes the id that was asked for. */
 function seen(place: Place, { status, headers, text }: PlainAnswer, id: string): unknown {
-  const { date: _, ...others } = headers
+  const { date: _, 'x-request-id': __, ...others } = headers
   const withoutId = text.replaceAll(id, '<the id>')
   const newId = /"transaction_id":"txn_\w{26}"/
   const body = isRecorded(place) ? withoutId.replace(newId, '"transaction_id":"<new>"') : withoutId

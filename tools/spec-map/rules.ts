@@ -180,5 +180,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
     ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
     ['decision.90', 'The client: every endpoint, refusals are results, errors are classes, no dependency.'],
+    [
+      'decision.91',
+      'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
+    ],
+    ['decision.93', 'An answer carries the id that its request has in the log.'],
   ],
 }

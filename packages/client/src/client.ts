@@ -1,7 +1,12 @@
 /** What `@purser/client` gives. */
+export { addAmounts, compareAmounts, formatAmount, isAmount, sameAmount, subtractAmounts } from './amounts.ts'
 export * from './errors.ts'
 export type { List, Page } from './list.ts'
 export type { CallOptions, PurserOptions, Sleep } from './options.ts'
+export type { PaymentChallenge } from './payment/challenge.ts'
+export { paymentDecisionOf, type PaymentDecision, type SkipReason } from './payment/decision.ts'
+export { PaymentUncertainError } from './payment/paid-request.ts'
+export { wrapFetchWithPayment, type PaymentOptions } from './payment/wrap-fetch.ts'
 export { Purser } from './purser.ts'
 export type { HealthReport } from './resources/health.ts'
 export type { ProofDecision, Verification, VerifyOptions } from './resources/payments.ts'

@@ -217,7 +217,7 @@ test('A store that fails after authentication is 503 too, and claims nothing [de
   assertRefusal(await sendPlain(url, { method: 'GET', path: '/agents', headers }), 503, 'store_unavailable')
 })
 
-test('A bug is 500 internal_error: the log has the stack trace, the answer has nothing of it [decision.27]', async (t) => {
+test('A bug is 500 internal_error: the log has the stack trace, the answer has nothing of it [decision.27] [decision.93]', async (t) => {
   const { url, log, sandboxKey } = await startAppOverStore(t, {
     listAgents: () => Promise.reject(new TypeError('a secret detail')),
     findAgent: () => {
@@ -229,6 +229,8 @@ test('A bug is 500 internal_error: the log has the stack trace, the answer has n
     const answer = await sendPlain(url, { method: 'GET', path, headers })
     assertRefusal(answer, 500, 'internal_error', path)
     assert.ok(!JSON.stringify(answer).includes('secret'))
+    const line = log.find((one) => one.includes(`"reqId":"${answer.headers['x-request-id']?.toString()}"`))
+    assert.match(line ?? '', /a secret detail/, 'the id of the answer finds the line in the log')
   }
   const logged = log.join('')
   assert.match(logged, /a secret detail/)

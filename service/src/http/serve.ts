@@ -97,8 +97,12 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer as JSON. */
+/** Sends an answer as JSON, with the id that its request has in the log. */
 export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
   if (headers) void reply.headers(headers)
-  return reply.code(status).type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply
+    .header('x-request-id', reply.request.id)
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(body))
 }

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import {
+  createTenant,
+  issueKey,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
+import { startServer } from '../testing/scripted-server.ts'
+import {
+  ApiError,
+  AuthenticationError,
+  BadRequestError,
+  ConflictError,
+  NotFoundError,
+  PayloadTooLargeError,
+  PermissionError,
+  Purser,
+  PurserError,
+  ServerError,
+  UnavailableError,
+  ValidationError,
+} from './client.ts'
+
+test('An error answer is an error of its class, with status, code, request id and body [decision.90]', async (context) => {
+  const service = await startTestService(context)
+  const client = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
+  const purser = client(service.sandboxKey)
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
+  const agent = client(await issueKey(service, { role: 'agent', agent_id: agentId }))
+  const payment = { agent_id: agentId, mandate_id: mandateId, amount: '1.00', resource_url: resourceUrl }
+  const account = { name: 'Ada', email: 'ada@example.com', idp_user_id: 'idp_ada' }
+  await purser.accounts.create(account)
+
+  const cases: [() => Promise<unknown>, typeof ApiError, number, string][] = [
+    [
+      () => client(service.productionKey).payments.requestProof(payment),
+      BadRequestError,
+      400,
+      'production_payments_not_supported',
+    ],
+    [
+      () => client(`${service.sandboxKey}x`).agents.list().page(),
+      AuthenticationError,
+      401,
+      'invalid_api_key',
+    ],
+    [() => agent.agents.create({ name: 'another' }), PermissionError, 403, 'insufficient_scope'],
+    [
+      () => agent.verifyAgent({ ...payment, agent_id: 'agent_x', merchant_domain: 'api.example.com' }),
+      PermissionError,
+      403,
+      'insufficient_scope',
+    ],
+    [() => purser.agents.get('agent_x'), NotFoundError, 404, 'not_found'],
+    [() => purser.accounts.create(account), ConflictError, 409, 'account_exists'],
+    [
+      () => purser.agents.create({ name: 'x'.repeat(70_000) }),
+      PayloadTooLargeError,
+      413,
+      'payload_too_large',
+    ],
+  ]
+  for (const [call, Class, status, code] of cases) {
+    const error = await call().catch((error: unknown) => error)
+    assert(error instanceof Class && error instanceof ApiError && error instanceof PurserError, String(error))
+    assert.equal(error.name, Class.name)
+    assert.deepEqual([error.status, error.code, error.body], [status, code, { detail: code }])
+    assert.match(error.requestId ?? '', /^\w+$/)
+    assert.match(error.message, new RegExp(`^(GET|POST) /\\S+ answered ${status}: ${code}$`))
+  }
+})
+
+test('Who may not collect gets a PermissionError from verify, not a result [decision.90]', async (context) => {
+  const service = await startTestService(context)
+  const { agentId, mandateId, resourceUrl, merchantDomain } = await preparePurchase(service)
+  const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const payment = { agent_id: agentId, mandate_id: mandateId, amount: '1.00', resource_url: resourceUrl }
+  const granted = await owner.payments.requestProof(payment)
+  assert(granted.decision === 'approved')
+  const stranger = new Purser({ apiKey: (await createTenant(service)).sandboxKey, baseUrl: service.url })
+  const charge = { proof: granted.proof, merchant_domain: merchantDomain, expected_amount: '1.00' }
+  await assert.rejects(stranger.payments.verify(charge), {
+    name: 'PermissionError',
+    code: 'seller_not_yours',
+  })
+})
+
+test('A 422 carries its items, and says them [decision.90]', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const error = await purser.sellers.create({ name: 7, domain: '' } as never).catch((error: unknown) => error)
+  assert(error instanceof ValidationError)
+  assert.deepEqual([error.status, error.code], [422, 'validation_error'])
+  assert.deepEqual(
+    error.items.map(({ loc }) => loc),
+    [
+      ['body', 'name'],
+      ['body', 'domain'],
+      ['body', 'price_config'],
+    ],
+  )
+  assert.match(
+    error.message,
+    /^POST \/sellers answered 422: body\.name: .+; body\.domain: .+; body\.price_config: /,
+  )
+})
+
+test("An answer that is not the service's is an error, whatever its status [decision.90]", async (context) => {
+  let status = 200
+  const baseUrl = await startServer(context, (_request, response) => {
+    response.writeHead(status, { location: '/elsewhere' }).end('<h1>Welcome to our network</h1>')
+  })
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, maxRetries: 0 })
+  const charge = { proof: {} as never, merchant_domain: 'api.example.com', expected_amount: '1.00' }
+  for (status of [200, 302, 402, 403, 418, 500, 502, 503]) {
+    const error = await purser.payments.verify(charge).catch((error: unknown) => error)
+    assert(error instanceof ApiError, String(status))
+    assert.deepEqual([error.status, error.code], [status, `http_${status}`])
+    assert.equal(error.body, '<h1>Welcome to our network</h1>')
+    assert.equal(error instanceof ServerError, status >= 500)
+    assert.equal(error instanceof UnavailableError, status === 503)
+    if (status === 302) assert.match(error.message, /a redirect; set baseUrl to the final address/)
+  }
+})
+
+test('Nothing but a clear yes is a charge [decision.90]', async (context) => {
+  let body = '{}'
+  let status = 200
+  const baseUrl = await startServer(context, (_request, response) => response.writeHead(status).end(body))
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, maxRetries: 0 })
+  const charge = { proof: {} as never, merchant_domain: 'api.example.com', expected_amount: '1.00' }
+  const unclear: [number, unknown][] = [
+    [200, {}],
+    [200, []],
+    [200, { verified: 'true', transaction_id: 'txn_1' }],
+    [200, { verified: true }],
+    [200, { verified: false }],
+    [201, { verified: true, transaction_id: 'txn_1' }],
+    [402, { verified: true, transaction_id: 'txn_1' }],
+  ]
+  for (const [one, answer] of unclear) {
+    status = one
+    body = JSON.stringify(answer)
+    await assert.rejects(purser.payments.verify(charge), ApiError, body)
+  }
+})

@@ -1,0 +1,50 @@
+import type { DenialCode } from '../wire-types.ts'
+import type { PaymentChallenge } from './challenge.ts'
+
+/** Why a 402 was handed back without asking for a payment, and what would help. */
+export const skipReasons = {
+  already_paying: 'the request carried a proof of its own',
+  no_challenge: 'the 402 has no challenge that this client understands',
+  redirected: 'the 402 came by a redirect; ask the address itself that it came from',
+  other_resource: 'the challenge names another address than the one that was asked for',
+  other_merchant: 'the domain of the merchant is neither the host of the address nor a parent of it',
+  over_max_amount: 'it costs more than maxAmount',
+  body_cannot_be_repeated:
+    'the body of the request is a stream, which cannot be sent twice; pass text, bytes, a Blob or a form in `init.body`',
+} as const
+export type SkipReason = keyof typeof skipReasons
+
+/** What became of a 402. */
+export type PaymentDecision =
+  | {
+      readonly outcome: 'approved'
+      readonly challenge: PaymentChallenge
+      /** The nonce of the proof: what `payments.getProof` finds the payment by. */
+      readonly nonce: string
+    }
+  | {
+      readonly outcome: 'denied'
+      readonly challenge: PaymentChallenge
+      readonly reason_code: DenialCode
+      /** What was asked for, the limit, and what would help. */
+      readonly reason_detail: string
+    }
+  | {
+      readonly outcome: 'skipped'
+      readonly why: SkipReason
+      readonly detail: string
+      readonly challenge: PaymentChallenge | undefined
+    }
+
+const decisions = new WeakMap<Response, PaymentDecision>()
+
+/** What was decided about the payment of an answer that a wrapped fetch gave; undefined when nothing was asked. */
+export function paymentDecisionOf(response: Response): PaymentDecision | undefined {
+  return decisions.get(response)
+}
+
+/** The same response, with what was decided about it kept beside it. */
+export function withDecision(response: Response, decision: PaymentDecision): Response {
+  decisions.set(response, decision)
+  return response
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { issueProof, preparePurchase, startTestService } from '../../../service/testing/service.ts'
+import { startServer } from '../testing/scripted-server.ts'
+import { ConnectionError, Purser, PurserError, TimeoutError, UnavailableError } from './client.ts'
+
+test('A lost reply to a verification is retried with the same key, and charged once [decision.90]', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase, '4.00')
+  const keys: (string | null)[] = []
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      keys.push(new Headers(init?.headers).get('idempotency-key'))
+      if (keys.length > 2) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection broke after the charge')
+    },
+  })
+  const charge = { proof, merchant_domain: purchase.merchantDomain, expected_amount: '4.00' }
+  const verification = await purser.payments.verify(charge)
+  assert.deepEqual([verification.verified, verification.verified && verification.replayed], [true, true])
+  assert.deepEqual([keys.length, new Set(keys).size], [3, 1])
+  assert.match(keys[0] ?? '', /^[0-9a-f]{32}$/)
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.spent_total, '4.00')
+})
+
+/** A client of a server that breaks the first connections, and the pauses that it takes. */
+async function breaking(
+  context: Parameters<typeof startServer>[0],
+  { breaks, random = () => 0.5 }: { breaks: number; random?: () => number },
+) {
+  const pauses: number[] = []
+  const seen: string[] = []
+  const baseUrl = await startServer(context, (request, response) => {
+    seen.push(`${request.method} ${request.url}`)
+    if (seen.length <= breaks) request.socket.destroy()
+    else response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":"agent_1"}')
+  })
+  const sleep = async (milliseconds: number) => void pauses.push(milliseconds)
+  return { purser: new Purser({ apiKey: 'svc_sand_x', baseUrl, random, sleep }), seen, pauses }
+}
+
+test('What comes to the same when done twice is repeated twice, after pauses with full jitter [decision.90]', async (context) => {
+  const { purser, pauses } = await breaking(context, { breaks: 2 })
+  assert.deepEqual(await purser.agents.get('agent_1'), { id: 'agent_1' })
+  assert.deepEqual(pauses, [100, 200])
+  const unlucky = await breaking(context, { breaks: 20, random: () => 0 })
+  await assert.rejects(unlucky.purser.agents.revoke('agent_1', { maxRetries: 99 }), ConnectionError)
+  assert.deepEqual([unlucky.seen.length, unlucky.pauses], [11, Array(10).fill(0)])
+  const late = await breaking(context, { breaks: 20, random: () => 0.999 })
+  await assert.rejects(late.purser.agents.get('agent_1', { maxRetries: 10 }), ConnectionError)
+  assert.deepEqual(late.pauses.map(Math.round), [200, 400, 799, 1598, 3197, 4995, 4995, 4995, 4995, 4995])
+})
+
+test('A POST that the service cannot recognise again is never repeated [decision.90]', async (context) => {
+  const { purser, seen, pauses } = await breaking(context, { breaks: 3 })
+  const payment = { agent_id: 'a', mandate_id: 'm', amount: '1.00', resource_url: 'https://api.example.com/' }
+  await assert.rejects(purser.payments.requestProof(payment), ConnectionError)
+  await assert.rejects(
+    purser.policy.evaluate({ ...payment, merchant_domain: 'api.example.com' }),
+    ConnectionError,
+  )
+  await assert.rejects(purser.agents.create({ name: 'research-bot' }, { maxRetries: 5 }), ConnectionError)
+  assert.deepEqual(seen, ['POST /v1/payments/proof', 'POST /v1/policy/evaluate', 'POST /agents'])
+  assert.deepEqual(pauses, [])
+})
+
+test('Retry-After is waited for, in seconds or as a date; a longer one than ten seconds is thrown at once [decision.90]', async (context) => {
+  const asked = ['3', new Date(Date.now() + 5_000).toUTCString(), 'soon', '11']
+  const baseUrl = await startServer(context, (_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json', 'retry-after': asked.shift() ?? '' })
+    response.end('{"detail":"store_unavailable"}')
+  })
+  const pauses: number[] = []
+  const sleep = async (milliseconds: number) => void pauses.push(milliseconds)
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, maxRetries: 9, random: () => 0.5, sleep })
+  const error = await purser.health.ready().catch((error: unknown) => error)
+  assert(error instanceof UnavailableError)
+  assert.deepEqual([error.code, error.retryAfterMs], ['store_unavailable', 11_000])
+  const [seconds, date = 0, backoff] = pauses
+  assert.deepEqual([pauses.length, seconds, backoff], [3, 3100, 400])
+  assert.ok(date > 3000 && date <= 5200, `${date} ms`)
+})
+
+/** A fetch that heeds no signal. */
+const deaf = () => new Promise<Response>(() => {})
+
+test('An attempt ends at its timeout, also while its body arrives, and with a fetch that heeds no signal [decision.90]', async (context) => {
+  const silent = await startServer(context, () => {})
+  const dripping = await startServer(context, (_request, response) => void response.writeHead(200).write('{'))
+  for (const options of [{ baseUrl: silent }, { baseUrl: dripping }, { fetch: deaf }]) {
+    const purser = new Purser({ apiKey: 'svc_sand_x', timeout: 30, maxRetries: 0, ...options })
+    await assert.rejects(purser.health.live(), (error) => {
+      assert(error instanceof TimeoutError && error instanceof ConnectionError)
+      return /GET http.*\/healthz was not answered within 30 ms/.test(error.message)
+    })
+    await assert.rejects(purser.health.live({ timeout: 20 }), /20 ms/)
+  }
+})
+
+test('A signal ends a call and its pauses with its own reason [decision.90]', async (context) => {
+  const baseUrl = await startServer(context, (request) => void request.socket.destroy())
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, random: () => 0.999, maxRetries: 10 })
+  const reason = new Error('the person left')
+  await assert.rejects(purser.health.live({ signal: AbortSignal.abort(reason) }), reason)
+  await assert.rejects(purser.health.live({ signal: AbortSignal.timeout(5) }), { name: 'TimeoutError' })
+  const silent = await startServer(context, () => {})
+  const controller = new AbortController()
+  const waiting = new Purser({ apiKey: 'svc_sand_x', baseUrl: silent }).health.live({
+    signal: controller.signal,
+  })
+  setImmediate(() => controller.abort(reason))
+  await assert.rejects(waiting, reason)
+})
+
+test('Every endpoint of the interface has its call [decision.90]', async () => {
+  const asked: string[] = []
+  const purser = new Purser({
+    apiKey: 'svc_sand_x',
+    fetch: async (input, init) => {
+      asked.push(`${init?.method} ${new URL(input as string).pathname}`)
+      return Response.json(init?.method === 'GET' ? [] : { proof: {}, verified: false, decision: 'denied' })
+    },
+  })
+  const calls = [purser.verifyAgent({} as never)]
+  for (const resource of Object.values(purser)) {
+    for (const call of Object.values(resource as Record<string, (argument: string) => unknown>)) {
+      const result = call('{id}')
+      calls.push((isList(result) ? result.page() : result) as never)
+    }
+  }
+  await Promise.allSettled(calls)
+  const declared = endpoints.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, '%7Bid%7D')}`)
+  assert.deepEqual(asked.sort(), declared.sort())
+})
+
+function isList(value: unknown): value is { page: () => Promise<unknown> } {
+  return typeof value === 'object' && value !== null && 'page' in value
+}
+
+test('What cannot be right is refused before anything is sent [decision.90]', async () => {
+  assert.throws(() => new Purser({ apiKey: '' }), /apiKey is missing/)
+  assert.throws(() => new Purser({ apiKey: undefined as never }), /apiKey is missing/)
+  for (const baseUrl of ['', 'purser.example.com', 'ftp://purser.example.com']) {
+    assert.throws(() => new Purser({ apiKey: null, baseUrl }), /baseUrl must be an http or https address/)
+  }
+  const purser = new Purser({ apiKey: 'svc_sand_x', fetch: () => assert.fail('sent') })
+  for (const id of ['', '.', '..']) {
+    await assert.rejects(purser.agents.revoke(id), PurserError)
+    await assert.rejects(purser.apiKeys.revoke(id), /is no id/)
+  }
+})
+
+test('An id stays in its place in the path, and a base path is kept [decision.90]', async (context) => {
+  const seen: (string | undefined)[] = []
+  const url = await startServer(context, (request, response) => {
+    seen.push(request.url)
+    response.end('{}')
+  })
+  const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl: `${url}/purser/` })
+  await purser.mandates.pause('../agents/a?b#c')
+  await purser.transactions.list({ status: 'paid', merchant_domain: 'a&b' }).page()
+  assert.deepEqual(seen, [
+    '/purser/mandates/..%2Fagents%2Fa%3Fb%23c/pause',
+    '/purser/v1/transactions?status=paid&merchant_domain=a%26b',
+  ])
+})
+
+test('The key is in no error, and not to be seen in a log of the client [decision.90]', async (context) => {
+  const baseUrl = await startServer(context, (request) => void request.socket.destroy())
+  const apiKey = 'svc_sand_secret'
+  const purser = new Purser({ apiKey, baseUrl, maxRetries: 0 })
+  const error = await purser.agents
+    .list()
+    .page()
+    .catch((error: unknown) => error)
+  assert(error instanceof ConnectionError)
+  assert.ok(!inspect(error, { depth: 9 }).includes(apiKey))
+  assert.ok(!inspect(purser, { depth: 9, showHidden: true }).includes(apiKey))
+  assert.ok(!JSON.stringify(purser).includes(apiKey))
+})
