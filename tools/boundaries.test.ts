@@ -19,6 +19,22 @@ const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
   {
+    name: 'console',
+    path: 'console/src',
+    values: [
+      'console/src',
+      'examples/first-purchase/',
+      'npm:@purser/client',
+      'npm:@base-ui/react/',
+      'npm:@tanstack/react-query',
+      'npm:d3-scale',
+      'npm:d3-shape',
+      'npm:react',
+      'npm:react-dom/client',
+      'npm:react-router',
+    ],
+  },
+  {
     name: 'domain',
     path: 'service/src/domain',
     values: ['service/src/domain', 'node:crypto', 'node:url', 'node:zlib', 'packages/wire/src/api-keys.ts'],
@@ -76,7 +92,7 @@ const roots = [
   'service/src/app.ts',
 ]
 
-const files = sourceFiles(['packages/wire/src', 'packages/client/src', 'service/src']).filter(
+const files = sourceFiles(['packages/wire/src', 'packages/client/src', 'console/src', 'service/src']).filter(
   ({ path }) => !path.endsWith('.test.ts'),
 )
 

@@ -24,7 +24,7 @@ export function Identifier({ id }: { readonly id: string }) {
 }
 
 /** Copies a text and says so. */
-export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {
     if (!isCopied) return undefined

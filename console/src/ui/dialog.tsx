@@ -1,5 +1,5 @@
 import { Dialog as BaseDialog } from '@base-ui/react/dialog'
-import { useState, type ReactNode } from 'react'
+import { useRef, useState, type ReactNode } from 'react'
 
 import { Button, IconButton } from './button.tsx'
 import './dialog.css'
@@ -13,13 +13,18 @@ interface DialogProps {
   readonly isWide?: boolean
 }
 
-/** A window over the screen; Escape and a click beside it close it, and focus goes back where it was. */
+/**
+ * A window over the screen. The keyboard begins at its first field; Escape and a click beside it close it, and the
+ * keyboard goes back where it was.
+ */
 export function Dialog({ title, isOpen, onClose, children, isWide = false }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null)
+  const firstField = () => popup.current?.querySelector<HTMLElement>('input, select, textarea') ?? true
   return (
     <BaseDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className="dialog-veil" />
-        <BaseDialog.Popup className={isWide ? 'dialog wide' : 'dialog'}>
+        <BaseDialog.Popup ref={popup} className={isWide ? 'dialog wide' : 'dialog'} initialFocus={firstField}>
           <header className="dialog-head">
             <BaseDialog.Title className="dialog-title">{title}</BaseDialog.Title>
             <IconButton label="Close" icon="close" onClick={onClose} />

@@ -5,7 +5,7 @@ import { Go } from '../../shell/go.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { firstPurchaseSnippet } from './first-purchase-snippet.ts'
+import firstPurchase from '../../../../examples/first-purchase/first-purchase.js?raw'
 
 /** The way to a first purchase: each step turns green by itself when it is done, by hand or by the snippet. */
 export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) {
@@ -70,7 +70,10 @@ export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) 
               <code>PURSER_SANDBOX_KEY=svc_sand_… node first-purchase.js</code>. Your owner key was shown when
               the service first started; <Go to="keys?new">issue another one</Go> if you have none.
             </p>
-            <CodeBlock label="First purchase" text={firstPurchaseSnippet(location.origin)} />
+            <CodeBlock
+              label="First purchase"
+              text={firstPurchase.replace('http://127.0.0.1:8080', location.origin)}
+            />
           </div>
         ) : (
           <p className="quiet">

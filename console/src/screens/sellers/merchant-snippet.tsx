@@ -2,6 +2,7 @@ import type { SellerSummary } from '@purser/client'
 
 import { CodeBlock } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
+import merchantServer from './merchant-server.js?raw'
 
 /** How a seller's own server asks agents for payment, with its own domain filled in. */
 export function MerchantSnippet({
@@ -24,26 +25,14 @@ export function MerchantSnippet({
             With <code>@purser/merchant</code> a route answers 402 until an agent shows a proof of payment,
             and has each proof verified here. Give the server a key of the role <em>merchant</em>.
           </p>
-          <CodeBlock label="Middleware" text={middlewareSnippet(seller.domain, location.origin)} />
+          <CodeBlock
+            label="Middleware"
+            text={merchantServer
+              .replace('http://127.0.0.1:8080', location.origin)
+              .replace('api.example.com', seller.domain)}
+          />
         </div>
       )}
     </Dialog>
   )
-}
-
-function middlewareSnippet(domain: string, serviceUrl: string): string {
-  return `import { Purser } from '@purser/client'
-import { requirePayment } from '@purser/merchant/express'
-import express from 'express'
-
-const client = new Purser({
-  apiKey: process.env.PURSER_MERCHANT_KEY,
-  baseUrl: ${JSON.stringify(serviceUrl)},
-})
-const paid = requirePayment({ client, merchantDomain: ${JSON.stringify(domain)}, price: '0.10' })
-
-const app = express()
-app.get('/data', paid, (request, response) => response.json({ data: 'paid for' }))
-app.listen(3000)
-`
 }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useState } from 'react'
 import { Navigate, useNavigate } from 'react-router'
 
 import { explainFailure } from '../../api/failures.ts'
@@ -12,16 +12,14 @@ import { SignInFrame } from './sign-in-frame.tsx'
 export function SetUp() {
   const signIn = useSignIn()
   const navigate = useNavigate()
-  const token = useRef(location.hash.slice(1))
+  const [token] = useState(() => location.hash.slice(1))
   const begin = signIn.mutate
   useEffect(() => {
-    if (token.current === '') return
-    const setUpToken = token.current
-    token.current = ''
+    if (token === '') return
     history.replaceState(history.state, '', location.pathname)
-    begin({ set_up_token: setUpToken })
-  }, [begin])
-  if (signIn.isSuccess || (signIn.isIdle && token.current === '')) return <Navigate to="/" replace />
+    begin({ set_up_token: token })
+  }, [begin, token])
+  if (signIn.isSuccess || token === '') return <Navigate to="/" replace />
   return (
     <SignInFrame title="Set up">
       {signIn.isError ? (

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+
+import type { TestService } from '../../service/testing/service.ts'
+
+/** Somebody at a browser of his own, and what must not have happened there. */
+export interface Visitor {
+  readonly page: Page
+  /** Goes to a screen of the console by its address, such as `sandbox/mandates`. */
+  readonly go: (screen: string) => Promise<void>
+  /** Signs in with a key, and waits for the overview. */
+  readonly signIn: (key: string) => Promise<void>
+  /** Asserts that no page broke, nothing was refused by the Content-Security-Policy, and nobody else was asked. */
+  readonly leave: () => Promise<void>
+}
+
+/** How long a test waits for what a person would see at once. */
+const patienceMs = 10_000
+
+export async function visit(
+  browser: Browser,
+  service: Pick<TestService, 'url'>,
+  { alsoAllowed = [], ...options }: BrowserContextOptions & { alsoAllowed?: string[] } = {},
+): Promise<Visitor> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 860 },
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+    ...options,
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(patienceMs)
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('console', (message) => {
+    const isRefusedByPolicy = /content security policy/i.test(message.text())
+    if (isRefusedByPolicy) faults.push(`console: ${message.text()}`)
+  })
+  const allowed = [service.url, ...alsoAllowed]
+  page.on('request', (request) => {
+    if (!allowed.some((origin) => request.url().startsWith(`${origin}/`)))
+      faults.push(`request: ${request.url()}`)
+  })
+
+  const go = async (screen: string) => {
+    await page.goto(`${service.url}/console/${screen}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  }
+  return {
+    page,
+    go,
+    signIn: async (key) => {
+      await page.goto(`${service.url}/console/`)
+      await page.getByLabel('Owner or operator key').fill(key)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    },
+    leave: async () => {
+      await context.close()
+      assert.deepEqual(faults, [])
+    },
+  }
+}
