@@ -123,6 +123,8 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
         resourceUrl: `https://${merchantDomain}/v1/reports/2026-11`,
         issuedAtMs: nowMs,
         expiresAtMs,
+        spentBeforeMicro: 0n,
+        heldBeforeMicro: 0n,
       }
     })
     await pool.query(insertHolds(holds))
@@ -154,6 +156,8 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
         captured_by: null,
         merchant_domain: null,
         idempotency_key: null,
+        spent_before_micro: null,
+        held_before_micro: null,
       }
       const mandate = { accountId, allowedSellers: [merchantDomain] }
       const decision = decideCapture(call, { hold, mandate, seller: undefined })

@@ -6,6 +6,7 @@ import { createApp } from '../service/src/app.ts'
 import { hashApiKey } from '../service/src/domain/api-key.ts'
 import { deriveProofKeys } from '../service/src/domain/proof.ts'
 import type { Caller } from '../service/src/domain/records.ts'
+import { createTally } from '../service/src/console/tally.ts'
 import { prepareFirstStart } from '../service/src/first-start.ts'
 import { startHoldSweep } from '../service/src/hold-sweep.ts'
 import { createIds } from '../service/src/ids.ts'
@@ -97,6 +98,8 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     now,
     ids: createIds(now),
     randomBytes,
+    site: { publicUrl: undefined },
+    tally: createTally(now),
     proofKeys: {
       sandbox: deriveProofKeys(secrets, 'sandbox'),
       production: deriveProofKeys(secrets, 'production'),
@@ -105,6 +108,7 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   const app = await createApp({
     ...context,
     chosenKeys: new Set<string>(),
+    system: { version: '', workers: 1, place: '', readDisk: async () => null },
     // A start would be told otherwise, which is of no interest here.
     logger: { level: 'warn', stream: process.stderr },
   })

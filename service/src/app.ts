@@ -5,15 +5,28 @@ import swaggerUi from '@fastify/swagger-ui'
 import { endpoints, openApiDocument } from '@purser/wire/openapi'
 import fastify, { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 
+import { builtConsole, serveStaticFiles } from './console/static-files.ts'
 import { refuse } from './http/answers.ts'
 import { createAuthentication } from './http/authentication.ts'
 import { answerClientError, answerFailure, answerFailures } from './http/failures.ts'
+import { createSessionAuthentication } from './http/session-authentication.ts'
 import { createServe, routePath, send } from './http/serve.ts'
 import { keepAliveTimeoutMs, maxBodyBytes, maxParameterLength, requestTimeoutMs } from './limits.ts'
 import { serveAccounts } from './routes/accounts.ts'
 import { serveAgents } from './routes/agents.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
 import { serveAuditLog } from './routes/audit-log.ts'
+import { serveConsoleAgents } from './routes/console-agents.ts'
+import { serveConsoleApiKeys } from './routes/console-api-keys.ts'
+import { serveConsoleFeed } from './routes/console-feed.ts'
+import { serveConsoleMandates } from './routes/console-mandates.ts'
+import { serveConsoleOverview } from './routes/console-overview.ts'
+import { serveConsoleSearch } from './routes/console-search.ts'
+import { serveConsoleSellers } from './routes/console-sellers.ts'
+import { serveConsoleSession } from './routes/console-session.ts'
+import { serveConsoleStop } from './routes/console-stop.ts'
+import { serveConsoleSystem, type SystemContext } from './routes/console-system.ts'
+import { serveConsoleTransactions } from './routes/console-transactions.ts'
 import type { RouteContext } from './routes/context.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveMandates } from './routes/mandates.ts'
@@ -27,6 +40,7 @@ import { serveVerifyAgent } from './routes/verify-agent.ts'
 export interface AppOptions extends RouteContext {
   /** Keys that the operator chose himself, and which need not carry a checksum. */
   readonly chosenKeys: ReadonlySet<string>
+  readonly system: SystemContext
   readonly logger: NonNullable<FastifyServerOptions['logger']>
 }
 
@@ -52,8 +66,20 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   answerOtherMethods(app)
 
   const { store, chosenKeys } = options
-  const authenticate = createAuthentication({ findCaller: store.authenticate, chosenKeys })
-  const serve = createServe(app, authenticate)
+  const authenticateKey = createAuthentication({
+    findCaller: store.authenticate,
+    chosenKeys,
+    onUse: options.tally.countUse,
+  })
+  const authenticateSession = createSessionAuthentication({ ...options.site, store, now: options.now })
+  const serve = createServe(app, {
+    site: options.site,
+    // A cookie counts only for who shows no key.
+    authenticate: (request, how) =>
+      request.headers.authorization === undefined && request.headers.cookie !== undefined
+        ? authenticateSession(request, how)
+        : authenticateKey(request.headers.authorization),
+  })
   serveAccounts(serve, options)
   serveApiKeys(serve, options)
   serveAgents(serve, options)
@@ -65,6 +91,22 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveTransactions(serve, options)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
+  serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: null })
+  serveConsoleOverview(serve, options)
+  serveConsoleMandates(serve, options)
+  serveConsoleTransactions(serve, options)
+  serveConsoleAgents(serve, options)
+  serveConsoleSellers(serve, options)
+  serveConsoleApiKeys(serve, options)
+  serveConsoleSearch(serve, options)
+  serveConsoleStop(serve, options)
+  const feeds = serveConsoleFeed(serve, options)
+  app.addHook('preClose', (done) => {
+    feeds.end()
+    done()
+  })
+  serveConsoleSystem(serve, options, { system: options.system, feeds })
+  serveStaticFiles(app, builtConsole)
   await serveReference(app)
   return app
 }

@@ -24,6 +24,17 @@ export interface Config {
   readonly workers: number
   /** Whether batches are formed for each account, as a database needs that spreads accounts over machines. */
   readonly accountLanes: boolean
+  /** The address under which people reach the service, when it is another than the one it listens on. */
+  readonly publicUrl: string | undefined
+  /** The identity provider at which people sign in to the console, if there is one. */
+  readonly oidc: OidcSettings | undefined
+}
+
+/** How the console is known to an identity provider (OpenID Connect). */
+export interface OidcSettings {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
 }
 
 /** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
@@ -92,6 +103,31 @@ const settings = {
     meaning:
       'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
   },
+  publicUrl: {
+    name: 'PURSER_PUBLIC_URL',
+    flag: 'public-url',
+    standard: '',
+    meaning: 'the address under which people reach the service, such as https://purser.example.com',
+  },
+  oidcIssuer: {
+    name: 'PURSER_OIDC_ISSUER',
+    flag: 'oidc-issuer',
+    standard: '',
+    meaning: 'the identity provider that signs people in to the console (OpenID Connect); none when unset',
+  },
+  oidcClientId: {
+    name: 'PURSER_OIDC_CLIENT_ID',
+    flag: 'oidc-client-id',
+    standard: '',
+    meaning: 'what the identity provider calls this service',
+  },
+  oidcClientSecret: {
+    name: 'PURSER_OIDC_CLIENT_SECRET',
+    flag: 'oidc-client-secret',
+    standard: '',
+    meaning: 'what the identity provider gave this service to show who it is',
+    isSecret: true,
+  },
 } as const satisfies Record<string, Setting>
 
 type SettingKey = keyof typeof settings
@@ -122,6 +158,7 @@ export function readConfig(
     ...others,
     workers: workers(text('workers'), others.database, faults),
     accountLanes: accountLanes(text('accountLanes'), others.database, faults),
+    ...signingIn(text, faults),
   }
   return faults.length > 0 ? { faults } : { config }
 }
@@ -313,6 +350,40 @@ function accountLanes(text: string, { kind }: Config['database'], faults: string
     faults.push('PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite')
   }
   return text === 'on'
+}
+
+function signingIn(text: (key: SettingKey) => string, faults: string[]): Pick<Config, 'publicUrl' | 'oidc'> {
+  const publicUrl = webAddress(text('publicUrl'), settings.publicUrl, faults)
+  const issuer = webAddress(text('oidcIssuer'), settings.oidcIssuer, faults)
+  const clientId = text('oidcClientId')
+  const clientSecret = text('oidcClientSecret')
+  if (publicUrl !== undefined && !/^https?:\/\/[^/]+\/?$/.test(publicUrl)) {
+    faults.push(`PURSER_PUBLIC_URL must have no path: ${JSON.stringify(publicUrl)} has one`)
+  }
+  const given = [issuer ?? '', clientId, clientSecret].filter((one) => one !== '').length
+  if (given === 0) return { publicUrl, oidc: undefined }
+  if (given < 3) {
+    faults.push(
+      'PURSER_OIDC_ISSUER, PURSER_OIDC_CLIENT_ID and PURSER_OIDC_CLIENT_SECRET go together; set all three or none',
+    )
+  }
+  if (publicUrl === undefined) {
+    faults.push(
+      'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
+    )
+  }
+  return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret } }
+}
+
+/** An address of the web as it was given; undefined when it was left out. */
+function webAddress(text: string, { name }: Setting, faults: string[]): string | undefined {
+  if (text === '') return undefined
+  const isAddress = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  if (!isAddress) {
+    faults.push(`${name} must be an http or https address, not ${JSON.stringify(text)}`)
+    return undefined
+  }
+  return text
 }
 
 function helpText(): string {

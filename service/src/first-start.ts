@@ -2,12 +2,16 @@ import { environments, type Environment } from '@purser/wire/fields'
 
 import { mintApiKey } from './domain/api-key.ts'
 import { auditEvent, systemActor } from './domain/audit.ts'
-import type { Account } from './domain/records.ts'
+import type { Account, ApiKey } from './domain/records.ts'
+import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from './domain/session.ts'
 import { keyCreated, newApiKey } from './routes/api-keys.ts'
 import type { RouteContext } from './routes/context.ts'
 
 /** The keys that were minted, to be shown this once; those that the operator chose are left out. */
-export type MintedKeys = Partial<Record<Environment, string>>
+export interface MintedKeys extends Partial<Record<Environment, string>> {
+  /** What signs the first owner in to the console, once, if he follows the link in time. */
+  readonly setUpToken?: string
+}
 
 /**
  * The first account and its two operator keys, made when the store is empty. Undefined when it is not,
@@ -26,7 +30,7 @@ export async function prepareFirstStart(
     idpUserId: 'first-account',
     createdAtMs: nowMs,
   }
-  const minted: MintedKeys = {}
+  const minted: Partial<Record<Environment, string>> = {}
   const keys = environments.map((environment) => {
     const text = chosen[environment] ?? mintApiKey(environment, randomBytes)
     if (chosen[environment] === undefined) minted[environment] = text
@@ -51,5 +55,32 @@ export async function prepareFirstStart(
   })
   const outcome = await store.createAccount(account, keys, [accountCreated, ...events])
   // Of several processes that start on an empty store at once, one makes the keys.
-  return outcome === 'created' ? minted : undefined
+  if (outcome !== 'created') return undefined
+  const [sandboxKey] = keys
+  // Who chose the keys himself has them, and nothing that lets anybody in is printed.
+  if (!minted.sandbox || !sandboxKey) return minted
+  return { ...minted, setUpToken: await prepareSetUpLink({ store, randomBytes, ids }, sandboxKey) }
+}
+
+/** The token of a link that signs in to the console once; the session that it begins ends with the key. */
+async function prepareSetUpLink(
+  { store, randomBytes, ids }: Pick<RouteContext, 'store' | 'randomBytes' | 'ids'>,
+  key: ApiKey,
+): Promise<string> {
+  const text = mintSessionToken(key.accountId, randomBytes)
+  const token = readSessionToken(text)
+  if (!token) throw new Error('a token was made that cannot be read')
+  const link = {
+    ...token,
+    id: ids.next('session'),
+    kind: 'set_up_link',
+    role: 'operator',
+    keyId: key.id,
+    environment: null,
+    createdAtMs: key.createdAtMs,
+    usedAtMs: key.createdAtMs,
+    endsAtMs: key.createdAtMs + setUpLinkLifeMs,
+  } as const
+  await store.createSession(link, undefined)
+  return text
 }

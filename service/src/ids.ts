@@ -13,6 +13,8 @@ export const idPrefixes = {
   seller: 'seller',
   transaction: 'txn',
   auditEvent: 'event',
+  session: 'session',
+  stop: 'stop',
 } as const
 export type IdKind = keyof typeof idPrefixes
 

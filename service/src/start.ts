@@ -6,6 +6,9 @@ import type { FastifyInstance } from 'fastify'
 
 import { createApp } from './app.ts'
 import { chosenKeys, type Config } from './config.ts'
+import { startFiguresKeeper } from './console/figures-keeper.ts'
+import { describeSystem } from './console/system.ts'
+import { createTally } from './console/tally.ts'
 import { deriveProofKeys } from './domain/proof.ts'
 import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from './hold-sweep.ts'
@@ -36,8 +39,11 @@ export class ListenError extends Error {
 export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
   const { store, proofSecrets } = await openStore(config)
   try {
+    const tally = createTally(now)
     const context = {
       store,
+      tally,
+      site: { publicUrl: config.publicUrl === undefined ? undefined : new URL(config.publicUrl) },
       now,
       ids: createIds(now),
       randomBytes,
@@ -49,6 +55,7 @@ export async function startService(config: Config, now: () => number = Date.now)
     const app = await createApp({
       ...context,
       chosenKeys: chosenKeys(config),
+      system: describeSystem(config),
       logger: { level: config.logLevel, stream: process.stderr },
     })
     await store.checkReady()
@@ -66,12 +73,17 @@ export async function startService(config: Config, now: () => number = Date.now)
       now,
       onFailure: (error) => app.log.error({ err: error }, 'expired holds could not be released'),
     })
+    const figures = startFiguresKeeper({
+      store,
+      tally,
+      onFailure: (error) => app.log.error({ err: error }, 'the figures of the console could not be kept'),
+    })
     return {
       url: urlOf(app.server.address() as AddressInfo),
       minted,
       stop: async () => {
         await closeApp(app, connections)
-        await sweep.stop()
+        await Promise.all([sweep.stop(), figures.stop()])
         await store.close()
       },
     }

@@ -5,6 +5,9 @@ import type { RunningService } from './start.ts'
 /** What a start prints: where the service answers, where the data lies, and what to do next. */
 export function welcome({ url, minted }: Pick<RunningService, 'url' | 'minted'>, config: Config): string {
   const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`]
+  lines.push(
+    `  Console     ${minted?.setUpToken ? setUpLink(url, minted.setUpToken, config) : `${publicUrl(url, config)}/console`}`,
+  )
   lines.push(`  Data        ${placeOfLedger(config.database)}`)
   if (config.proofSecrets.length === 0)
     lines.push(`  Secret      ${placeOfSecret(config.database)} (back it up with the data)`)
@@ -16,6 +19,15 @@ export function welcome({ url, minted }: Pick<RunningService, 'url' | 'minted'>,
   }
   if (minted) lines.push('', '  Next, create an agent:', '', ...firstRequest(url, minted.sandbox))
   return [...lines, ''].join('\n')
+}
+
+function setUpLink(url: string, token: string, config: Config): string {
+  return `${publicUrl(url, config)}/console/set-up#${token} (signs you in, once, within an hour)`
+}
+
+/** Where people reach the service. */
+function publicUrl(url: string, config: Config): string {
+  return config.publicUrl?.replace(/\/$/, '') ?? url
 }
 
 function firstRequest(url: string, sandboxKey: string | undefined): string[] {

@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify'
 
 import { createApp } from '../src/app.ts'
 import { deriveProofKeys } from '../src/domain/proof.ts'
+import { createTally } from '../src/console/tally.ts'
 import { prepareFirstStart } from '../src/first-start.ts'
 import { createIds } from '../src/ids.ts'
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
@@ -34,7 +35,14 @@ export async function startAppOverStore(
   const store = openSqliteStore({ path: join(folder, 'purser.db') })
   const secrets: [string] = [randomBytes(32).toString('hex')]
   const log: string[] = []
-  const parts = { store: { ...store, ...overrides }, now: testNow, ids: createIds(testNow), randomBytes }
+  const parts = {
+    store: { ...store, ...overrides },
+    now: testNow,
+    ids: createIds(testNow),
+    randomBytes,
+    site: { publicUrl: undefined },
+    tally: createTally(testNow),
+  }
   const app = await createApp({
     ...parts,
     proofKeys: {
@@ -42,6 +50,7 @@ export async function startAppOverStore(
       production: deriveProofKeys(secrets, 'production'),
     },
     chosenKeys: new Set(),
+    system: { version: '', workers: 1, place: '', readDisk: async () => null },
     logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },
   })
   const minted = await prepareFirstStart(parts, { sandbox: undefined, production: undefined })

@@ -16,6 +16,12 @@ export type AuditEventType =
   | 'mandate.resumed'
   | 'mandate.revoked'
   | 'seller.created'
+  | 'agents.stopped'
+  | 'agents.resumed'
+  | 'session.started'
+  | 'session.ended'
+
+export type FeedEnd = 'signed_out' | 'service_stopping'
 
 export type SessionKind = 'key' | 'oidc' | 'set_up'
 
@@ -165,7 +171,7 @@ export interface AuditEvent {
   /** Opaque identifier. */
   id: string
   type: AuditEventType
-  /** The id of the key that acted, or `system`. */
+  /** The id of the key or the session that acted, or `system`. */
   actor: string
   /** Opaque identifier. */
   subject_id: string

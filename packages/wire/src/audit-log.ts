@@ -18,13 +18,17 @@ export const auditEventTypes = [
   'mandate.resumed',
   'mandate.revoked',
   'seller.created',
+  'agents.stopped',
+  'agents.resumed',
+  'session.started',
+  'session.ended',
 ] as const
 export type AuditEventType = (typeof auditEventTypes)[number]
 
 export const AuditEvent = Type.Object({
   id: Id,
   type: OneOf(auditEventTypes),
-  actor: Type.String({ description: 'The id of the key that acted, or `system`.' }),
+  actor: Type.String({ description: 'The id of the key or the session that acted, or `system`.' }),
   subject_id: Id,
   data: Type.Record(Type.String(), Type.Unknown()),
   created_at: Timestamp,

@@ -16,6 +16,7 @@ export type FeedEvent = Static<typeof FeedEvent>
 
 /** Why a feed ends from this side: the data of the event `end`. */
 export const feedEnds = ['signed_out', 'service_stopping'] as const
+export type FeedEnd = (typeof feedEnds)[number]
 
 export const streamTransactions = endpoint({
   id: 'streamTransactions',

@@ -30,6 +30,14 @@ export interface Endpoint<
 /** The errors that any endpoint with a key can give, before its own. */
 const commonErrors: readonly ErrorCode[] = ['Not authenticated', 'invalid_api_key', 'insufficient_scope']
 
+/** The errors that an endpoint can give besides to who comes with the cookie of a session. */
+const sessionErrors: readonly ErrorCode[] = [
+  'invalid_session',
+  'cross_site_request',
+  'csrf_token_missing',
+  'environment_not_in_session',
+]
+
 /** The endpoint as declared, with the errors that authentication brings. */
 export function endpoint<
   Body extends TSchema = never,
@@ -37,7 +45,10 @@ export function endpoint<
   Params extends TObject = never,
 >(declared: Endpoint<Body, Query, Params>): Endpoint<Body, Query, Params> {
   if (declared.roles === 'public') return declared
-  return { ...declared, errors: [...commonErrors, ...declared.errors, 'store_unavailable'] }
+  const ofSessions = declared.roles.some((role) => role === 'owner' || role === 'operator')
+    ? sessionErrors
+    : []
+  return { ...declared, errors: [...commonErrors, ...ofSessions, ...declared.errors, 'store_unavailable'] }
 }
 
 /** Every answer of an endpoint by status: its own, its errors, and the 422 where it takes input. */

@@ -4,6 +4,17 @@ import { createAccount } from './accounts.ts'
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { listAuditEvents } from './audit-log.ts'
+import { getConsoleAgent, listConsoleAgents } from './console-agents.ts'
+import { listConsoleApiKeys } from './console-api-keys.ts'
+import { streamTransactions } from './console-feed.ts'
+import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './console-mandates.ts'
+import { getOverview } from './console-overview.ts'
+import { searchConsole } from './console-search.ts'
+import { listConsoleSellers } from './console-sellers.ts'
+import { endSession, getSession, getSignInOptions, startSession } from './console-session.ts'
+import { resumeAgents, stopAgents } from './console-stop.ts'
+import { getSystem } from './console-system.ts'
+import { exportTransactions, getConsoleTransaction, listConsoleTransactions } from './console-transactions.ts'
 import { answersOf, type Endpoint } from './endpoint.ts'
 import { healthz, readyz } from './health.ts'
 import {
@@ -51,6 +62,26 @@ export const endpoints = [
   listAuditEvents,
   healthz,
   readyz,
+  getSignInOptions,
+  startSession,
+  getSession,
+  endSession,
+  getOverview,
+  streamTransactions,
+  stopAgents,
+  resumeAgents,
+  listConsoleMandates,
+  getConsoleMandate,
+  getMandateSpend,
+  listConsoleTransactions,
+  exportTransactions,
+  getConsoleTransaction,
+  listConsoleAgents,
+  getConsoleAgent,
+  listConsoleSellers,
+  listConsoleApiKeys,
+  searchConsole,
+  getSystem,
 ] as unknown as readonly Endpoint[]
 
 const idempotencyKey = {

@@ -162,7 +162,7 @@ test('A payment that is exactly within every limit is approved [policy.order] [w
 
 for (const { check, name, spoil, code, detail } of failures) {
   test(`Check ${check}, ${name}: ${code}, with what was observed and the limit [errors.codes] [limits.per-transaction] [limits.total]`, () => {
-    assert.deepEqual(decide(spoil(situation)), { decision: 'denied', code, detail })
+    assert.deepEqual(decide(spoil(situation)), { decision: 'denied', code, detail, check })
   })
 }
 
@@ -175,8 +175,8 @@ test('Of any two failures the earlier check gives the reason, in whichever order
   for (const earlier of failures) {
     for (const later of failures.filter(({ check }) => check > earlier.check)) {
       pairs += 1
-      const { code, detail } = earlier
-      const expected = { decision: 'denied', code, detail }
+      const { code, detail, check } = earlier
+      const expected = { decision: 'denied', code, detail, check }
       const both = `${earlier.name} and ${later.name}`
       assert.deepEqual(decide(earlier.spoil(later.spoil(situation))), expected, both)
       // What spoils the agent's or the mandate's fields must not bring back one that is gone.
@@ -190,7 +190,7 @@ test('When everything fails at once, mending check after check brings up the nex
   for (const { code, detail, check } of failures) {
     const from = failures.filter((other) => other.check > check || other.detail === detail)
     const spoiled = from.reduceRight((result, { spoil }) => spoil(result), situation)
-    assert.deepEqual(decide(spoiled), { decision: 'denied', code, detail })
+    assert.deepEqual(decide(spoiled), { decision: 'denied', code, detail, check })
   }
 })
 
@@ -201,7 +201,7 @@ test('A proof names no seller, so checks 6 and 7 are skipped, and every other on
   for (const { check, spoil, code, detail } of failures) {
     const spoiled = spoil(situation)
     const expected =
-      check === 6 || check === 7 ? { decision: 'approved' } : { decision: 'denied', code, detail }
+      check === 6 || check === 7 ? { decision: 'approved' } : { decision: 'denied', code, detail, check }
     assert.deepEqual(decide({ ...spoiled, payment: withoutSeller }), expected)
   }
 })
@@ -214,6 +214,7 @@ test('For a proof check 9 counts spent plus open holds plus the amount [decision
     decision: 'denied',
     code: 'total_budget_exceeded',
     detail: '60.00 spent + 30.00 held by open proofs + 10.00 > 99.99, the total budget; 9.99 is left.',
+    check: 9,
   })
 })
 

@@ -21,7 +21,13 @@ export interface PolicyPayment {
 
 export type PolicyDecision =
   | { readonly decision: 'approved' }
-  | { readonly decision: 'denied'; readonly code: DenialCode; readonly detail: string }
+  | {
+      readonly decision: 'denied'
+      readonly code: DenialCode
+      readonly detail: string
+      /** Which of the nine checks failed. */
+      readonly check: number
+    }
 
 /**
  * The decision of the nine policy checks, in the interface's order; the first failure ends them
@@ -29,46 +35,53 @@ export type PolicyDecision =
  */
 export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
   const { agent, mandate } = facts
-  if (!agent) return deny('agent_revoked', 'No such agent exists in this account and environment.') // 1
+  if (!agent) return deny(1, 'agent_revoked', 'No such agent exists in this account and environment.')
   if (agent.status !== 'active') {
-    return deny('agent_revoked', `The agent ${agent.name} is revoked, for good; use another agent.`) // 2
+    return deny(2, 'agent_revoked', `The agent ${agent.name} is revoked, for good; use another agent.`)
   }
   if (!mandate || mandate.agentId !== agent.id) {
-    return deny('mandate_expired', `The agent ${agent.name} has no such mandate.`) // 3
+    return deny(3, 'mandate_expired', `The agent ${agent.name} has no such mandate.`)
   }
   if (mandate.status !== 'active') {
     const remedy = mandate.status === 'paused' ? 'its owner can resume it' : 'ask its owner for a new one'
-    return deny('mandate_expired', `The mandate is ${mandate.status}; ${remedy}.`) // 4
+    return deny(4, 'mandate_expired', `The mandate is ${mandate.status}; ${remedy}.`)
   }
   if (!(mandate.expiresAtMs > nowMs)) {
     return deny(
+      5,
       'mandate_expired',
       `The mandate expired at ${mandate.expiresAtText}; ask its owner for a new one.`,
-    ) // 5
+    )
   }
   if (payment.seller) {
     const { merchantDomain, category } = payment.seller
     if (!admitsSeller(mandate, merchantDomain)) {
       return deny(
+        6,
         'merchant_not_allowed',
         `${merchantDomain} is not an allowed seller; ${allowed(mandate.allowedSellers)}`,
-      ) // 6
+      )
     }
     if (!admitsCategory(mandate, category)) {
       const observed = category === null ? 'A payment without a category' : `The category ${category}`
-      return deny('merchant_not_allowed', `${observed} is not allowed; ${allowed(mandate.allowedCategories)}`) // 7
+      return deny(
+        7,
+        'merchant_not_allowed',
+        `${observed} is not allowed; ${allowed(mandate.allowedCategories)}`,
+      )
     }
   }
   if (!(payment.amountMicro <= mandate.maxPerTransactionMicro)) {
     return deny(
+      8,
       'amount_exceeds_per_transaction_limit',
       `${payment.amountText} > ${mandate.maxPerTransactionText}, the most for one payment.`,
-    ) // 8
+    )
   }
   const heldMicro = payment.countHolds ? mandate.heldMicro : (0n as MicroUsdc)
   const committedMicro = addMicro(mandate.spentMicro, heldMicro)
   if (!(committedMicro + payment.amountMicro <= mandate.maxTotalMicro)) {
-    return deny('total_budget_exceeded', overBudget(mandate, payment.amountText, heldMicro)) // 9
+    return deny(9, 'total_budget_exceeded', overBudget(mandate, payment.amountText, heldMicro))
   }
   return { decision: 'approved' }
 }
@@ -90,8 +103,8 @@ export function remainingBudget(mandate: Pick<Mandate, 'maxTotalMicro' | 'spentM
   return subtractMicro(mandate.maxTotalMicro, mandate.spentMicro)
 }
 
-function deny(code: DenialCode, detail: string): PolicyDecision {
-  return { decision: 'denied', code, detail }
+function deny(check: number, code: DenialCode, detail: string): PolicyDecision {
+  return { decision: 'denied', code, detail, check }
 }
 
 /** How many entries of an allowlist a refusal spells out. */

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 import { errorAnswers, type ErrorCode, type ValidationItem } from '@purser/wire/errors'
 
 /** What a route answers: a status, a JSON body, and the headers beyond the usual ones. */
@@ -5,6 +7,8 @@ export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** What is sent instead of the body, as it comes; the headers say what it is. */
+  readonly stream?: Readable
 }
 
 export function ok(body: unknown, headers?: Answer['headers']): Answer {
@@ -31,5 +35,8 @@ export function unprocessable(detail: readonly ValidationItem[]): Answer {
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   'Not authenticated': { 'www-authenticate': 'Bearer' },
   invalid_api_key: { 'www-authenticate': 'Bearer error="invalid_token"' },
+  invalid_session: { 'www-authenticate': 'Bearer' },
+  query_too_slow: { 'retry-after': '2' },
+  too_many_streams: { 'retry-after': '5' },
   store_unavailable: { 'retry-after': '1' },
 }

@@ -2,6 +2,7 @@ import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 
+import { QueryTooSlowError } from '../store/console-store.ts'
 import { StoreUnavailableError } from '../store/store.ts'
 import { refuse } from './answers.ts'
 import { send } from './serve.ts'
@@ -22,6 +23,10 @@ export function answerFailure(
     request.log.error({ err: error }, 'the store is unavailable')
     const answer = refuse('store_unavailable')
     return send(reply, { ...answer, headers: { 'retry-after': String(error.retryAfterSeconds) } })
+  }
+  if (error instanceof QueryTooSlowError) {
+    request.log.warn({ err: error }, 'a query of the console took too long')
+    return send(reply, refuse('query_too_slow'))
   }
   const code = codeByError[error.code]
   if (code) return send(reply, refuse(code))

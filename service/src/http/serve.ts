@@ -4,7 +4,9 @@ import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../domain/records.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
-import type { Authentication } from './authentication.ts'
+import type { Authentication, CallerSession } from './authentication.ts'
+import { isSameSite } from './same-site.ts'
+import type { SiteOptions } from './session-cookie.ts'
 import { echoExactly } from './validation/exact-echo.ts'
 import { readJsonBody } from './validation/json-body.ts'
 import { compileValidator } from './validation/validator.ts'
@@ -18,7 +20,19 @@ export interface Call<Body extends TSchema, Query extends TObject, Params extend
   /** The path with its query, for the links of lists. */
   readonly url: string
   readonly header: (name: string) => string | undefined
+  /** Whether the request comes from a page of the service, or from no page. */
+  readonly isSameSite: boolean
+  /** The session of a caller who came with a cookie. */
+  readonly session: CallerSession | undefined
+  /** Whether the caller would be let in again: a stream asks now and then. */
+  readonly isStillLetIn: () => Promise<boolean>
 }
+
+/** Tells who calls; `isRecheck` only looks, and does not count as a use. */
+export type Authenticate = (
+  request: FastifyRequest,
+  options?: { readonly isRecheck?: boolean },
+) => Promise<Authentication>
 
 /** Puts an endpoint of the interface on the network; the handler's value becomes the answer. */
 export type Serve = <Body extends TSchema, Query extends TObject, Params extends TObject>(
@@ -29,6 +43,7 @@ export type Serve = <Body extends TSchema, Query extends TObject, Params extends
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
+    session: CallerSession | undefined
     /** The content type as it was sent. */
     contentType: string | undefined
   }
@@ -42,9 +57,10 @@ const noBytes = Buffer.alloc(0)
 /** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
 export function createServe(
   app: FastifyInstance,
-  authenticate: (authorization: string | undefined) => Promise<Authentication>,
+  { authenticate, site }: { readonly authenticate: Authenticate; readonly site: SiteOptions },
 ): Serve {
   app.decorateRequest('caller', null)
+  app.decorateRequest('session', undefined)
   app.decorateRequest('contentType', undefined)
 
   return (endpoint, handle) => {
@@ -54,10 +70,11 @@ export function createServe(
 
     async function letIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
       if (roles === 'public') return undefined
-      const authentication = await authenticate(request.headers.authorization)
+      const authentication = await authenticate(request)
       if ('refusal' in authentication) return send(reply, refuse(authentication.refusal))
       if (!roles.includes(authentication.caller.role)) return send(reply, refuse('insufficient_scope'))
       request.caller = authentication.caller
+      request.session = authentication.session
       return undefined
     }
 
@@ -78,8 +95,21 @@ export function createServe(
         body = validation.value
       }
       const header = (name: string) => request.headers[name]?.toString()
-      const { caller, params, url } = request
-      return handle({ caller, params, query, body, url, header } as never)
+      const { caller, session, params, url } = request
+      const isStillLetIn = async () => 'caller' in (await authenticate(request, { isRecheck: true }))
+      return handle({
+        caller,
+        session,
+        params,
+        query,
+        body,
+        url,
+        header,
+        isStillLetIn,
+        get isSameSite() {
+          return isSameSite(request.headers, site)
+        },
+      } as never)
     }
 
     app.route({
@@ -97,12 +127,11 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer as JSON, with the id that its request has in the log. */
-export function send(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
+/** Sends an answer, with the id that its request has in the log: as JSON, unless it is a stream. */
+export function send(reply: FastifyReply, { status, body, headers, stream }: Answer): FastifyReply {
   if (headers) void reply.headers(headers)
-  return reply
-    .header('x-request-id', reply.request.id)
-    .code(status)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify(body))
+  void reply.header('x-request-id', reply.request.id).code(status)
+  return stream
+    ? reply.send(stream)
+    : reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
 }

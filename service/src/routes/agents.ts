@@ -55,7 +55,8 @@ export function serveAgents(serve: Serve, { store, now, ids }: RouteContext): vo
   })
 }
 
-function toWire(agent: Agent): WireAgent {
+/** As the interface writes it. */
+export function toWire(agent: Agent): WireAgent {
   return {
     id: agent.id,
     name: agent.name,

@@ -98,7 +98,8 @@ function agentIdFault(body: {
   return undefined
 }
 
-function toWire(key: ApiKey): WireApiKey {
+/** As the interface writes it. */
+export function toWire(key: ApiKey): WireApiKey {
   return {
     id: key.id,
     account_id: key.accountId,

@@ -1,8 +1,11 @@
 import type { Environment } from '@purser/wire/fields'
+import type { VerificationFailure } from '@purser/wire/payments'
+import type { DenialCode } from '@purser/wire/policy'
 
 import type { RandomBytes } from '../domain/api-key.ts'
 import type { ProofKeys } from '../domain/proof.ts'
-import type { Caller } from '../domain/records.ts'
+import type { Caller, Scope } from '../domain/records.ts'
+import type { SiteOptions } from '../http/session-cookie.ts'
 import type { Ids } from '../ids.ts'
 import type { AgentFilter, Store } from '../store/store.ts'
 
@@ -13,7 +16,21 @@ export interface RouteContext {
   readonly now: () => number
   readonly ids: Ids
   readonly randomBytes: RandomBytes
+  readonly site: SiteOptions
+  readonly tally: Tally
   readonly proofKeys: Readonly<Record<Environment, ProofKeys>>
+}
+
+/** Counts what leaves no record of its own. */
+export interface Tally {
+  readonly countRefusal: (
+    scope: Scope,
+    refusal:
+      | { readonly kind: 'proof'; readonly subject: ''; readonly reason: DenialCode }
+      | { readonly kind: 'verification'; readonly subject: string; readonly reason: VerificationFailure },
+  ) => void
+  /** Takes note that a key was used. */
+  readonly countUse: (caller: Caller) => void
 }
 
 /** What a key that speaks for one agent is limited to; nothing for any other. */

@@ -95,7 +95,8 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
 /** The form in which a time is given back as it came; what else is accepted comes back in this form. */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
-function toWire(mandate: Mandate): WireMandate {
+/** As the interface writes it. */
+export function toWire(mandate: Mandate): WireMandate {
   return {
     id: mandate.id,
     agent_id: mandate.agentId,

@@ -8,6 +8,7 @@ import {
   type VerificationFailure,
 } from '@purser/wire/payments'
 
+import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
@@ -16,7 +17,7 @@ import type { Serve } from '../http/serve.ts'
 import { maxIdempotencyKeyLength } from '../limits.ts'
 import { speaksFor, toTimestamp, type RouteContext } from './context.ts'
 
-export function servePayments(serve: Serve, { store, now, ids, proofKeys }: RouteContext): void {
+export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally }: RouteContext): void {
   serve(issueProof, async ({ caller, body }) => {
     if (caller.environment === 'production') return refuse('production_payments_not_supported')
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
@@ -38,6 +39,7 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
     }
     const decision = await store.issueProof(hold)
     if (decision.decision === 'denied') {
+      tally.countRefusal(caller, { kind: 'proof', subject: '', reason: decision.code })
       return {
         status: 402,
         body: {
@@ -67,7 +69,7 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
       const transactionId = await store.findCapture(attempt)
       if (transactionId !== undefined) return verified(transactionId, { isReplay: true })
     }
-    if (failure) return notVerified(failure)
+    if (failure) return notVerified(caller, merchantDomain, failure)
 
     const outcome = await store.capture({
       ...attempt,
@@ -81,13 +83,18 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys }: Rout
       case 'replayed':
         return verified(outcome.transactionId, { isReplay: true })
       case 'failed':
-        return notVerified(outcome.reason)
+        return notVerified(caller, merchantDomain, outcome.reason)
       case 'refused':
         return refuse(outcome.code)
       default:
         return outcome satisfies never
     }
   })
+
+  function notVerified(caller: Caller, merchantDomain: string, reason: VerificationFailure): Answer {
+    tally.countRefusal(caller, { kind: 'verification', subject: normalizeHostName(merchantDomain), reason })
+    return { status: 402, body: { verified: false, reason } }
+  }
 
   serve(getProof, async ({ caller, params }) => {
     const hold = await store.findProof({ ...caller, nonce: params.nonce })
@@ -122,15 +129,12 @@ function verified(transactionId: string, { isReplay }: { isReplay: boolean }): A
   return isReplay ? ok(body, { 'idempotent-replayed': 'true' }) : ok(body)
 }
 
-function notVerified(reason: VerificationFailure): Answer {
-  return { status: 402, body: { verified: false, reason } }
-}
-
 function isIdempotencyKey(text: string): boolean {
   return text.length <= maxIdempotencyKeyLength && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 }
 
-function toWire(hold: Hold, nowMs: number): ProofRecord {
+/** As the interface writes it. */
+export function toWire(hold: Hold, nowMs: number): ProofRecord {
   // An expired hold stays open until the sweep, but it cannot be captured any more.
   const isExpired = hold.status === 'open' && !(hold.expiresAtMs > nowMs)
   return {

@@ -36,7 +36,8 @@ export function serveSellers(serve: Serve, { store, now, ids }: RouteContext): v
   )
 }
 
-function toWire(seller: Seller): WireSeller {
+/** As the interface writes it. */
+export function toWire(seller: Seller): WireSeller {
   return {
     id: seller.id,
     name: seller.name,

@@ -48,7 +48,8 @@ function visibleTo(caller: Caller): TransactionFilter {
   return caller.role === 'merchant' ? { receivedOnly: true } : {}
 }
 
-function toWire(transaction: Transaction): WireTransaction {
+/** As the interface writes it. */
+export function toWire(transaction: Transaction): WireTransaction {
   return {
     id: transaction.id,
     status: transaction.status,

@@ -42,6 +42,10 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
     })
   }
 
+  get waiting(): number {
+    return this.#waitingCalls
+  }
+
   async drain(): Promise<void> {
     if (this.#waitingCalls > 0 || this.#inFlight.size > 0)
       await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -67,11 +71,13 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
   async #writeBatchOf(account: string): Promise<void> {
     const batch = this.#takeBatchOf(account)
     this.#inFlight.add(account)
+    const startedAtMs = performance.now()
     try {
       settle(batch, await this.#options.writeBatch(batch.map(({ call }) => call)))
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
+    this.#options.commitTimes?.add(startedAtMs)
     this.#inFlight.delete(account)
     this.#schedule()
     if (this.#waitingCalls > 0 || this.#inFlight.size > 0) return

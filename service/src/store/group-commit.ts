@@ -1,3 +1,4 @@
+import type { CommitTimes } from './commit-times.ts'
 import { StoreUnavailableError } from './store.ts'
 
 /** What became of one call of a batch. */
@@ -12,6 +13,8 @@ export interface GroupCommitOptions<Call, Outcome> {
   readonly maxWaiting: number
   /** How many batches may be written side by side; one when left out. */
   readonly lanes?: number
+  /** Where the times of the batches are kept, if anywhere. */
+  readonly commitTimes?: CommitTimes
 }
 
 /** Calls that are written in batches, each answered with its own outcome. */
@@ -20,6 +23,8 @@ export interface CommitQueue<Call, Outcome> {
   submit(call: Call): Promise<Outcome>
   /** Resolves when nothing waits and nothing is being written. */
   drain(): Promise<void>
+  /** How many calls wait for their batch. */
+  readonly waiting: number
 }
 
 /** A call that waits for its batch. */
@@ -55,6 +60,10 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     })
   }
 
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   async drain(): Promise<void> {
     if (this.#isScheduled || this.#inFlight > 0)
       await new Promise<void>((resolve) => this.#idle.push(resolve))
@@ -72,6 +81,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     this.#isScheduled = false
     this.#inFlight += 1
     if (this.#waiting.length > 0) this.#scheduleBatch()
+    const startedAtMs = performance.now()
     try {
       const written = this.#options.writeBatch(batch.map(({ call }) => call))
       // A store that writes synchronously is answered at once, without a turn of the event loop.
@@ -79,6 +89,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
+    this.#options.commitTimes?.add(startedAtMs)
     this.#inFlight -= 1
     if (this.#waiting.length > 0) return this.#scheduleBatch()
     if (this.#isScheduled || this.#inFlight > 0) return

@@ -2,7 +2,7 @@ import { auditEvent } from '../domain/audit.ts'
 import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
-import type { AuditEvent, CollectedMandate, Hold, RegisteredSeller } from '../domain/records.ts'
+import type { AuditEvent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
 import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
@@ -76,11 +76,28 @@ export function isRetry(
   )
 }
 
+/** What an evaluation found, beside its decision. */
+export interface EvaluationFacts {
+  /** The seller registered under the merchant domain, whoever owns it. */
+  readonly seller: RegisteredSeller | undefined
+  readonly mandate: Mandate | undefined
+}
+
+/** A hold that is granted, with what its mandate had spent and what other proofs held of it (check 9). */
+export interface GrantedHold extends Hold {
+  readonly spentBeforeMicro: bigint
+  readonly heldBeforeMicro: bigint
+}
+
+export function grantHold(hold: Hold, { spentMicro, heldMicro }: Mandate): GrantedHold {
+  return { ...hold, spentBeforeMicro: spentMicro, heldBeforeMicro: heldMicro }
+}
+
 /** The row of an evaluation with its outcome. */
 export function recordOfEvaluation(
   proposal: ProposedTransaction,
   decision: PolicyDecision,
-  registered: RegisteredSeller | undefined,
+  { seller: registered, mandate }: EvaluationFacts,
 ): TransactionRow {
   const isApproved = decision.decision === 'approved'
   const seller = visibleSeller(registered, [proposal])
@@ -104,6 +121,8 @@ export function recordOfEvaluation(
     reason_detail: isApproved ? null : decision.detail,
     nonce: null,
     created_at_ms: proposal.createdAtMs,
+    failed_check: isApproved ? null : decision.check,
+    spent_before_micro: mandate?.agentId === proposal.agentId ? mandate.spentMicro : null,
   }
 }
 
@@ -139,6 +158,8 @@ function recordsOfPayment(
     reason_detail: null,
     nonce: hold.nonce,
     created_at_ms: capture.nowMs,
+    failed_check: null,
+    spent_before_micro: null,
   }
   const isBetweenAccounts = seller !== undefined && seller.accountId !== hold.accountId
   return {

@@ -9,6 +9,7 @@ import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { MicroUsdc } from '../domain/money.ts'
 import type {
+  Account,
   Agent,
   ApiKey,
   AuditEvent,
@@ -19,12 +20,14 @@ import type {
   Transaction,
 } from '../domain/records.ts'
 
+import type { StoredSession } from './console-store.ts'
+
 /** A whole number as a driver hands it over: SQLite's as bigint, PostgreSQL's bigint as text. */
 export type Int = number | bigint | string
 
 /** The columns of every table, spelled as the schemas spell them. */
 export interface Tables {
-  accounts: { id: string; name: string; email: string; idp_user_id: string; created_at_ms: Int }
+  accounts: AccountRow
   api_keys: ApiKeyRow
   record_accounts: { id: string; account_id: string }
   agents: AgentRow
@@ -33,6 +36,27 @@ export interface Tables {
   holds: HoldRow
   transactions: TransactionRow
   audit_events: AuditEventRow
+}
+
+export interface AccountRow {
+  id: string
+  name: string
+  email: string
+  idp_user_id: string
+  created_at_ms: Int
+}
+
+export interface SessionRow {
+  account_id: string
+  token_hash: Buffer
+  id: string
+  kind: StoredSession['kind']
+  role: StoredSession['role']
+  key_id: string | null
+  environment: Environment | null
+  created_at_ms: Int
+  used_at_ms: Int
+  ends_at_ms: Int
 }
 
 interface ScopeColumns {
@@ -78,6 +102,8 @@ export interface MandateRow extends ScopeColumns {
   held_micro: Int
   created_at_ms: Int
   updated_at_ms: Int
+  /** The stop of all agents that paused it; null when somebody else moved it. */
+  stopped_by: string | null
 }
 
 export interface SellerRow extends ScopeColumns {
@@ -103,6 +129,8 @@ export interface HoldRow extends ScopeColumns {
   captured_by: string | null
   merchant_domain: string | null
   idempotency_key: string | null
+  spent_before_micro: Int | null
+  held_before_micro: Int | null
 }
 
 export interface TransactionRow extends ScopeColumns {
@@ -123,6 +151,8 @@ export interface TransactionRow extends ScopeColumns {
   reason_detail: string | null
   nonce: string | null
   created_at_ms: Int
+  failed_check: Int | null
+  spent_before_micro: Int | null
 }
 
 /** The columns of a transaction, in the order in which they are written. */
@@ -146,6 +176,8 @@ export const transactionColumns = [
   'reason_detail',
   'nonce',
   'created_at_ms',
+  'failed_check',
+  'spent_before_micro',
 ] as const satisfies readonly (keyof TransactionRow)[]
 
 export interface AuditEventRow extends ScopeColumns {
@@ -155,6 +187,31 @@ export interface AuditEventRow extends ScopeColumns {
   subject_id: string
   data: string
   created_at_ms: Int
+}
+
+export function toAccount(row: AccountRow): Account {
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    idpUserId: row.idp_user_id,
+    createdAtMs: Number(row.created_at_ms),
+  }
+}
+
+export function toSession(row: SessionRow): StoredSession {
+  return {
+    accountId: row.account_id,
+    tokenHash: row.token_hash,
+    id: row.id,
+    kind: row.kind,
+    role: row.role,
+    keyId: row.key_id,
+    environment: row.environment,
+    createdAtMs: Number(row.created_at_ms),
+    usedAtMs: Number(row.used_at_ms),
+    endsAtMs: Number(row.ends_at_ms),
+  }
 }
 
 export function toApiKey(row: ApiKeyRow): ApiKey {

@@ -2,6 +2,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { MandateStatus } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
+import type { ConsoleActs, ConsoleReads } from './console-store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {
@@ -22,7 +23,7 @@ import type { RiskFacts } from '../domain/risk.ts'
  * Where the ledger lives. One method is one business act and one transaction: it resolves when the act
  * is durable. Refusals are values; a rejection is a bug or a `StoreUnavailableError`.
  */
-export interface Store extends StoreActs, StoreReads {
+export interface Store extends StoreActs, StoreReads, ConsoleActs, ConsoleReads {
   /** Resolves when the store answers and its schema is the one this release needs. */
   checkReady(): Promise<void>
   /** Writes what was accepted, then lets go of the store. */

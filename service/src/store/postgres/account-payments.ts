@@ -1,4 +1,5 @@
 import type { TransactionRow } from '../rows.ts'
+import { enqueueRecorded } from './activity-acts.ts'
 import { readAccountFacts } from './account-questions.ts'
 import {
   captureHoldsOf,
@@ -13,6 +14,7 @@ import {
 } from './account-statements.ts'
 import {
   callsOf,
+  recordedBy,
   decidePayments,
   type BatchWrites,
   type Payment,
@@ -65,6 +67,9 @@ function statementsOf(accountId: string, writes: BatchWrites): Write[] {
   // A payment between two accounts stands in both.
   for (const [payee, copies] of copiesOf(captured)) {
     statements.push(insertTransactionsOf(payee, copies))
+  }
+  for (const [recordedIn, ids] of recordedBy({ captured, evaluated })) {
+    statements.push({ ...enqueueRecorded(recordedIn, ids), expectedRows: 1 })
   }
   return statements
 }

@@ -1,6 +1,6 @@
 import type { QueryConfig } from 'pg'
 
-import type { Hold } from '../../domain/records.ts'
+import type { GrantedHold } from '../payment-records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
 import { storable } from './connection.ts'
@@ -173,7 +173,7 @@ function atPlaceOf(key: string, values: string): string {
   return `(${values})[array_position($2::text[], ${key})]`
 }
 
-export function insertHoldsOf(accountId: string, holds: readonly Hold[]): Write {
+export function insertHoldsOf(accountId: string, holds: readonly GrantedHold[]): Write {
   const rows = holds.map((hold) => ({
     nonce: hold.nonce,
     environment: hold.environment,
@@ -186,6 +186,8 @@ export function insertHoldsOf(accountId: string, holds: readonly Hold[]): Write 
     status: 'open',
     issued_at_ms: hold.issuedAtMs,
     expires_at_ms: hold.expiresAtMs,
+    spent_before_micro: hold.spentBeforeMicro,
+    held_before_micro: hold.heldBeforeMicro,
   }))
   return { ...insertRows(accountId, 'holds', rows), expectedRows: holds.length }
 }
@@ -265,11 +267,11 @@ interface NamedStatement {
 }
 
 function typeOf(column: string): 'bigint' | 'text' {
-  return /_(micro|ms)$/.test(column) ? 'bigint' : 'text'
+  return /_(micro|ms|check)$/.test(column) ? 'bigint' : 'text'
 }
 
 function arrayOf(column: string, values: readonly Value[]): string {
   return typeOf(column) === 'text'
     ? textArray(values.map((value) => (value === null ? null : String(value))))
-    : intArray(values.map((value) => value ?? 0))
+    : intArray(values)
 }

@@ -10,8 +10,8 @@ export function textArray(values: readonly (string | null)[]): string {
 }
 
 /** Whole numbers as a PostgreSQL array. */
-export function intArray(values: readonly (number | bigint | string)[]): string {
-  return `{${values.join(',')}}`
+export function intArray(values: readonly (number | bigint | string | null)[]): string {
+  return `{${values.map((value) => value ?? 'NULL').join(',')}}`
 }
 
 const needsCare = /["\\\0]/

@@ -25,6 +25,23 @@ export function endHolds(of: 'id' | 'agent_id', key: RecordKey, nowMs: number): 
   }
 }
 
+/** As `endHolds`, for mandates that are named; how many were voided, by mandate. */
+export function endHoldsOf(accountId: string, mandateIds: readonly string[], nowMs: number): QueryConfig {
+  return {
+    text: `
+      with ended as (
+        update holds set status = case when expires_at_ms <= $3 then 'expired' else 'voided' end
+        where account_id = $1 and status = 'open' and mandate_id = any ($2::text[])
+        returning mandate_id, amount_micro, status),
+      given_back as (
+        update mandates m set held_micro = m.held_micro - given.micro
+        from (select mandate_id, sum(amount_micro)::bigint as micro from ended group by mandate_id) given
+        where m.account_id = $1 and m.id = given.mandate_id)
+      select mandate_id, (count(*) filter (where status = 'voided'))::int as voided from ended group by mandate_id`,
+    values: [accountId, textArray(mandateIds), nowMs],
+  }
+}
+
 /** How many holds of one mandate a sweep ends at the most; the next use of the mandate ends the rest. */
 const maxHoldsOfMandate = 1_000
 

@@ -104,7 +104,12 @@ const acts: readonly Act[] = [
       const decision = await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
       const { items } = await ledger.store.listTransactions(caller, {}, { limit: 10 })
       assert.deepEqual(
-        items.map(({ reasonCode: code, reasonDetail: detail }) => ({ decision: 'denied', code, detail })),
+        items.map(({ reasonCode: code, reasonDetail: detail }) => ({
+          decision: 'denied',
+          code,
+          detail,
+          check: 8,
+        })),
         [decision],
       )
     },

@@ -1,8 +1,10 @@
 import type { QueryConfig } from 'pg'
 
+import { enqueueRecorded } from './activity-acts.ts'
 import { readBatchFacts } from './batch-questions.ts'
 import {
   callsOf,
+  recordedBy,
   decidePayments,
   type BatchWrites,
   type Payment,
@@ -32,5 +34,8 @@ function statementsOf({ expired, granted, captured, evaluated }: BatchWrites): Q
   if (captured.length > 0) statements.push(captureHolds(captured))
   if (granted.length > 0) statements.push(insertHolds(granted))
   if (evaluated.length > 0) statements.push(insertEvaluations(evaluated))
+  for (const [accountId, ids] of recordedBy({ captured, evaluated })) {
+    statements.push(enqueueRecorded(accountId, ids))
+  }
   return statements
 }

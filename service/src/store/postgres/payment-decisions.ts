@@ -2,7 +2,14 @@ import { normalizeHostName } from '../../domain/host-name.ts'
 import type { MicroUsdc } from '../../domain/money.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { Hold, Mandate } from '../../domain/records.ts'
-import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
+import {
+  decideCapture,
+  decideEvaluation,
+  decideHold,
+  grantHold,
+  recordOfEvaluation,
+  type GrantedHold,
+} from '../payment-records.ts'
 import type { TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import { holdKey, holdOfCapture, type BatchCalls, type BatchFacts } from './batch-facts.ts'
@@ -29,9 +36,29 @@ export function callsOf(payments: readonly Payment[]): BatchCalls {
 export interface BatchWrites {
   /** By the key of the hold. */
   readonly expired: Map<string, ExpiredHold>
-  readonly granted: Hold[]
+  readonly granted: GrantedHold[]
   readonly captured: CapturedPayment[]
   readonly evaluated: TransactionRow[]
+}
+
+/** The ids of the transactions that a batch records, by the account in which they stand. */
+export function recordedBy({
+  captured,
+  evaluated,
+}: Pick<BatchWrites, 'captured' | 'evaluated'>): Map<string, string[]> {
+  const recorded = new Map<string, string[]>()
+  function add(accountId: string, id: string): void {
+    const ids = recorded.get(accountId)
+    if (ids) ids.push(id)
+    else recorded.set(accountId, [id])
+  }
+  for (const row of evaluated) add(row.account_id, row.id)
+  for (const { payer } of captured) {
+    add(payer.account_id, payer.id)
+    const payee = payer.seller_account_id
+    if (payee !== null && payee !== payer.account_id) add(payee, payer.id)
+  }
+  return recorded
 }
 
 /** Decides payments one after the other, each on what those before it leave. */
@@ -63,8 +90,8 @@ function issueProof(hold: Hold, facts: BatchFacts, writes: BatchWrites): PolicyD
   const mandate = facts.mandateOf(hold)
   const decision = decideHold(hold, { agent: facts.agentOf(hold), mandate })
   if (decision.decision === 'denied' || !mandate) return decision
+  writes.granted.push(grantHold(hold, mandate))
   changeSums(facts, mandate, { heldMicro: hold.amountMicro })
-  writes.granted.push(hold)
   return decision
 }
 
@@ -122,19 +149,18 @@ function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): Capture
 function evaluate(proposal: ProposedTransaction, facts: BatchFacts, writes: BatchWrites): PolicyDecision {
   const recorded = facts.recordOf(proposal)
   if (recorded) return recordedDecision(recorded)
-  const decision = decideEvaluation(proposal, {
-    agent: facts.agentOf(proposal),
-    mandate: facts.mandateOf(proposal),
-  })
+  const mandate = facts.mandateOf(proposal)
+  const decision = decideEvaluation(proposal, { agent: facts.agentOf(proposal), mandate })
   const seller = facts.sellerOf(proposal.environment, normalizeHostName(proposal.merchantDomain))
-  writes.evaluated.push(recordOfEvaluation(proposal, decision, seller))
+  writes.evaluated.push(recordOfEvaluation(proposal, decision, { seller, mandate }))
   return decision
 }
 
 /** What an earlier attempt decided, whose answer was lost. */
-function recordedDecision({ reason_code: code, reason_detail: detail }: TransactionRow): PolicyDecision {
+function recordedDecision(row: TransactionRow): PolicyDecision {
+  const { reason_code: code, reason_detail: detail, failed_check: check } = row
   if (code === null || code === 'within_policy') return { decision: 'approved' }
-  return { decision: 'denied', code, detail: detail ?? '' }
+  return { decision: 'denied', code, detail: detail ?? '', check: Number(check) }
 }
 
 /** Lets the calls after this one see what it moved. */

@@ -2,7 +2,7 @@ import type { QueryConfig } from 'pg'
 
 import type { Environment } from '@purser/wire/fields'
 
-import type { Hold } from '../../domain/records.ts'
+import type { GrantedHold } from '../payment-records.ts'
 import type { HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import type { Capture } from '../store.ts'
 import { intArray, textArray } from './columns.ts'
@@ -214,19 +214,19 @@ export function endExpired(holds: readonly ExpiredHold[]): QueryConfig {
 }
 
 /** Writes granted holds, and holds their amounts. */
-export function insertHolds(holds: readonly Hold[]): QueryConfig {
+export function insertHolds(holds: readonly GrantedHold[]): QueryConfig {
   return {
     name: 'purser_insert_holds',
     text: `
       with granted as (
         insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-          currency, resource_url, status, issued_at_ms, expires_at_ms)
+          currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro)
         select account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-          currency, resource_url, 'open', issued_at_ms, expires_at_ms
+          currency, resource_url, 'open', issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-          $8::text[], $9::text[], $10::bigint[], $11::bigint[])
+          $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
           as hold (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-            currency, resource_url, issued_at_ms, expires_at_ms)
+            currency, resource_url, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro)
         returning account_id, mandate_id, amount_micro)
       update mandates m set held_micro = m.held_micro + taken.micro
       from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from granted
@@ -244,6 +244,8 @@ export function insertHolds(holds: readonly Hold[]): QueryConfig {
       textArray(holds.map((one) => one.resourceUrl)),
       intArray(holds.map((one) => one.issuedAtMs)),
       intArray(holds.map((one) => one.expiresAtMs)),
+      intArray(holds.map((one) => one.spentBeforeMicro)),
+      intArray(holds.map((one) => one.heldBeforeMicro)),
     ],
   }
 }
@@ -321,10 +323,10 @@ export function insertEvaluations(rows: readonly TransactionRow[]): QueryConfig 
     text: `
       insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
         amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, category,
-        reason_code, reason_detail, created_at_ms)
+        reason_code, reason_detail, created_at_ms, failed_check, spent_before_micro)
       select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
         $8::text[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[],
-        $16::text[], $17::text[], $18::bigint[])`,
+        $16::text[], $17::text[], $18::bigint[], $19::bigint[], $20::bigint[])`,
     values: [
       textArray(rows.map((row) => row.account_id)),
       textArray(rows.map((row) => row.id)),
@@ -344,6 +346,8 @@ export function insertEvaluations(rows: readonly TransactionRow[]): QueryConfig 
       textArray(rows.map((row) => row.reason_code)),
       textArray(rows.map((row) => row.reason_detail)),
       intArray(rows.map((row) => row.created_at_ms)),
+      intArray(rows.map((row) => row.failed_check)),
+      intArray(rows.map((row) => row.spent_before_micro)),
     ],
   }
 }

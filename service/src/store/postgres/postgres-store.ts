@@ -3,18 +3,24 @@ import type { Pool, QueryConfig } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
 import { AccountLanes } from '../account-lanes.ts'
+import { CommitTimes } from '../commit-times.ts'
+import { kyselyOver } from '../console-dialect.ts'
+import { prepareConsoleReads } from '../console-reads.ts'
+import { consoleQueryMs } from '../console-store.ts'
 import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toAgent, toMandate, type AgentRow, type HoldRow, type MandateRow, type Tables } from '../rows.ts'
 import { StoreUnavailableError, type CaptureAttempt, type RecordKey, type Store } from '../store.ts'
+import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { writeAccountPayments } from './account-payments.ts'
 import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
 import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
+import { consoleDialect, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
 import { migrate, neededVersion } from './migrate.ts'
@@ -29,9 +35,13 @@ import {
   createSeller,
   issueApiKey,
   moveMandate,
+  recordEvent,
   revokeAgent,
   revokeApiKey,
 } from './resource-acts.ts'
+import { createSession, endSession, touchSession } from './session-acts.ts'
+import { findAccount, findSession } from './session-reads.ts'
+import { resumeMandates, stopMandates } from './stop-acts.ts'
 import { withRetries } from './retries.ts'
 import { prepareTransactions, type Transaction } from './transaction.ts'
 
@@ -58,6 +68,8 @@ const maxBatch = 128
 const paymentLanes = 2
 /** How many connections are kept from the account lanes, for acts on resources. */
 const spareConnections = 4
+/** Connections for what the console asks, at most. */
+const consoleConnections = 2
 /** Most acts that wait for a transaction, and most reads that wait for a connection. */
 const maxWaiting = 8_192
 /**
@@ -93,7 +105,13 @@ function createStore({
   const reading = openPool(url, { max: readConnections, pipeline: true, query_timeout: patienceMs })
   // Going through the whole ledger takes as long as it takes, and keeps nobody from a connection.
   const auditing = openPool(url, { max: 1, idleTimeoutMillis: 1_000 })
-  const pools = [writing, reading, auditing]
+  // What the console asks takes no connection from payments.
+  const watching = openPool(url, {
+    max: consoleConnections,
+    pipeline: true,
+    query_timeout: consoleQueryMs * 2,
+  })
+  const pools = [writing, reading, auditing, watching]
 
   const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
   const prepareSweep = accountLanes ? prepareAccountSweep : prepareHoldSweep
@@ -101,7 +119,14 @@ function createStore({
   const lists = prepareReads(kyselyOn(reading), { hasMerchantPrefixes: true })
   const audits = prepareReads(kyselyOn(auditing))
 
-  const batches = { writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
+  const addUpActivity = prepareActivityActs(reading, inTransaction)
+  const consoleReads = prepareConsoleReads(
+    kyselyOver(prepareQueries(watching, retry), new PostgresDialect({ pool: watching as never })),
+    consoleDialect,
+  )
+  const commitTimes = new CommitTimes()
+
+  const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
   const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
     ? new AccountLanes({
         ...batches,
@@ -281,6 +306,28 @@ function createStore({
     listTransactions: (...args) => read(() => lists.listTransactions(...args)),
     listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
     findLedgerFaults: () => read(() => audits.findLedgerFaults()),
+
+    createSession: (...args) => commit((transaction) => createSession(transaction, ...args)),
+    touchSession: (...args) => commit((transaction) => touchSession(transaction, ...args)),
+    endSession: (...args) => commit((transaction) => endSession(transaction, ...args)),
+    stopMandates: (...args) => commit((transaction) => stopMandates(transaction, ...args)),
+    resumeMandates: (...args) => commit((transaction) => resumeMandates(transaction, ...args)),
+    recordEvent: (...args) => commit((transaction) => recordEvent(transaction, ...args)),
+    addUpActivity: () => read(() => addUpActivity(performance.now() + patienceMs)),
+    addTallies: (...args) => commit((transaction) => addTallies(transaction, ...args)),
+
+    findSession: (session) => read(() => findSession(reading, session)),
+    findAccount: (account) => read(() => findAccount(reading, account)),
+    ...consoleReads,
+    readFigures: async () => ({
+      kind: 'postgres',
+      schemaVersion: neededVersion,
+      waiting: payments.waiting + resourceActs.waiting,
+      mostWaiting: maxWaiting,
+      commits: commitTimes.count,
+      commitMs: commitTimes.latestMs,
+      ledgerBytes: null,
+    }),
   }
 }
 

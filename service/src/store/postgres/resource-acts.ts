@@ -5,8 +5,8 @@ import type { MandateStatus } from '@purser/wire/mandates'
 import type { Account, Agent, ApiKey, AuditEvent, Mandate, Seller } from '../../domain/records.ts'
 import { toAgent, toApiKey, toMandate, type AgentRow, type ApiKeyRow, type MandateRow } from '../rows.ts'
 import type { NewApiKey, RecordKey } from '../store.ts'
-import { storable } from './connection.ts'
 import { endHolds } from './hold-acts.ts'
+import { query, rowsOf } from './queries.ts'
 import type { Transaction } from './transaction.ts'
 
 // The acts on accounts, keys, agents, mandates and sellers. Each brings the id of its event, so a second
@@ -195,17 +195,17 @@ export async function moveMandate(
   )
   const [row] = rowsOf<MandateRow>(found)
   if (!row || row.status === to || row.status === 'revoked') {
-    await transaction.commit()
+    // Who pauses what a stop has paused already wants it paused when the stop is over, too.
+    const isStopped = row?.status === to && row.stopped_by !== null
+    await transaction.commit(...(isStopped ? [keepPaused(key)] : []))
     if (!row) return 'not_found'
     return row.status === to ? toMandate(row) : 'mandate_revoked'
   }
   const [, ended, moved] = await transaction.ask(
-    query('update mandates set status = $3, updated_at_ms = $4 where account_id = $1 and id = $2', [
-      key.accountId,
-      key.id,
-      to,
-      event.createdAtMs,
-    ]),
+    query(
+      'update mandates set status = $3, stopped_by = null, updated_at_ms = $4 where account_id = $1 and id = $2',
+      [key.accountId, key.id, to, event.createdAtMs],
+    ),
     to === 'active' ? query('select 0 as voided') : endHolds('id', key, event.createdAtMs),
     query('select * from mandates where account_id = $1 and id = $2', [key.accountId, key.id]),
   )
@@ -243,6 +243,15 @@ export async function createSeller(
   return 'created'
 }
 
+function keepPaused({ accountId, id }: RecordKey): QueryConfig {
+  return query('update mandates set stopped_by = null where account_id = $1 and id = $2', [accountId, id])
+}
+
+export async function recordEvent(transaction: Transaction, event: AuditEvent): Promise<void> {
+  if (await isRecorded(transaction, event)) return
+  await transaction.commit(insertEvent(event))
+}
+
 /** Whether an earlier attempt wrote the act of this event; then nothing is left to do. */
 async function isRecorded(transaction: Transaction, { accountId, id }: AuditEvent): Promise<boolean> {
   if (!transaction.isRerun) return false
@@ -252,14 +261,6 @@ async function isRecorded(transaction: Transaction, { accountId, id }: AuditEven
   if (rowsOf(found).length === 0) return false
   await transaction.commit()
   return true
-}
-
-function query(text: string, values: readonly unknown[] = []): QueryConfig {
-  return { text, values: values.map(storable) }
-}
-
-function rowsOf<Row>(answer: { readonly rows: unknown[] } | undefined): Row[] {
-  return (answer?.rows ?? []) as Row[]
 }
 
 function lockAgent({ accountId, id, environment }: RecordKey, mode: 'share' | 'no key update'): QueryConfig {
@@ -315,7 +316,7 @@ function insertAccountOf({
   return query('insert into record_accounts (id, account_id) values ($1, $2)', [id, accountId])
 }
 
-function insertEvent(event: AuditEvent): QueryConfig {
+export function insertEvent(event: AuditEvent): QueryConfig {
   return query(
     `insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,

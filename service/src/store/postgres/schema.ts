@@ -1,3 +1,8 @@
+import { activityColumns, addUp } from '../activity.ts'
+
+/** Adds up the transactions of a ledger that has no sums yet. */
+export const addUpAll = `${addUp(`select ${activityColumns} from transactions`)};`
+
 /** Text that is compared, sorted or looked up: byte by byte, whatever the database's locale. */
 const key = 'text collate "C"'
 
@@ -191,6 +196,78 @@ export const migrations: readonly string[] = [
   create index audit_events_by_type on audit_events (account_id, type, id) where type <> 'payment.verified';
   create index audit_events_by_subject on audit_events (account_id, subject_id, id);
   `,
+  `
+  -- which of the nine checks failed, and what the mandate had spent when it was asked (check 9)
+  alter table transactions add column failed_check bigint;
+  alter table transactions add column spent_before_micro bigint;
+  -- what the mandate had spent, and what other proofs held of it, when the proof was granted (check 9)
+  alter table holds add column spent_before_micro bigint;
+  alter table holds add column held_before_micro bigint;
+  -- the stop of all agents that paused the mandate
+  alter table mandates add column stopped_by ${key};
+
+  -- what happened in each quarter of an hour, added up from the transactions
+  create table activity (
+    account_id ${key} not null,
+    environment ${environment},
+    dimension ${key} not null,
+    subject ${key} not null,
+    starts_at_ms bigint not null,
+    paid_count bigint not null,
+    -- the sum of what was paid, in two halves: paid_high * 2^32 + paid_low
+    paid_high bigint not null,
+    paid_low bigint not null,
+    approved_count bigint not null,
+    denied_count bigint not null,
+    primary key (account_id, environment, dimension, subject, starts_at_ms)
+  );
+
+  -- refusals that leave no transaction, counted in memory and added from time to time
+  create table refusals (
+    account_id ${key} not null,
+    environment ${environment},
+    kind ${key} not null check (kind in ('proof', 'verification')),
+    subject ${key} not null,
+    reason ${key} not null,
+    starts_at_ms bigint not null,
+    refused_count bigint not null,
+    primary key (account_id, environment, kind, subject, reason, starts_at_ms)
+  );
+
+  -- when a key was last used, to the minute or so
+  create table api_key_uses (
+    account_id ${key} not null,
+    key_id ${key} not null,
+    used_at_ms bigint not null,
+    primary key (account_id, key_id)
+  );
+
+  -- who is signed in to the console, by the SHA-256 of what the cookie holds
+  create table sessions (
+    account_id ${key} not null,
+    token_hash bytea not null,
+    id ${key} not null,
+    kind ${key} not null check (kind in ('key', 'oidc', 'set_up', 'set_up_link')),
+    role ${key} not null check (role in ('operator', 'owner')),
+    -- the key that the session ends with
+    key_id ${key},
+    -- the only one that it sees; both when null
+    environment ${key} check (environment in ('sandbox', 'production')),
+    created_at_ms bigint not null,
+    used_at_ms bigint not null,
+    ends_at_ms bigint not null,
+    primary key (account_id, token_hash)
+  );
+
+  -- the transactions of each batch, until they are added up
+  create table activity_queue (
+    account_id ${key} not null,
+    id ${key} not null,
+    transaction_ids text not null,
+    primary key (account_id, id)
+  );
+  ${addUpAll}
+  `,
 ]
 
 /** The tables of tenants; all rows of an account belong together. */
@@ -203,6 +280,11 @@ export const tenantTables = [
   'transactions',
   'paid_sellers',
   'audit_events',
+  'activity',
+  'activity_queue',
+  'refusals',
+  'api_key_uses',
+  'sessions',
 ] as const
 
 /** The tables that belong to no tenant: they are small, or hold only what never changes. */

@@ -25,6 +25,16 @@ export function prepareHoldActs(db: SqliteDatabase) {
     update holds set status = 'voided'
     where account_id = ? and mandate_id = ? and status = 'open'
     returning amount_micro`)
+  // One look at the open holds of an account, however many mandates are asked about.
+  const endOpenOfMandates = db.prepare<
+    [number, string, string],
+    { mandate_id: string; amount_micro: Int; status: string }
+  >(`
+    update holds set status = case when expires_at_ms <= ? then 'expired' else 'voided' end
+    where rowid in (
+      select rowid from holds indexed by holds_open
+      where account_id = ? and status = 'open' and mandate_id in (select value from json_each(?)))
+    returning mandate_id, amount_micro, status`)
   const giveBack = db.prepare(
     'update mandates set held_micro = held_micro - ? where account_id = ? and id = ?',
   )
@@ -68,6 +78,21 @@ export function prepareHoldActs(db: SqliteDatabase) {
   return {
     releaseExpired,
     voidHolds,
+
+    /** As `voidHolds`, for many mandates at once; how many holds were voided, by mandate. */
+    voidHoldsOfMandates(
+      accountId: string,
+      mandateIds: readonly string[],
+      nowMs: number,
+    ): Map<string, number> {
+      const ended = endOpenOfMandates.all(nowMs, accountId, JSON.stringify(mandateIds))
+      const voided = new Map<string, number>()
+      for (const [mandateId, holds] of Map.groupBy(ended, (hold) => hold.mandate_id)) {
+        release(accountId, mandateId, holds)
+        voided.set(mandateId, holds.filter(({ status }) => status === 'voided').length)
+      }
+      return voided
+    },
 
     voidHoldsOfAgent(accountId: string, agentId: string, nowMs: number): number {
       return mandatesOfAgent

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { batchSize, LedgerThread } from './ledger-thread.ts'
 import type { Call } from './ledger.ts'
@@ -102,7 +103,8 @@ test('A log that was given its length beforehand holds nothing, and what is writ
 })
 
 function threadFor(path: string, maxWaiting = 100): LedgerThread {
-  return new LedgerThread({ path, maxBatch: 10, maxWaiting }, () => undefined)
+  const commitTimes = new CommitTimes()
+  return new LedgerThread({ path, maxBatch: 10, maxWaiting, commitTimes }, () => undefined)
 }
 
 function folderFor(context: TestContext): string {

@@ -7,6 +7,7 @@ import {
   type MessagePort,
 } from 'node:worker_threads'
 
+import type { CommitTimes } from '../commit-times.ts'
 import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
@@ -20,6 +21,7 @@ export interface LedgerThreadOptions {
   readonly maxBatch: number
   /** Most calls that wait; one more is turned away before memory grows. */
   readonly maxWaiting: number
+  readonly commitTimes: CommitTimes
 }
 
 /** What the thread is started with; the checkpoint thread below it is started with another thing. */
@@ -33,6 +35,7 @@ type Reply = { readonly value: unknown } | { readonly failure: Failure | Error }
 type Failure = Pick<StoreUnavailableError, 'message' | 'retryAfterSeconds'>
 
 interface Waiting {
+  readonly sinceMs: number
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -44,6 +47,7 @@ interface Waiting {
 export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
+  readonly #commitTimes: CommitTimes
   #unsent: Call[] = []
   /** Who waits for an outcome, in the order of the calls, which is that of the replies. */
   #waiting: Waiting[] = []
@@ -51,7 +55,8 @@ export class LedgerThread {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch, maxWaiting }: LedgerThreadOptions, onReply: () => void) {
+  constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions, onReply: () => void) {
+    this.#commitTimes = commitTimes
     this.#maxWaiting = maxWaiting
     const start: ThreadStart = { path, maxBatch }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
@@ -75,7 +80,13 @@ export class LedgerThread {
     if (this.#unsent.push(call) === 1) setImmediate(() => this.#send())
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.length === 0) this.#worker.ref()
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#waiting.push({ sinceMs: performance.now(), resolve, reject }),
+    )
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
   }
 
   /** Resolves when nothing waits. */
@@ -100,6 +111,8 @@ export class LedgerThread {
   }
 
   #settle(replies: readonly Reply[]): void {
+    const [first] = this.#waiting
+    if (first) this.#commitTimes.add(first.sinceMs)
     for (const [index, { resolve, reject }] of this.#waiting.splice(0, replies.length).entries()) {
       const reply = replies[index]
       if (reply && 'value' in reply) resolve(reply.value)

@@ -2,6 +2,7 @@ import { codeOf } from '../error-code.ts'
 import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { prepareAccountActs } from './account-acts.ts'
+import { prepareActivityActs } from './activity-acts.ts'
 import { prepareAgentActs } from './agent-acts.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditActs } from './audit-acts.ts'
@@ -10,6 +11,8 @@ import { prepareMandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
+import { prepareSessionActs } from './session-acts.ts'
+import { prepareStopActs } from './stop-acts.ts'
 import { prepareTransactionLists } from './transaction-lists.ts'
 
 /** Everything that writes, and the reads that need what only the writer knows. */
@@ -42,6 +45,10 @@ function prepareActs(db: SqliteDatabase) {
       releaseExpiredHolds: holds.releaseExpiredHolds,
       readAgentFacts: agentFacts.readAgentFacts,
       listTransactions: transactionLists.list,
+      recordEvent: audit.recordEvent,
+      ...prepareActivityActs(db),
+      ...prepareSessionActs(db, audit),
+      ...prepareStopActs(db, audit, holds),
     },
   }
 }

@@ -24,8 +24,11 @@ export function prepareMandateActs(
   const selectMandate = db.prepare<[string, string, string], MandateRow>(
     'select * from mandates where account_id = ? and id = ? and environment = ?',
   )
+  const keepPaused = db.prepare(
+    'update mandates set stopped_by = null where account_id = ? and id = ? and stopped_by is not null',
+  )
   const setStatus = db.prepare(
-    'update mandates set status = ?, updated_at_ms = ? where account_id = ? and id = ?',
+    'update mandates set status = ?, stopped_by = null, updated_at_ms = ? where account_id = ? and id = ?',
   )
 
   function findMandate({ accountId, id, environment }: RecordKey): Mandate | undefined {
@@ -71,6 +74,8 @@ export function prepareMandateActs(
     ): Mandate | 'not_found' | 'mandate_revoked' {
       const mandate = findMandate(key)
       if (!mandate) return 'not_found'
+      // Who pauses what a stop has paused already wants it paused when the stop is over, too.
+      if (mandate.status === to) keepPaused.run(key.accountId, key.id)
       if (mandate.status === to) return mandate
       if (mandate.status === 'revoked') return 'mandate_revoked'
       setStatus.run(to, event.createdAtMs, key.accountId, key.id)

@@ -1,7 +1,13 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
 import type { CollectedMandate, Hold } from '../../domain/records.ts'
-import { decideCapture, decideEvaluation, decideHold, recordOfEvaluation } from '../payment-records.ts'
+import {
+  decideCapture,
+  decideEvaluation,
+  decideHold,
+  grantHold,
+  recordOfEvaluation,
+} from '../payment-records.ts'
 import { transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
@@ -19,8 +25,8 @@ export function preparePaymentActs(
 ) {
   const insertHold = db.prepare(`
     insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-      currency, resource_url, status, issued_at_ms, expires_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`)
+      currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?)`)
   const holdAmount = db.prepare(
     'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
   )
@@ -67,7 +73,7 @@ export function preparePaymentActs(
       const mandate = acts.findMandate({ ...proposal, id: proposal.mandateId })
       const decision = decideEvaluation(proposal, { agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
-      recordTransaction(recordOfEvaluation(proposal, decision, seller))
+      recordTransaction(recordOfEvaluation(proposal, decision, { seller, mandate }))
       return decision
     },
 
@@ -76,7 +82,8 @@ export function preparePaymentActs(
       const agent = acts.findAgent({ ...hold, id: hold.agentId })
       const mandate = acts.findMandate({ ...hold, id: hold.mandateId })
       const decision = decideHold(hold, { agent, mandate })
-      if (decision.decision === 'denied') return decision
+      if (decision.decision === 'denied' || !mandate) return decision
+      const { spentBeforeMicro, heldBeforeMicro } = grantHold(hold, mandate)
       insertHold.run(
         hold.accountId,
         hold.nonce,
@@ -89,6 +96,8 @@ export function preparePaymentActs(
         hold.resourceUrl,
         hold.issuedAtMs,
         hold.expiresAtMs,
+        spentBeforeMicro,
+        heldBeforeMicro,
       )
       holdAmount.run(hold.amountMicro, hold.accountId, hold.mandateId)
       return decision

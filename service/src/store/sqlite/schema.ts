@@ -189,4 +189,71 @@ export const migrations: readonly string[] = [
   create index audit_events_by_type on audit_events (account_id, type, id) where type <> 'payment.verified';
   create index audit_events_by_subject on audit_events (account_id, subject_id, id);
   `,
+  `
+  -- which of the nine checks failed, and what the mandate had spent when it was asked (check 9)
+  alter table transactions add column failed_check integer;
+  alter table transactions add column spent_before_micro integer;
+  -- what the mandate had spent, and what other proofs held of it, when the proof was granted (check 9)
+  alter table holds add column spent_before_micro integer;
+  alter table holds add column held_before_micro integer;
+  -- the stop of all agents that paused the mandate
+  alter table mandates add column stopped_by text;
+
+  -- what happened in each quarter of an hour, added up from the transactions
+  create table activity (
+    account_id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    dimension text not null,
+    subject text not null,
+    starts_at_ms integer not null,
+    paid_count integer not null,
+    -- the sum of what was paid, in two halves: paid_high * 2^32 + paid_low
+    paid_high integer not null,
+    paid_low integer not null,
+    approved_count integer not null,
+    denied_count integer not null,
+    primary key (account_id, environment, dimension, subject, starts_at_ms)
+  ) strict, without rowid;
+
+  -- refusals that leave no transaction, counted in memory and added from time to time
+  create table refusals (
+    account_id text not null,
+    environment text not null check (environment in ('sandbox', 'production')),
+    kind text not null check (kind in ('proof', 'verification')),
+    subject text not null,
+    reason text not null,
+    starts_at_ms integer not null,
+    refused_count integer not null,
+    primary key (account_id, environment, kind, subject, reason, starts_at_ms)
+  ) strict, without rowid;
+
+  -- when a key was last used, to the minute or so
+  create table api_key_uses (
+    account_id text not null,
+    key_id text not null,
+    used_at_ms integer not null,
+    primary key (account_id, key_id)
+  ) strict, without rowid;
+
+  -- who is signed in to the console, by the SHA-256 of what the cookie holds
+  create table sessions (
+    account_id text not null,
+    token_hash blob not null,
+    id text not null,
+    kind text not null check (kind in ('key', 'oidc', 'set_up', 'set_up_link')),
+    role text not null check (role in ('operator', 'owner')),
+    -- the key that the session ends with
+    key_id text,
+    -- the only one that it sees; both when null
+    environment text check (environment in ('sandbox', 'production')),
+    created_at_ms integer not null,
+    used_at_ms integer not null,
+    ends_at_ms integer not null,
+    primary key (account_id, token_hash)
+  ) strict, without rowid;
+
+  -- the rowid up to which all transactions are added up
+  create table activity_progress (added_up_to integer not null) strict;
+  insert into activity_progress (added_up_to) values (0);
+  `,
 ]

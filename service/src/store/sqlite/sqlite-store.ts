@@ -1,6 +1,12 @@
+import { stat } from 'node:fs/promises'
+
 import { Kysely, SqliteDialect } from 'kysely'
 
 import type { Caller } from '../../domain/records.ts'
+import { CommitTimes } from '../commit-times.ts'
+import { kyselyOver } from '../console-dialect.ts'
+import { prepareConsoleReads } from '../console-reads.ts'
+import { consoleQueryMs, maxConsoleQueries as maxQueries } from '../console-store.ts'
 import { codeOf } from '../error-code.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { isRetry } from '../payment-records.ts'
@@ -10,7 +16,11 @@ import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store 
 import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
+import { consoleDialect } from './console-dialect.ts'
 import { openSqliteFile, type OpenedFile } from './open.ts'
+import { QueryThread } from './query-thread.ts'
+import { migrations } from './schema.ts'
+import { prepareSessionReads } from './session-reads.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -64,7 +74,18 @@ function createStore(
    */
   const authenticated = new Map<string, Caller | undefined>()
 
-  const limits = { maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
+  const commitTimes = new CommitTimes()
+  const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxQueries })
+  const consoleReads = prepareConsoleReads(
+    kyselyOver(
+      (text, values) => read(() => queries.query(text, values)),
+      new SqliteDialect({ database: db }),
+    ),
+    consoleDialect,
+  )
+  const { findSession, findAccount } = prepareSessionReads(db)
+
+  const limits = { maxBatch: groupCommit ? maxBatch : 1, maxWaiting, commitTimes }
   const ledger = ownThread ? openThread() : openHere()
   let isClosed = false
 
@@ -81,6 +102,9 @@ function createStore(
     return {
       submit: (call: Call) => queue.submit(call),
       drain: () => queue.drain(),
+      get waiting() {
+        return queue.waiting
+      },
       close: () => Promise.resolve(),
     }
   }
@@ -130,6 +154,7 @@ function createStore(
       if (isClosed) return
       await ledger.drain()
       isClosed = true
+      await queries.close()
       await ledger.close()
       close()
     },
@@ -167,5 +192,40 @@ function createStore(
     },
     listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
+
+    createSession: (...input) => act('createSession', ...input),
+    touchSession: (...input) => act('touchSession', ...input),
+    endSession: (...input) => act('endSession', ...input),
+    stopMandates: (...input) => act('stopMandates', ...input),
+    resumeMandates: (...input) => act('resumeMandates', ...input),
+    recordEvent: (...input) => act('recordEvent', ...input),
+    addUpActivity: () => act('addUpActivity'),
+    addTallies: (...input) => act('addTallies', ...input),
+
+    findSession: (session) => read(() => findSession(session)),
+    findAccount: (account) => read(() => findAccount(account)),
+    ...consoleReads,
+    readFigures: async () => ({
+      kind: 'sqlite',
+      schemaVersion: migrations.length,
+      waiting: ledger.waiting,
+      mostWaiting: maxWaiting,
+      commits: commitTimes.count,
+      commitMs: commitTimes.latestMs,
+      ledgerBytes: await sizeOf(path),
+    }),
   }
+}
+
+/** The bytes of the file and of the log beside it. */
+async function sizeOf(path: string): Promise<number> {
+  const sizes = await Promise.all(
+    [path, `${path}-wal`].map((one) =>
+      stat(one).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
 }

@@ -1,0 +1,30 @@
+import { activityIntervalMs, talliesIntervalMs } from '../limits.ts'
+import { startRepeating, type Repeating, type RepeatingOptions } from '../repeating.ts'
+import type { Store } from '../store/store.ts'
+import type { MemoryTally } from './tally.ts'
+
+export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'onFailure'> {
+  readonly store: Pick<Store, 'addUpActivity' | 'addTallies'>
+  readonly tally: MemoryTally
+}
+
+/** Keeps the sums that the console shows, behind the payments and a bounded number at a time. */
+export function startFiguresKeeper({ store, tally, onFailure }: FiguresKeeperOptions): Repeating {
+  const adding = startRepeating({
+    intervalMs: activityIntervalMs,
+    onFailure,
+    work: () => store.addUpActivity(),
+  })
+  const writeTallies = async () => {
+    const tallies = tally.take()
+    if (tallies) await store.addTallies(tallies)
+  }
+  const writing = startRepeating({ intervalMs: talliesIntervalMs, onFailure, work: writeTallies })
+  return {
+    stop: async () => {
+      await Promise.all([adding.stop(), writing.stop()])
+      // What was counted since the last time; a service that stops in good order loses none of it.
+      await writeTallies().catch(onFailure)
+    },
+  }
+}

@@ -1,0 +1,18 @@
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** How many characters of an id's suffix hold its time: 48 bits of milliseconds. */
+const timeCharacters = 10
+
+/**
+ * A text that sorts before every id of a kind that is made from a moment on, and after those made before. Ids
+ * begin with their time; nobody else may rely on that.
+ */
+export function idsFrom(prefix: string, atMs: number): string {
+  let rest = Math.max(0, Math.floor(atMs))
+  let text = ''
+  for (let place = 0; place < timeCharacters; place++) {
+    text = crockford.charAt(rest % 32) + text
+    rest = Math.floor(rest / 32)
+  }
+  return `${prefix}_${text}`
+}

@@ -1,0 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
+import type { SiteOptions } from './session-cookie.ts'
+
+/**
+ * Whether a request comes from a page of the service itself, or from no page. Browsers say where a request
+ * comes from in `Sec-Fetch-Site`, and in `Origin` where it can change something; programs say neither.
+ */
+export function isSameSite(headers: IncomingHttpHeaders, { publicUrl }: SiteOptions): boolean {
+  const site = headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false
+  const { origin } = headers
+  if (origin === undefined) return true
+  if (!URL.canParse(origin)) return false
+  if (publicUrl) return new URL(origin).origin === publicUrl.origin
+  return new URL(origin).host === headers.host
+}

@@ -1,0 +1,66 @@
+import { consoleTokenHeader, environmentHeader } from '@purser/wire/console-session'
+import { environments, type Environment } from '@purser/wire/fields'
+import type { FastifyRequest } from 'fastify'
+
+import {
+  isCsrfToken,
+  readSessionToken,
+  sessionEndMs,
+  sessionTouchMs,
+  type SessionToken,
+} from '../domain/session.ts'
+import type { Store } from '../store/store.ts'
+import type { Authentication } from './authentication.ts'
+import { isSameSite } from './same-site.ts'
+import { sessionTokenOf, type SiteOptions } from './session-cookie.ts'
+
+export interface SessionAuthenticationOptions extends SiteOptions {
+  readonly store: Pick<Store, 'findSession' | 'touchSession'>
+  readonly now: () => number
+}
+
+/** Who calls, by the cookie of a session (Authentication). */
+export function createSessionAuthentication({ store, now, publicUrl }: SessionAuthenticationOptions) {
+  async function liveSession(token: SessionToken) {
+    const session = await store.findSession(token)
+    if (!session || session.kind === 'set_up_link') return undefined
+    return sessionEndMs(session) > now() ? session : undefined
+  }
+
+  return async (request: FastifyRequest, { isRecheck = false } = {}): Promise<Authentication> => {
+    const text = sessionTokenOf(request.headers.cookie)
+    if (text === undefined) return { refusal: 'Not authenticated' }
+    if (!isSameSite(request.headers, { publicUrl })) return { refusal: 'cross_site_request' }
+    const token = readSessionToken(text)
+    const session = token && (await liveSession(token))
+    if (!token || !session) return { refusal: 'invalid_session' }
+    if (request.method !== 'GET' && !isCsrfToken(request.headers[consoleTokenHeader]?.toString(), text)) {
+      return { refusal: 'csrf_token_missing' }
+    }
+    const environment = chosenEnvironment(request, session.environment)
+    if (environment === undefined) return { refusal: 'environment_not_in_session' }
+    // An open feed alone keeps no session alive.
+    if (!isRecheck && now() - session.usedAtMs >= sessionTouchMs) await store.touchSession(token, now())
+    return {
+      caller: {
+        accountId: session.accountId,
+        environment,
+        keyId: session.keyId ?? session.id,
+        role: session.role,
+        agentId: null,
+      },
+      session: { ...session, text },
+    }
+  }
+}
+
+/** The environment that a request means, if its session sees it; the only one, or the first, when it says none. */
+function chosenEnvironment(request: FastifyRequest, only: Environment | null): Environment | undefined {
+  const query = request.query as Readonly<Record<string, unknown>>
+  // Who follows a link or opens a feed can set no header.
+  const isStream = request.routeOptions.config.endpoint?.produces !== undefined
+  const asked = request.headers[environmentHeader] ?? (isStream ? query['environment'] : undefined)
+  if (asked === undefined) return only ?? environments[0]
+  const environment = environments.find((known) => known === asked)
+  return only === null || environment === only ? environment : undefined
+}

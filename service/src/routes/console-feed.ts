@@ -1,0 +1,155 @@
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { streamTransactions, type FeedEnd } from '@purser/wire/console-feed'
+
+import { advanceFeed, readFeedPlace, settledAt, writeFeedPlace, type FeedPlace } from '../domain/feed.ts'
+import type { Scope, Transaction } from '../domain/records.ts'
+import { refuse } from '../http/answers.ts'
+import type { Serve } from '../http/serve.ts'
+import { createStreamSlots } from '../http/stream-slots.ts'
+import {
+  feedHeartbeatMs,
+  feedIntervalMs,
+  feedRecheckMs,
+  maxFeedBacklogBytes,
+  maxFeeds,
+  maxFeedsOfAccount,
+} from '../limits.ts'
+import type { Newest } from '../store/console-store.ts'
+import type { RouteContext } from './context.ts'
+import { toWire } from './transactions.ts'
+
+/** The open feeds of a process. */
+export interface Feeds {
+  readonly open: number
+  /** Tells every reader that the service stops, and ends their streams. */
+  readonly end: () => void
+}
+
+/** How many of the newest transactions are looked at, which bounds what a feed costs. */
+const lookedAt = 1_000
+
+/** How many transactions one event carries at the most, and how many a feed begins with. */
+const carried = { most: 200, first: 20 }
+
+export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): Feeds {
+  const slots = createStreamSlots({ most: maxFeeds, mostOfAccount: maxFeedsOfAccount })
+  const streams = new Set<FeedStream>()
+  const newest = shareLooks((scope, id) => store.newestTransactions(scope, { id, limit: lookedAt }))
+
+  serve(streamTransactions, async ({ caller, query, header, isStillLetIn }) => {
+    const slot = slots.take(caller.accountId)
+    if (!slot) return refuse('too_many_streams')
+    const stream = new FeedStream()
+    streams.add(stream)
+    stream.once('close', () => {
+      slot.release()
+      streams.delete(stream)
+    })
+    const place = readFeedPlace(query.last_event_id ?? header('last-event-id') ?? '')
+    run(stream, caller, { place, isStillLetIn }).catch((error: unknown) => {
+      // The reader comes again, and finds its place.
+      stream.destroy(error instanceof Error ? error : new Error(String(error)))
+    })
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    }
+    return { status: 200, body: undefined, stream, headers }
+  })
+
+  async function run(
+    stream: FeedStream,
+    scope: Scope,
+    reader: { readonly place: FeedPlace | undefined; readonly isStillLetIn: () => Promise<boolean> },
+  ): Promise<void> {
+    let place = reader.place ?? (await begin(stream, scope))
+    let sinceHeartbeatMs = 0
+    let sinceRecheckMs = 0
+    while (!stream.destroyed) {
+      const looked = await newest(scope, place.settledBelow)
+      const step = advanceFeed(place, looked, now())
+      place = step.place
+      if (step.fresh.length > 0 || step.hasGap) stream.transactions(step.fresh, step)
+      if (sinceRecheckMs >= feedRecheckMs) {
+        sinceRecheckMs = 0
+        if (!(await reader.isStillLetIn())) return stream.end('signed_out')
+      }
+      if (sinceHeartbeatMs >= feedHeartbeatMs) {
+        sinceHeartbeatMs = 0
+        stream.heartbeat()
+      }
+      await sleep(feedIntervalMs, undefined, { ref: false })
+      sinceRecheckMs += feedIntervalMs
+      sinceHeartbeatMs += feedIntervalMs
+    }
+  }
+
+  /** What a feed without a past begins with: the newest, and a place after them. */
+  async function begin(stream: FeedStream, scope: Scope): Promise<FeedPlace> {
+    const latest = await store.newestTransactions(scope, { id: '', limit: lookedAt })
+    const start = { settledBelow: settledAt(now()), tails: new Set<string>() }
+    const { place } = advanceFeed(start, { ...latest, isCutOff: false }, now())
+    stream.transactions(latest.items.slice(0, carried.first), { place, hasGap: false })
+    return place
+  }
+
+  return {
+    get open() {
+      return slots.open
+    },
+    end: () => {
+      for (const stream of streams) stream.end('service_stopping')
+    },
+  }
+}
+
+/** Those who look at the same place of a scope at the same time share one look. */
+function shareLooks(look: (scope: Scope, id: string) => Promise<Newest>) {
+  const underWay = new Map<string, Promise<Newest>>()
+  return (scope: Scope, id: string): Promise<Newest> => {
+    const key = `${scope.accountId} ${scope.environment} ${id}`
+    const known = underWay.get(key)
+    if (known) return known
+    const looking = look(scope, id).finally(() => underWay.delete(key))
+    underWay.set(key, looking)
+    return looking
+  }
+}
+
+/** One reader's stream of server-sent events. One that is not read is cut off before it fills the memory. */
+class FeedStream extends Readable {
+  override _read(): void {
+    // What there is has been pushed.
+  }
+
+  transactions(
+    newestFirst: readonly Transaction[],
+    { place, hasGap }: { readonly place: FeedPlace; readonly hasGap: boolean },
+  ): void {
+    const shown = newestFirst.slice(0, carried.most)
+    const data = {
+      transactions: shown.toReversed().map(toWire),
+      has_gap: hasGap || shown.length < newestFirst.length,
+    }
+    this.#send(`id: ${writeFeedPlace(place)}\nevent: transactions\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  heartbeat(): void {
+    this.#send(': \n\n')
+  }
+
+  end(reason: FeedEnd): void {
+    if (this.destroyed || this.readableEnded) return
+    this.#send(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`)
+    this.push(null)
+  }
+
+  #send(text: string): void {
+    if (this.destroyed) return
+    if (this.readableLength > maxFeedBacklogBytes) this.destroy()
+    else this.push(text)
+  }
+}

@@ -1,0 +1,83 @@
+import type { MicroUsdc } from '../domain/money.ts'
+import type { Int } from './rows.ts'
+
+/**
+ * What the transactions of a source add up to, by quarter of an hour. The one definition of the figures that
+ * the console shows: the statements of both stores are made from it, those that keep the sums and those that
+ * add what is not kept yet.
+ *
+ * A quarter, because every time zone is a whole number of them away from UTC: any day begins with one.
+ * Amounts are added up in two halves, of 32 bits and the rest: ten payments may exceed what 63 bits hold.
+ */
+export const quarterMs = 15 * 60_000
+
+/** What the sums are kept of; `subject` says of which one. */
+export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller_total'] as const
+
+const startsAt = `created_at_ms - created_at_ms % ${quarterMs}`
+
+/** The columns of a transaction that the sums are made from. */
+export const activityColumns =
+  'account_id, environment, side, status, mandate_id, merchant_domain, seller_account_id, reason_code, amount_micro, created_at_ms'
+
+/**
+ * The rows of `activity` that a source of transactions adds up to. A mandate or a seller that is not
+ * registered has none: evaluations may name anything.
+ */
+export function activityOf(source: string): string {
+  return `
+    with recorded as materialized (${source}),
+    counted as (
+      select account_id, environment, 'all' as dimension, '' as subject, ${startsAt} as starts_at_ms,
+        status, amount_micro
+      from recorded where side = 'payer'
+      union all
+      select account_id, environment, 'mandate', mandate_id, ${startsAt}, status, amount_micro
+      from recorded r where side = 'payer'
+        and exists (select 1 from mandates m where m.account_id = r.account_id and m.id = r.mandate_id)
+      union all
+      select account_id, environment, 'reason', reason_code, ${startsAt}, status, amount_micro
+      from recorded where side = 'payer' and status = 'denied'
+      union all
+      select account_id, environment, 'seller', merchant_domain, ${startsAt}, status, amount_micro
+      from recorded where status = 'paid' and seller_account_id = account_id
+      union all
+      select account_id, environment, 'seller_total', merchant_domain, 0, status, amount_micro
+      from recorded where status = 'paid' and seller_account_id = account_id)
+    select account_id, environment, dimension, subject, starts_at_ms,
+      ${count("status = 'paid'")} as paid_count,
+      ${sum("case when status = 'paid' then amount_micro >> 32 else 0 end")} as paid_high,
+      ${sum("case when status = 'paid' then amount_micro & 4294967295 else 0 end")} as paid_low,
+      ${count("status = 'approved'")} as approved_count,
+      ${count("status = 'denied'")} as denied_count
+    from counted
+    group by account_id, environment, dimension, subject, starts_at_ms`
+}
+
+function count(condition: string): string {
+  return sum(`case when ${condition} then 1 else 0 end`)
+}
+
+function sum(value: string): string {
+  return `cast(sum(${value}) as bigint)`
+}
+
+/** Adds what a source adds up to, to the sums that are kept; in one order, so that no two writers cross. */
+export function addUp(source: string): string {
+  return `
+    insert into activity (account_id, environment, dimension, subject, starts_at_ms, paid_count, paid_high, paid_low,
+      approved_count, denied_count)
+    select * from (${activityOf(source)}) added where true
+    order by account_id, environment, dimension, subject, starts_at_ms
+    on conflict (account_id, environment, dimension, subject, starts_at_ms) do update set
+      paid_count = activity.paid_count + excluded.paid_count,
+      paid_high = activity.paid_high + excluded.paid_high,
+      paid_low = activity.paid_low + excluded.paid_low,
+      approved_count = activity.approved_count + excluded.approved_count,
+      denied_count = activity.denied_count + excluded.denied_count`
+}
+
+/** The sum of amounts, in millionths, from its two halves. */
+export function sumOfHalves(high: Int | null, low: Int | null): MicroUsdc {
+  return ((BigInt(high ?? 0) << 32n) + BigInt(low ?? 0)) as MicroUsdc
+}

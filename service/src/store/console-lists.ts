@@ -1,0 +1,296 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+
+import { idsFrom } from '../domain/id-time.ts'
+import { normalizeHostName } from '../domain/host-name.ts'
+import type { Agent, Scope } from '../domain/records.ts'
+import type { ConsoleDialect } from './console-reads.ts'
+import { mostCounted } from './console-figures.ts'
+import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
+import type {
+  ConsoleAgent,
+  ConsoleFilter,
+  ConsoleReads,
+  FoundRecord,
+  MandateFilter,
+} from './console-store.ts'
+import {
+  toAgent,
+  toApiKey,
+  toHold,
+  toSeller,
+  toTransaction,
+  type AgentRow,
+  type ApiKeyRow,
+  type HoldRow,
+  type Int,
+  type SellerRow,
+  type Tables,
+  type TransactionRow,
+} from './rows.ts'
+import type { Page, PageOf } from './store.ts'
+import { sumOfHalves } from './activity.ts'
+
+/** How many rows one page looks at, at the most; one that finds few of them that fit is short. */
+const mostScanned = 5_000
+
+/** How many of the latest records of each kind a search looks at. */
+const mostSearched = 1_000
+
+type Lists = Omit<
+  ConsoleReads,
+  | 'findSession'
+  | 'findAccount'
+  | 'readActivity'
+  | 'readBudgets'
+  | 'readChecklist'
+  | 'readRefusals'
+  | 'findDecision'
+  | 'readFigures'
+>
+
+/** The lists of the console, newest first. */
+export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: ConsoleDialect): Lists {
+  /**
+   * A page of the rows that fit, out of a bounded number of rows of a base that an index leads through. So no
+   * page takes long, however few fit; where it went through as many as it may, it says where to go on.
+   */
+  async function scan<Row extends { id: string }, Item>(
+    { base, fits, newerThan = '' }: Scanned,
+    { limit, olderThan = '\uffff' }: Page,
+    toItem: (row: Row) => Item,
+  ): Promise<PageOf<Item>> {
+    const { rows: floors } = await sql<{ id: string }>`
+      select id from (${base}) base where id < ${olderThan} and id > ${newerThan}
+      order by id desc limit 1 offset ${sql.lit(mostScanned - 1)}`.execute(db)
+    const floor = floors[0]?.id
+    const { rows } = await sql<Row>`
+      select * from (${base}) base
+      where id < ${olderThan} and id > ${newerThan} ${floor === undefined ? sql`` : sql`and id >= ${floor}`} and ${fits}
+      order by id desc limit ${limit + 1}`.execute(db)
+    const items = rows.slice(0, limit)
+    return { items: items.map(toItem), next: rows.length > limit ? items.at(-1)?.id : floor }
+  }
+
+  async function agentsWithSpend(
+    scope: Scope,
+    agents: readonly Agent[],
+    nowMs: number,
+  ): Promise<ConsoleAgent[]> {
+    if (agents.length === 0) return []
+    const ids = sql.join(agents.map(({ id }) => id))
+    const isActive = sql`status = 'active' and expires_at_ms > ${nowMs}`
+    const left = sql`(max_total_micro - spent_micro)`
+    const { rows } = await sql<AgentSums>`
+      select agent_id, ${sum(sql`spent_micro >> 32`)} as spent_high, ${sum(sql`spent_micro & 4294967295`)} as spent_low,
+        ${sum(sql`held_micro >> 32`)} as held_high, ${sum(sql`held_micro & 4294967295`)} as held_low,
+        ${sum(sql`case when ${isActive} then ${left} >> 32 else 0 end`)} as remaining_high,
+        ${sum(sql`case when ${isActive} then ${left} & 4294967295 else 0 end`)} as remaining_low,
+        ${sum(sql`case when ${isActive} then 1 else 0 end`)} as active_mandates
+      from mandates where account_id = ${scope.accountId} and agent_id in (${ids}) group by agent_id`.execute(
+      db,
+    )
+    const { rows: holds } = await sql<{ agent_id: string; open_holds: Int }>`
+      select agent_id, count(*) as open_holds from (
+        select agent_id from holds where account_id = ${scope.accountId} and status = 'open'
+          and expires_at_ms > ${nowMs} and environment = ${scope.environment} limit ${sql.lit(mostCounted)}) open_ones
+      where agent_id in (${ids}) group by agent_id`.execute(db)
+    const { rows: keys } = await sql<{ agent_id: string; working_keys: Int }>`
+      select agent_id, count(*) as working_keys from api_keys
+      where account_id = ${scope.accountId} and role = 'agent' and revoked_at_ms is null and agent_id in (${ids})
+      group by agent_id`.execute(db)
+    return agents.map((agent) => {
+      const sums = rows.find((row) => row.agent_id === agent.id)
+      return {
+        ...agent,
+        spentMicro: sumOfHalves(sums?.spent_high ?? 0, sums?.spent_low ?? 0),
+        heldMicro: sumOfHalves(sums?.held_high ?? 0, sums?.held_low ?? 0),
+        remainingMicro: sumOfHalves(sums?.remaining_high ?? 0, sums?.remaining_low ?? 0),
+        activeMandates: Number(sums?.active_mandates ?? 0),
+        openHolds: Number(holds.find((row) => row.agent_id === agent.id)?.open_holds ?? 0),
+        workingKeys: Number(keys.find((row) => row.agent_id === agent.id)?.working_keys ?? 0),
+      }
+    })
+  }
+
+  return {
+    listConsoleMandates: (scope, filter, page) =>
+      scan<ConsoleMandateRow, ReturnType<typeof toConsoleMandate>>(
+        { base: mandatesOf(scope, filter.agentId), fits: fitsMandate(filter) },
+        page,
+        toConsoleMandate,
+      ),
+
+    async findConsoleMandate({ id, ...scope }) {
+      const { rows } = await sql<ConsoleMandateRow>`
+        select * from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
+      return rows[0] && toConsoleMandate(rows[0])
+    },
+
+    async listOpenHolds({ accountId, environment, id }, nowMs, limit) {
+      // Of the open holds of an account, a bounded number is looked at.
+      const { rows } = await sql<HoldRow>`
+        select * from (
+          select * from holds where account_id = ${accountId} and status = 'open' and expires_at_ms > ${nowMs}
+          order by account_id, expires_at_ms limit ${sql.lit(mostCounted)}) open_ones
+        where mandate_id = ${id} and environment = ${environment}
+        order by expires_at_ms, nonce limit ${limit}`.execute(db)
+      return rows.map(toHold)
+    },
+
+    listConsoleTransactions: (scope, filter, page) =>
+      scan<TransactionRow, ReturnType<typeof toTransaction>>(
+        {
+          base: transactions(scope, withHostName(filter)),
+          fits: fitsTransaction(scope, filter),
+          newerThan: idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs),
+        },
+        { ...page, olderThan: earlier(page.olderThan, filter.beforeMs) },
+        toTransaction,
+      ),
+
+    async newestTransactions(scope, { id, limit }) {
+      const { rows } = await sql<TransactionRow>`
+        select * from transactions
+        where account_id = ${scope.accountId} and id > ${id} order by id desc limit ${limit}`.execute(db)
+      const own = rows.filter(({ environment }) => environment === scope.environment)
+      return { items: own.map(toTransaction), isCutOff: rows.length === limit }
+    },
+
+    async listConsoleAgents(scope, nowMs, page) {
+      const base = sql`select * from agents where account_id = ${scope.accountId}`
+      const fits = sql`environment = ${scope.environment}`
+      const { items, next } = await scan<AgentRow, Agent>({ base, fits }, page, toAgent)
+      return { items: await agentsWithSpend(scope, items, nowMs), next }
+    },
+
+    async findConsoleAgent({ id, ...scope }, nowMs) {
+      const { rows } = await sql<AgentRow>`
+        select * from agents where account_id = ${scope.accountId} and id = ${id}
+          and environment = ${scope.environment}`.execute(db)
+      const [agent] = await agentsWithSpend(scope, rows.map(toAgent), nowMs)
+      return agent
+    },
+
+    listConsoleSellers: (scope, page) =>
+      scan<SellerRow, ReturnType<typeof toSeller>>(
+        {
+          base: sql`select * from sellers where account_id = ${scope.accountId}`,
+          fits: sql`environment = ${scope.environment}`,
+        },
+        page,
+        toSeller,
+      ),
+
+    listConsoleKeys: ({ accountId }, page) =>
+      scan(
+        {
+          base: sql`
+            select k.*, u.used_at_ms,
+              (select name from agents a where a.account_id = k.account_id and a.id = k.agent_id) as agent_name
+            from api_keys k left join api_key_uses u on u.account_id = k.account_id and u.key_id = k.id
+            where k.account_id = ${accountId}`,
+          fits: sql`1 = 1`,
+        },
+        page,
+        (row: ApiKeyRow & { used_at_ms: Int | null; agent_name: string | null }) => ({
+          ...toApiKey(row),
+          lastUsedAtMs: row.used_at_ms === null ? null : Number(row.used_at_ms),
+          agentName: row.agent_name,
+        }),
+      ),
+
+    async search(scope, text, limit): Promise<FoundRecord[]> {
+      const part = text.toLowerCase()
+      const find = (kind: FoundRecord['kind'], table: string, label: string) => sql`
+        select * from (
+          select ${sql.lit(kind)} as kind, id, ${sql.ref(label)} as label from (
+            select * from ${sql.table(table)} where account_id = ${scope.accountId}
+            order by id desc limit ${sql.lit(mostSearched)}) latest
+          where environment = ${scope.environment}
+            and (id = ${text} or ${contains(sql`lower(${sql.ref(label)})`, part)})
+          order by id desc limit ${limit}) ${sql.ref(`found_${table}`)}`
+      const { rows } = await sql<FoundRecord>`
+        ${find('agent', 'agents', 'name')} union all ${find('mandate', 'mandates', 'purpose')} union all
+        ${find('seller', 'sellers', 'domain')} union all
+        select 'transaction', id, merchant_domain from transactions
+        where account_id = ${scope.accountId} and id = ${text} and environment = ${scope.environment}`.execute(
+        db,
+      )
+      return rows.slice(0, limit)
+    },
+  }
+}
+
+/** The rows that a page is taken from, and which of them fit. */
+interface Scanned {
+  readonly base: RawBuilder<unknown>
+  readonly fits: RawBuilder<unknown>
+  /** Nothing that is as old as this id is looked at. */
+  readonly newerThan?: string
+}
+
+/** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
+const clockSlackMs = 10 * 60_000
+
+/** Where a page begins that shows nothing from a moment on. */
+function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
+  if (beforeMs === undefined) return olderThan
+  const start = idsFrom('txn', beforeMs + clockSlackMs)
+  return olderThan === undefined || start < olderThan ? start : olderThan
+}
+
+interface AgentSums {
+  agent_id: string
+  spent_high: Int
+  spent_low: Int
+  held_high: Int
+  held_low: Int
+  remaining_high: Int
+  remaining_low: Int
+  active_mandates: Int
+}
+
+function sum(value: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`cast(sum(${value}) as bigint)`
+}
+
+function mandatesOf({ accountId, environment }: Scope, agentId?: string): RawBuilder<unknown> {
+  return sql`
+    select m.*, (select name from agents a where a.account_id = m.account_id and a.id = m.agent_id) as agent_name
+    from mandates m where m.account_id = ${accountId} and m.environment = ${environment}
+      ${agentId === undefined ? sql`` : sql`and m.agent_id = ${agentId}`}`
+}
+
+function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown> {
+  const conditions = [sql`1 = 1`]
+  if (status === 'expired') conditions.push(sql`status = 'active' and expires_at_ms <= ${nowMs}`)
+  else if (status === 'active') conditions.push(sql`status = 'active' and expires_at_ms > ${nowMs}`)
+  else if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (text !== undefined) conditions.push(contains(sql`lower(purpose)`, text.toLowerCase()))
+  return sql.join(conditions, sql` and `)
+}
+
+/** Whether a text holds another as it is: no sign of it means anything else. */
+function contains(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
+  return sql`replace(${text}, ${part}, '') <> ${text}`
+}
+
+function withHostName(filter: ConsoleFilter): ConsoleFilter {
+  const { merchantDomain } = filter
+  return merchantDomain === undefined
+    ? filter
+    : { ...filter, merchantDomain: normalizeHostName(merchantDomain) }
+}
+
+function fitsTransaction({ environment }: Scope, asked: ConsoleFilter): RawBuilder<unknown> {
+  const { agentId, mandateId, status, merchantDomain, reasonCode, fromMs, beforeMs } = withHostName(asked)
+  const conditions = [sql`environment = ${environment}`]
+  if (agentId !== undefined) conditions.push(sql`agent_id = ${agentId}`)
+  if (mandateId !== undefined) conditions.push(sql`mandate_id = ${mandateId}`)
+  if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (merchantDomain !== undefined) conditions.push(sql`merchant_domain = ${merchantDomain}`)
+  if (reasonCode !== undefined) conditions.push(sql`reason_code = ${reasonCode}`)
+  if (fromMs !== undefined) conditions.push(sql`created_at_ms >= ${fromMs}`)
+  if (beforeMs !== undefined) conditions.push(sql`created_at_ms < ${beforeMs}`)
+  return sql.join(conditions, sql` and `)
+}

@@ -1,0 +1,266 @@
+import type { Environment } from '@purser/wire/fields'
+import type { Role } from '@purser/wire/api-keys'
+import type { SessionKind } from '@purser/wire/console-session'
+import type { VerificationFailure } from '@purser/wire/payments'
+import type { DenialCode } from '@purser/wire/policy'
+import type { MandateStatus } from '@purser/wire/mandates'
+import type { TransactionStatus } from '@purser/wire/transactions'
+
+import type { MicroUsdc } from '../domain/money.ts'
+import type {
+  Account,
+  Agent,
+  ApiKey,
+  AuditEvent,
+  Hold,
+  Mandate,
+  Scope,
+  Seller,
+  Transaction,
+} from '../domain/records.ts'
+import type { Page, PageOf, RecordKey } from './store.ts'
+
+/** What the console does beside what every owner can do. One method is one transaction, and a short one. */
+export interface ConsoleActs {
+  /** Records a session, and forgets those of the account that are over. */
+  createSession(session: StoredSession, event: AuditEvent | undefined): Promise<void>
+
+  /** Moves the end of a session that is used. */
+  touchSession(session: SessionKey, usedAtMs: number): Promise<void>
+
+  /** Ends a session, once; whether it was there. */
+  endSession(session: SessionKey, event: AuditEvent | undefined): Promise<boolean>
+
+  /** Pauses some active mandates of a scope, those after an id, and voids their open holds. */
+  stopMandates(scope: Scope, step: StopStep): Promise<StopProgress>
+
+  /** Resumes some mandates that a stop paused, those after an id. */
+  resumeMandates(scope: Scope, step: ResumeStep): Promise<StopProgress>
+
+  /** Writes an event that tells of many changes, each of which left its own. */
+  recordEvent(event: AuditEvent): Promise<void>
+
+  /** Adds up some of the transactions that are not in the sums yet; whether more are left. */
+  addUpActivity(): Promise<boolean>
+
+  /** Adds what was counted in memory. */
+  addTallies(tallies: Tallies): Promise<void>
+}
+
+/** What the console shows; none of it holds up a payment, and each read is bounded in time. */
+export interface ConsoleReads {
+  /** A session, unless it is over, or its key is revoked. */
+  findSession(session: SessionKey): Promise<StoredSession | undefined>
+  findAccount(account: { readonly id: string } | { readonly idpUserId: string }): Promise<Account | undefined>
+
+  /** The sums of some subjects, by quarter of an hour, from one moment on; exact. */
+  readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
+  readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
+  readChecklist(scope: Scope): Promise<ChecklistFacts>
+  readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>
+
+  listConsoleMandates(scope: Scope, filter: MandateFilter, page: Page): Promise<PageOf<ConsoleMandate>>
+  findConsoleMandate(mandate: RecordKey): Promise<ConsoleMandate | undefined>
+  /** The open holds of a mandate, soonest to expire first. */
+  listOpenHolds(mandate: RecordKey, nowMs: number, limit: number): Promise<Hold[]>
+  listConsoleTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>>
+  /** Of the newest transactions of the account after an id, those of the scope, newest first. */
+  newestTransactions(scope: Scope, after: { readonly id: string; readonly limit: number }): Promise<Newest>
+  findDecision(transaction: RecordKey): Promise<Decision | undefined>
+  listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
+  findConsoleAgent(agent: RecordKey, nowMs: number): Promise<ConsoleAgent | undefined>
+  listConsoleSellers(scope: Scope, page: Page): Promise<PageOf<Seller>>
+  listConsoleKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ConsoleKey>>
+  search(scope: Scope, text: string, limit: number): Promise<FoundRecord[]>
+  readFigures(): Promise<StoreFigures>
+}
+
+/** A session that is about to be kept. */
+export interface StoredSession extends SessionKey {
+  readonly id: string
+  readonly kind: SessionKind | 'set_up_link'
+  readonly role: Extract<Role, 'operator' | 'owner'>
+  readonly keyId: string | null
+  /** The only environment that it sees; both when null. */
+  readonly environment: Environment | null
+  readonly createdAtMs: number
+  readonly usedAtMs: number
+  readonly endsAtMs: number
+}
+
+export interface SessionKey {
+  readonly accountId: string
+  /** The SHA-256 of the token. */
+  readonly tokenHash: Buffer
+}
+
+/** One bounded step of a stop of all agents. */
+export interface StopStep {
+  readonly stopId: string
+  readonly actor: string
+  readonly atMs: number
+  /** The mandates after this id are looked at. */
+  readonly afterId: string
+  /** One for each mandate that the step may move. */
+  readonly eventIds: readonly string[]
+}
+
+/** As a step of a stop; without a `stopId`, what any stop paused is resumed. */
+export type ResumeStep = Omit<StopStep, 'stopId'> & { readonly stopId: string | null }
+
+export interface StopProgress {
+  readonly moved: number
+  readonly voidedHolds: number
+  /** The last mandate that was looked at; undefined when none was left. */
+  readonly lastId: string | undefined
+}
+
+/** What was counted in memory since the last time. */
+export interface Tallies {
+  readonly refusals: readonly Refusal[]
+  readonly keyUses: readonly {
+    readonly accountId: string
+    readonly keyId: string
+    readonly usedAtMs: number
+  }[]
+}
+
+/** Refusals of one kind in one quarter of an hour; they leave no transaction. */
+export interface Refusal extends Scope {
+  readonly kind: 'proof' | 'verification'
+  /** The merchant domain of a verification; empty for a proof. */
+  readonly subject: string
+  readonly reason: DenialCode | VerificationFailure
+  readonly startsAtMs: number
+  readonly count: number
+}
+
+export interface RefusalQuestion {
+  readonly kind: Refusal['kind']
+  readonly subjects: readonly string[]
+  readonly fromMs: number
+}
+
+export interface ActivityQuestion {
+  readonly dimension: 'all' | 'mandate' | 'reason' | 'seller' | 'seller_total'
+  readonly subjects: readonly string[]
+  readonly fromMs: number
+  /** Adds the quarters of each subject up to one, whose `startsAtMs` is the first of them. */
+  readonly isTotal?: boolean
+}
+
+export interface Activity {
+  readonly subject: string
+  readonly startsAtMs: number
+  readonly paidCount: number
+  readonly paidMicro: MicroUsdc
+  readonly approvedCount: number
+  readonly deniedCount: number
+}
+
+/** What the mandates of a scope add up to, and those whose budgets are nearest to their end. */
+export interface Budgets {
+  readonly activeMandates: number
+  readonly remainingMicro: MicroUsdc
+  readonly heldMicro: MicroUsdc
+  readonly stoppedMandates: number
+  /** At most 10,000 are counted. */
+  readonly openHolds: number
+  readonly nearest: readonly ConsoleMandate[]
+}
+
+export interface ChecklistFacts {
+  readonly agent: boolean
+  readonly mandate: boolean
+  readonly seller: boolean
+  readonly proof: boolean
+  readonly paid: boolean
+}
+
+export interface ConsoleMandate extends Mandate {
+  readonly agentName: string
+  readonly isStopped: boolean
+}
+
+export interface MandateFilter {
+  readonly agentId?: string | undefined
+  readonly status?: MandateStatus | 'expired' | undefined
+  /** Part of the purpose, in any case. */
+  readonly text?: string | undefined
+  readonly nowMs: number
+}
+
+export interface Newest {
+  readonly items: Transaction[]
+  /** Whether there may be more of them than were looked at. */
+  readonly isCutOff: boolean
+}
+
+export interface ConsoleFilter {
+  readonly agentId?: string | undefined
+  readonly mandateId?: string | undefined
+  readonly status?: TransactionStatus | undefined
+  readonly merchantDomain?: string | undefined
+  readonly reasonCode?: string | undefined
+  readonly fromMs?: number | undefined
+  readonly beforeMs?: number | undefined
+}
+
+/** A transaction with what its decision looked at. */
+export interface Decision {
+  readonly transaction: Transaction
+  /** Whether it was received from another account, whose mandate is its own affair. */
+  readonly isReceived: boolean
+  readonly failedCheck: number | null
+  readonly spentBeforeMicro: MicroUsdc | null
+  readonly agent: Agent | undefined
+  readonly mandate: Mandate | undefined
+  /** The hold that a payment captured, and what its mandate had spent and held when it was granted. */
+  readonly hold: Hold | undefined
+  readonly holdSpentBeforeMicro: MicroUsdc | null
+  readonly holdHeldBeforeMicro: MicroUsdc | null
+}
+
+export interface ConsoleAgent extends Agent {
+  readonly spentMicro: MicroUsdc
+  readonly heldMicro: MicroUsdc
+  readonly remainingMicro: MicroUsdc
+  readonly activeMandates: number
+  readonly openHolds: number
+  readonly workingKeys: number
+}
+
+export interface ConsoleKey extends ApiKey {
+  readonly lastUsedAtMs: number | null
+  readonly agentName: string | null
+}
+
+export interface FoundRecord {
+  readonly kind: 'agent' | 'mandate' | 'seller' | 'transaction'
+  readonly id: string
+  readonly label: string
+}
+
+/** How the store is. */
+export interface StoreFigures {
+  readonly kind: 'sqlite' | 'postgres'
+  readonly schemaVersion: number
+  readonly waiting: number
+  readonly mostWaiting: number
+  readonly commits: number
+  /** How long the latest transactions took, in milliseconds. */
+  readonly commitMs: readonly number[]
+  /** The bytes of the ledger; null when they lie on a server. */
+  readonly ledgerBytes: number | null
+}
+
+/** How long a read of the console may take. */
+export const consoleQueryMs = 2_000
+
+/** Most reads of the console that wait; one more is turned away. */
+export const maxConsoleQueries = 256
+
+/** A read of the console took longer than it may; payments go on. */
+export class QueryTooSlowError extends Error {
+  override readonly name = 'QueryTooSlowError'
+}

@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { Pool, QueryConfig } from 'pg'
+
+import { codeOf } from '../error-code.ts'
+import { activityColumns } from '../activity.ts'
+import type { RunQuery } from '../console-dialect.ts'
+import type { ConsoleDialect } from '../console-reads.ts'
+import { consoleQueryMs, maxConsoleQueries, QueryTooSlowError } from '../console-store.ts'
+import { storable } from './connection.ts'
+import { breaksConnection } from './retries.ts'
+import { roundTrip } from './transaction.ts'
+
+/** How much of a domain its index holds; no host name is longer. */
+const merchantPrefixLength = 255
+
+/** What the console's reads look like on PostgreSQL. */
+export const consoleDialect: ConsoleDialect = {
+  pending: ({ accountId, environment }) => sql`
+    select ${sql.raw(activityColumns)} from transactions
+    where account_id = ${accountId} and environment = ${environment} and id in (
+      select unnest(string_to_array(transaction_ids, ',')) from activity_queue where account_id = ${accountId})`,
+
+  transactions: ({ accountId }, { agentId, mandateId, merchantDomain, status }) => {
+    const own = sql`select * from transactions where account_id = ${accountId}`
+    if (mandateId !== undefined) return sql`${own} and mandate_id = ${mandateId}`
+    if (agentId !== undefined) return sql`${own} and agent_id = ${agentId}`
+    if (merchantDomain !== undefined) {
+      const length = sql.lit(merchantPrefixLength)
+      return sql`${own} and left(merchant_domain, ${length}) = left(${merchantDomain}, ${length})`
+    }
+    // Most are paid, and found by the primary key.
+    if (status !== undefined && status !== 'paid')
+      return sql`${own} and status = ${status} and status <> 'paid'`
+    return own
+  },
+
+  inTime: sql``,
+}
+
+/**
+ * Sends what the console asks over connections of its own, in one round trip. The server ends what takes too
+ * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
+ */
+export function prepareQueries(
+  pool: Pool,
+  retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>,
+): RunQuery {
+  return (text, values) => {
+    if (pool.waitingCount >= maxConsoleQueries) {
+      throw new QueryTooSlowError('too many queries of the console wait')
+    }
+    return retry(() => ask(pool, { text, values: values.map(storable) }))
+  }
+}
+
+async function ask(pool: Pool, query: QueryConfig): Promise<unknown[]> {
+  const client = await pool.connect()
+  let isBroken = true
+  try {
+    const [, answer] = await roundTrip(client, [begin, query, { text: 'commit' }])
+    isBroken = false
+    return answer?.rows ?? []
+  } catch (error) {
+    // A statement that failed leaves no transaction behind: the commit, which was sent with it, ended that.
+    isBroken = breaksConnection(error)
+    if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
+    throw error
+  } finally {
+    client.release(isBroken)
+  }
+}
+
+const begin: QueryConfig = { text: `begin read only; set local statement_timeout = ${consoleQueryMs}` }

@@ -1,0 +1,112 @@
+import type { QueryConfig } from 'pg'
+
+import { auditEvent } from '../../domain/audit.ts'
+import type { Scope } from '../../domain/records.ts'
+import type { ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import { textArray } from './columns.ts'
+import { endHoldsOf } from './hold-acts.ts'
+import { query, rowsOf } from './queries.ts'
+import { insertEvent } from './resource-acts.ts'
+import type { Transaction } from './transaction.ts'
+
+// Stopping all agents of a scope, and letting them go on; each act moves a bounded number of mandates. One that
+// is run again after a lost commit finds them moved and goes on with the next.
+
+export async function stopMandates(
+  transaction: Transaction,
+  scope: Scope,
+  step: StopStep,
+): Promise<StopProgress> {
+  const { stopId, atMs, afterId, eventIds } = step
+  const [locked] = await transaction.ask(
+    lock(scope, { condition: query("status = 'active'"), afterId, atMost: eventIds.length }),
+  )
+  const ids = rowsOf<{ id: string }>(locked).map(({ id }) => id)
+  if (ids.length === 0) {
+    await transaction.commit()
+    return { moved: 0, voidedHolds: 0, lastId: undefined }
+  }
+  const [, ended] = await transaction.ask(
+    move(scope, ids, { to: 'paused', stopId, atMs }),
+    endHoldsOf(scope.accountId, ids, atMs),
+  )
+  const voidedOf = new Map(
+    rowsOf<{ mandate_id: string; voided: number }>(ended).map((row) => [row.mandate_id, row.voided]),
+  )
+  await transaction.commit(
+    ...eventsOf(scope, ids, step, (id) => ({
+      type: 'mandate.paused',
+      data: { voided_holds: voidedOf.get(id) ?? 0, stop_id: stopId },
+    })),
+  )
+  const voidedHolds = [...voidedOf.values()].reduce((sum, voided) => sum + voided, 0)
+  return { moved: ids.length, voidedHolds, lastId: ids.at(-1) }
+}
+
+export async function resumeMandates(
+  transaction: Transaction,
+  scope: Scope,
+  step: ResumeStep,
+): Promise<StopProgress> {
+  const { stopId, atMs, afterId, eventIds } = step
+  const condition = query(
+    "status = 'paused' and stopped_by is not null and ($5::text is null or stopped_by = $5)",
+    [stopId],
+  )
+  const [locked] = await transaction.ask(lock(scope, { condition, afterId, atMost: eventIds.length }))
+  const ids = rowsOf<{ id: string }>(locked).map(({ id }) => id)
+  if (ids.length === 0) {
+    await transaction.commit()
+    return { moved: 0, voidedHolds: 0, lastId: undefined }
+  }
+  await transaction.commit(
+    move(scope, ids, { to: 'active', stopId: null, atMs }),
+    ...eventsOf(scope, ids, step, () => ({ type: 'mandate.resumed', data: {} })),
+  )
+  return { moved: ids.length, voidedHolds: 0, lastId: ids.at(-1) }
+}
+
+/** Locks the next mandates that fit, in the order in which payments lock them. */
+function lock(
+  { accountId, environment }: Scope,
+  {
+    condition,
+    afterId,
+    atMost,
+  }: { readonly condition: QueryConfig; readonly afterId: string; readonly atMost: number },
+): QueryConfig {
+  return query(
+    `select id from mandates where account_id = $1 and environment = $2 and id > $3 and ${condition.text}
+     order by account_id, id limit $4 for no key update`,
+    [accountId, environment, afterId, atMost, ...(condition.values ?? [])],
+  )
+}
+
+function move(
+  { accountId }: Scope,
+  ids: readonly string[],
+  {
+    to,
+    stopId,
+    atMs,
+  }: { readonly to: 'active' | 'paused'; readonly stopId: string | null; readonly atMs: number },
+): QueryConfig {
+  return query(
+    `update mandates set status = $3, stopped_by = $4, updated_at_ms = $5
+     where account_id = $1 and id = any ($2::text[])`,
+    [accountId, textArray(ids), to, stopId, atMs],
+  )
+}
+
+function eventsOf(
+  scope: Scope,
+  ids: readonly string[],
+  { actor, atMs, eventIds }: Pick<StopStep, 'actor' | 'atMs' | 'eventIds'>,
+  detailsOf: (id: string) => { readonly type: 'mandate.paused' | 'mandate.resumed'; readonly data: object },
+): QueryConfig[] {
+  return ids.map((id, index) => {
+    const { type, data } = detailsOf(id)
+    const details = { id: eventIds[index] ?? '', type, subjectId: id, data: { ...data }, atMs }
+    return insertEvent(auditEvent({ keyId: actor }, scope, details))
+  })
+}

@@ -1,0 +1,154 @@
+import { isMainThread, parentPort, Worker, workerData, type MessagePort } from 'node:worker_threads'
+
+import Database, { type Statement } from 'better-sqlite3'
+
+import { QueryTooSlowError } from '../console-store.ts'
+
+export interface QueryThreadOptions {
+  /** The file, which this process has opened. */
+  readonly path: string
+  /** How long a query may take, its waiting included. */
+  readonly timeoutMs: number
+  /** Most queries that wait; one more is turned away. */
+  readonly maxWaiting: number
+}
+
+interface Query {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** On the clock of the process, which its threads share. */
+  readonly deadlineMs: number
+}
+
+type Reply = { readonly rows: unknown[] } | { readonly error: Error } | 'too slow'
+
+interface Waiting {
+  readonly resolve: (rows: unknown[]) => void
+  readonly reject: (error: unknown) => void
+  readonly timer: NodeJS.Timeout
+}
+
+/**
+ * A connection that only reads, in a thread of its own: what the console asks keeps no payment waiting. The
+ * thread begins with the first query. Who waits too long is told so, whatever the thread is doing.
+ */
+export class QueryThread {
+  readonly #options: QueryThreadOptions
+  #worker: Worker | undefined
+  #waiting: Waiting[] = []
+  #isClosed = false
+
+  constructor(options: QueryThreadOptions) {
+    this.#options = options
+  }
+
+  query(text: string, values: readonly unknown[]): Promise<unknown[]> {
+    const { timeoutMs, maxWaiting } = this.#options
+    if (this.#isClosed || this.#waiting.length >= maxWaiting) {
+      return Promise.reject(new QueryTooSlowError('too many queries of the console wait'))
+    }
+    const worker = (this.#worker ??= this.#start())
+    worker.postMessage({ text, values, deadlineMs: clock() + timeoutMs } satisfies Query)
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new QueryTooSlowError('a query of the console took too long')),
+        timeoutMs,
+      )
+      timer.unref()
+      this.#waiting.push({ resolve, reject, timer })
+    })
+  }
+
+  /** Ends the thread; what still waits is told so. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const worker = this.#worker
+    if (!worker) return
+    const ended = new Promise((resolve) => worker.once('exit', resolve))
+    worker.ref()
+    worker.postMessage('close')
+    await ended
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL(import.meta.url), { workerData: { queriesOf: this.#options.path } })
+    worker.unref()
+    worker.on('message', (reply: Reply) => this.#settle(reply))
+    worker.on('error', (error) => this.#end(worker, error))
+    worker.on('exit', () => this.#end(worker, new Error('the thread of the console has ended')))
+    return worker
+  }
+
+  #settle(reply: Reply): void {
+    // Replies come in the order of the queries, also those that nobody waits for any more.
+    const waiting = this.#waiting.shift()
+    if (!waiting) return
+    clearTimeout(waiting.timer)
+    if (reply === 'too slow') waiting.reject(new QueryTooSlowError('a query of the console took too long'))
+    else if ('rows' in reply) waiting.resolve(reply.rows)
+    else waiting.reject(reply.error)
+  }
+
+  /** The next query starts another thread. */
+  #end(worker: Worker, error: unknown): void {
+    if (this.#worker === worker) this.#worker = undefined
+    for (const { reject, timer } of this.#waiting.splice(0)) {
+      clearTimeout(timer)
+      reject(error)
+    }
+  }
+}
+
+/** Milliseconds since 1970, with parts: the same in every thread. */
+function clock(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+/** How many statements are kept ready; the console has fewer. */
+const mostStatements = 256
+
+/** In the thread: answers queries one after the other. */
+function serve(port: MessagePort, path: string): void {
+  const database = new Database(path, { readonly: true, timeout: 1_000 })
+  database.defaultSafeIntegers(true)
+  database.pragma('cache_size = -16384')
+  database.pragma('temp_store = memory')
+  const statements = new Map<string, Statement<unknown[]>>()
+  let deadlineMs = Infinity
+  // SQLite cannot be interrupted from JavaScript, so long statements ask now and then.
+  database.function('in_time', { deterministic: false }, () => {
+    if (clock() > deadlineMs) throw new QueryTooSlowError('a query of the console took too long')
+    return 1n
+  })
+
+  function statementOf(text: string): Statement<unknown[]> {
+    const known = statements.get(text)
+    if (known) return known
+    const statement = database.prepare<unknown[]>(text)
+    if (statements.size < mostStatements) statements.set(text, statement)
+    return statement
+  }
+
+  function answer(query: Query): Reply {
+    deadlineMs = query.deadlineMs
+    if (clock() > deadlineMs) return 'too slow'
+    try {
+      return { rows: statementOf(query.text).all(...query.values) }
+    } catch (error) {
+      if (error instanceof QueryTooSlowError) return 'too slow'
+      return { error: error instanceof Error ? error : new Error(String(error)) }
+    }
+  }
+
+  port.on('message', (query: Query | 'close') => {
+    if (query !== 'close') return port.postMessage(answer(query))
+    database.close()
+    port.close()
+  })
+}
+
+if (!isMainThread && parentPort && isThreadStart(workerData)) serve(parentPort, workerData.queriesOf)
+
+function isThreadStart(data: unknown): data is { queriesOf: string } {
+  return typeof data === 'object' && data !== null && 'queriesOf' in data
+}
