@@ -10,17 +10,19 @@ import type { Page } from 'playwright-core'
 
 import { issueKey, issueProof, startTestService, verifyProof } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
+  const chapter = storyOf(context)
   const browser = await startBrowser()
   context.after(() => browser.close())
   const visitor = await visit(browser, service)
   const { page } = visitor
 
-  await context.test('A key that the service does not know, or of an agent, opens nothing', async () => {
+  await chapter('A key that the service does not know, or of an agent, opens nothing', async () => {
     const purchaserKey = await issueKey(service, { role: 'merchant' })
     await page.goto(`${service.url}/console/`)
     for (const [key, words] of [
@@ -50,14 +52,15 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     },
   )
 
-  await context.test('The environment is marked on every screen [decision.121]', async () => {
+  await chapter('The environment is marked on every screen [decision.121]', async () => {
     const strip = page.getByRole('region', { name: 'Environment' })
     assert.match(await strip.innerText(), /sandbox/i)
     assert.match(page.url(), /\/console\/sandbox$/)
     assert.equal(await page.title(), 'Overview · sandbox · Purser')
   })
 
-  await context.test('The checklist is empty, and its program turns it green by itself', async () => {
+  await chapter('The checklist is empty, and its program turns it green by itself', async () => {
+    await page.getByRole('heading', { name: 'Your first purchase' }).waitFor()
     assert.deepEqual(await steps(page), [': to do', ': to do', ': to do', ': to do'])
     const program = await page.getByLabel('First purchase', { exact: true }).innerText()
     const output = await run(program, service.sandboxKey)
@@ -68,7 +71,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('4.00').waitFor()
   })
 
-  await context.test('A mandate is created in a form that says what it will allow, and warns', async () => {
+  await chapter('A mandate is created in a form that says what it will allow, and warns', async () => {
     await visitor.go('sandbox/mandates/new')
     await page.getByText('every payment will be denied').waitFor()
     await page.getByRole('button', { name: 'Create mandate' }).click()
@@ -94,7 +97,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     )
   })
 
-  await context.test('A payment is seen the moment it happens', async () => {
+  await chapter('A payment is seen the moment it happens', async () => {
     const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
     await visitor.go('sandbox')
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
@@ -115,7 +118,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('10.66').waitFor()
   })
 
-  await context.test('A mandate is paused, and the toast takes it back', async () => {
+  await chapter('A mandate is paused, and the toast takes it back', async () => {
     await visitor.go('sandbox/mandates')
     await page.getByRole('button', { name: 'Acts on Papers on heat pumps' }).click()
     await page.getByRole('menuitem', { name: 'Pause' }).click()
@@ -125,7 +128,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await row.getByText('active').waitFor()
   })
 
-  await context.test('A key is shown once, and works; revoking it wants its ending typed', async () => {
+  await chapter('A key is shown once, and works; revoking it wants its ending typed', async () => {
     await visitor.go('sandbox/keys?new')
     await page.getByLabel('Role').selectOption('owner')
     await page.getByText('Never give this key to an agent').waitFor()
@@ -134,6 +137,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     const key = await page.getByLabel('Key', { exact: true }).innerText()
     assert.equal((await service.call('GET', '/agents', { key })).status, 200)
     await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.ok(!(await page.content()).includes(key))
     await page.getByRole('button', { name: `Acts on the key ending in ${key.slice(-4)}` }).click()
     await page.getByRole('menuitem', { name: 'Revoke…' }).click()

@@ -50,7 +50,7 @@ export async function visit(
 
   const go = async (screen: string) => {
     await page.goto(`${service.url}/console/${screen}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.locator('h1').waitFor()
   }
   return {
     page,

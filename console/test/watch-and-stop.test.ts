@@ -7,18 +7,20 @@ import { Purser, type Transaction } from '@purser/client'
 import { createTenant, startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
+import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
 test('An ordinary day: a denial is read, the list is exported, everything is stopped', async (context) => {
   const service = await startTestService(context)
   const { purser, mandates } = await seedSandbox(service, Date.now())
+  const chapter = storyOf(context)
   const browser = await startBrowser()
   context.after(() => browser.close())
   const visitor = await visit(browser, service)
   const { page } = visitor
   const everything = await purser.transactions.list({ limit: 200 }).toArray({ limit: 10_000 })
 
-  await context.test('The overview says what is gone, exactly', async () => {
+  await chapter('The overview says what is gone, exactly', async () => {
     await visitor.signIn(service.sandboxKey)
     const midnightMs = new Date().setUTCHours(0, 0, 0, 0)
     const today = everything.filter(
@@ -53,7 +55,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     },
   )
 
-  await context.test('A filter stands in the address, and going back brings the list back', async () => {
+  await chapter('A filter stands in the address, and going back brings the list back', async () => {
     await visitor.go('sandbox/mandates?status=paused')
     const table = page.getByRole('table', { name: 'Mandates' })
     await table.getByRole('link', { name: 'Photos for the travel report' }).click()
@@ -67,7 +69,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     assert.match(page.url(), /q=no\+such\+words/)
   })
 
-  await context.test('The export is the database: every transaction, each field', async () => {
+  await chapter('The export is the database: every transaction, each field', async () => {
     await visitor.go('sandbox/transactions')
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -85,7 +87,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     assert.deepEqual(exported, expected)
   })
 
-  await context.test('The palette goes anywhere by typing', async () => {
+  await chapter('The palette goes anywhere by typing', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('heat pumps')
     await page.getByRole('option', { name: /Papers on heat pumps/ }).waitFor()
@@ -97,7 +99,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
-  await context.test('Stop all agents: the next payment is refused; resuming takes it back', async () => {
+  await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
     const [weather] = mandates
     assert.ok(weather)
     const payment = {
@@ -133,7 +135,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     assert.equal((await purser.mandates.get(mandates[5]?.id ?? '')).status, 'paused')
   })
 
-  await context.test('An agent is revoked by typing its name, after it is said what that stops', async () => {
+  await chapter('An agent is revoked by typing its name, after it is said what that stops', async () => {
     await visitor.go('sandbox/agents')
     await page.getByRole('link', { name: 'map-crawler' }).click()
     await page.getByRole('button', { name: 'Revoke' }).click()
@@ -145,7 +147,7 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
 
   await visitor.leave()
 
-  await context.test('Another tenant sees nothing of it', async () => {
+  await chapter('Another tenant sees nothing of it', async () => {
     const { sandboxKey } = await createTenant(service)
     const stranger = await visit(browser, service)
     await stranger.signIn(sandboxKey)

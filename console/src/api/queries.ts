@@ -13,13 +13,12 @@ import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
 import { explainFailure } from './failures.ts'
 
-/** What is read is kept for a moment, so that going back shows it at once while it is read anew. */
+/** What was read is shown at once when one comes back to it, and read anew meanwhile. */
 export function createQueries(): QueryClient {
   const queries: QueryClient = new QueryClient({
     queryCache: new QueryCache({ onError: (error) => endOfSession(error, queries) }),
     defaultOptions: {
       queries: {
-        staleTime: 5_000,
         retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
       },
     },

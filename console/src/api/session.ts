@@ -1,5 +1,5 @@
 import { AuthenticationError, type Session } from '@purser/client'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 
 import { createPurser } from './purser.ts'
 
@@ -38,8 +38,7 @@ export function useSignIn() {
     mutationFn: (secret: { api_key: string } | { set_up_token: string }) =>
       createPurser().console.startSession(secret),
     onSuccess: (session) => {
-      // What another session had read is forgotten.
-      queries.clear()
+      forgetTheRest(queries)
       queries.setQueryData(sessionKey, session)
     },
   })
@@ -51,8 +50,13 @@ export function useSignOut(session: Session, environment: Session['environments'
   return useMutation({
     mutationFn: () => createPurser({ environment, csrfToken: session.csrf_token }).console.endSession(),
     onSettled: () => {
-      queries.clear()
       queries.setQueryData(sessionKey, null)
+      forgetTheRest(queries)
     },
   })
+}
+
+/** What one session has read is not for the next one. */
+function forgetTheRest(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
 }

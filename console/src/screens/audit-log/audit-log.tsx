@@ -25,6 +25,10 @@ const words: Record<AuditEvent['type'], string> = {
   'mandate.resumed': 'Mandate resumed',
   'mandate.revoked': 'Mandate revoked',
   'seller.created': 'Seller registered',
+  'agents.stopped': 'All agents stopped',
+  'agents.resumed': 'Stopped agents resumed',
+  'session.started': 'Signed in to the console',
+  'session.ended': 'Signed out of the console',
 }
 
 const columns: readonly Column<AuditEvent>[] = [
