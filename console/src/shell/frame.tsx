@@ -30,16 +30,16 @@ export function Frame() {
         Skip to the content
       </a>
       <EnvironmentStrip />
-      <div className="top-bar">
+      <header className="top-bar">
         <IconButton label="Menu" icon="menu" onClick={() => setMenuOpen(true)} />
         <Brand />
         <IconButton label="Search" icon="search" onClick={() => setPaletteOpen(true)} />
-      </div>
+      </header>
       <div className="frame-body">
-        <div className="sidebar">
+        <header className="sidebar">
           <Brand />
           <SidebarBody onSearch={() => setPaletteOpen(true)} />
-        </div>
+        </header>
         <main id="content" ref={main} tabIndex={-1}>
           <Suspense fallback={<Waiting lines={8} />}>
             <Outlet />
