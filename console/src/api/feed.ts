@@ -10,6 +10,9 @@ const shownTransactions = 40
 /** At most this often the figures are read anew while payments arrive. */
 const refreshMs = 1_500
 
+/** The pauses before a lost feed is opened again: the first, and the longest. */
+const reopenMs = { first: 1_000, longest: 15_000 }
+
 type FeedState = 'connecting' | 'live' | 'lost'
 
 /** The latest transactions, newest first, as they happen; and whether more are to be expected. */
@@ -20,30 +23,47 @@ export function useFeed(): { readonly transactions: readonly Transaction[]; read
   const [state, setState] = useState<FeedState>('connecting')
 
   useEffect(() => {
+    const closing = new AbortController()
+    const { signal } = closing
     let refresh: ReturnType<typeof setTimeout> | undefined
-    let isFirst = true
-    // The browser reconnects by itself, and says after which message.
-    const source = new EventSource(purser.console.feedAddress({ environment }))
-    source.addEventListener('open', () => setState('live'))
-    source.addEventListener('error', () => setState('lost'))
-    source.addEventListener('transactions', ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as FeedEvent
-      setTransactions((before) => newestFirst(before, event))
-      if (!isFirst) refresh ??= setTimeout(readAnew, refreshMs)
-      isFirst = false
-    })
-    source.addEventListener('end', ({ data }: MessageEvent<string>) => {
-      setState('lost')
-      if ((JSON.parse(data) as { reason: string }).reason !== 'signed_out') return
-      source.close()
-      queries.setQueryData(['session'], null)
-    })
+    let lastEventId: string | undefined
+
     function readAnew() {
       refresh = undefined
       void queries.invalidateQueries({ queryKey: [environment] })
     }
+
+    /** Reads one connection to its end: true when the session is over, and no other will do. */
+    async function read(): Promise<boolean> {
+      for await (const message of purser.console.feed({ lastEventId, query: { environment }, signal })) {
+        if (message.type === 'end') return message.reason === 'signed_out'
+        setState('live')
+        setTransactions((before) => newestFirst(before, message))
+        // The first message is what was there before; every other one changes the figures.
+        if (lastEventId !== undefined) refresh ??= setTimeout(readAnew, refreshMs)
+        lastEventId = message.id
+      }
+      return false
+    }
+
+    async function keepReading() {
+      for (let pauseMs = reopenMs.first; !signal.aborted; pauseMs = Math.min(pauseMs * 2, reopenMs.longest)) {
+        const heard = lastEventId
+        const isOver = await read().catch(() => false)
+        if (signal.aborted) return
+        setState('lost')
+        if (isOver) {
+          queries.setQueryData(['session'], null)
+          return
+        }
+        if (lastEventId !== heard) pauseMs = reopenMs.first
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      }
+    }
+
+    void keepReading()
     return () => {
-      source.close()
+      closing.abort()
       clearTimeout(refresh)
     }
   }, [purser, environment, queries])

@@ -11,7 +11,7 @@ export function useSession() {
     queryKey: sessionKey,
     queryFn: async ({ signal }): Promise<Session | null> => {
       try {
-        return await createPurser().console.getSession({ signal })
+        return await createPurser().console.session({ signal })
       } catch (error) {
         if (error instanceof AuthenticationError) return null
         throw error
@@ -26,7 +26,7 @@ export function useSession() {
 export function useSignInOptions() {
   return useQuery({
     queryKey: ['sign-in'],
-    queryFn: ({ signal }) => createPurser().console.getSignInOptions({ signal }),
+    queryFn: ({ signal }) => createPurser().console.signInOptions({ signal }),
     staleTime: Infinity,
   })
 }

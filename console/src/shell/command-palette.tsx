@@ -146,7 +146,7 @@ function useFound(typed: string): Command[] {
   const settled = useLater(typed, restMs)
   const path = usePath()
   const navigate = useNavigate()
-  const { data } = useRead('search', (purser, signal) => purser.console.search({ q: settled }, { signal }), {
+  const { data } = useRead('search', (purser, signal) => purser.console.search(settled, { signal }), {
     parameters: [settled],
     isEnabled: settled !== '',
   })

@@ -47,7 +47,11 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
 }
 
 async function exchange(fetch: Attempt['fetch'], url: string, init: RequestInit): Promise<Reply> {
-  const response = await fetch(url, init)
+  return replyOf(await fetch(url, init))
+}
+
+/** A response, read whole. */
+export async function replyOf(response: Response): Promise<Reply> {
   const text = await response.text()
   return { status: response.status, headers: response.headers, body: parse(text) }
 }

@@ -10,7 +10,7 @@ import { payments, type Payments } from './resources/payments.ts'
 import { policy, verifyAgent, type Policy } from './resources/policy.ts'
 import { sellers, type Sellers } from './resources/sellers.ts'
 import { transactions, type Transactions } from './resources/transactions.ts'
-import { baseOf, createSend } from './send.ts'
+import { createOpen, createSend } from './send.ts'
 
 /**
  * A client of one service with one key. Bodies and answers are spelled as interface 0.1.0 spells them. A refused
@@ -29,7 +29,7 @@ export class Purser {
   readonly transactions: Transactions
   readonly auditLog: AuditLog
   readonly health: Health
-  /** For the web console: sessions, and the figures of its screens. */
+  /** What the web console shows and does; for keys and sessions of owners and operators. */
   readonly console: Console
 
   constructor(options: PurserOptions) {
@@ -45,6 +45,6 @@ export class Purser {
     this.transactions = transactions(send)
     this.auditLog = auditLog(send)
     this.health = health(send)
-    this.console = consoleOf(send, baseOf(options.baseUrl))
+    this.console = consoleOf(send, createOpen(options))
   }
 }

@@ -1,6 +1,6 @@
-import { attempt, type Reply } from './attempt.ts'
+import { attempt, replyOf, type Reply } from './attempt.ts'
 import { errorOf } from './error-answers.ts'
-import { ConnectionError, PurserError } from './errors.ts'
+import { ConnectionError, PurserError, TimeoutError } from './errors.ts'
 import type { CallOptions, PurserOptions } from './options.ts'
 import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
 
@@ -60,6 +60,44 @@ export function createSend(client: PurserOptions): Send {
   }
 }
 
+/**
+ * Sends a request once, and gives its answer as soon as it begins, for what is read as it comes. The time of a call
+ * counts only up to there. Throws the errors of `errors.ts`.
+ */
+export type Open = (
+  request: Pick<Request, 'method' | 'path' | 'query' | 'headers'>,
+  options?: { readonly signal?: AbortSignal | undefined },
+) => Promise<Response>
+
+export function createOpen(client: PurserOptions): Open {
+  const { apiKey, timeout = 10_000 } = client
+  const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
+  const base = baseOf(client.baseUrl)
+
+  return async ({ method, path, query, headers }, { signal } = {}) => {
+    const asked = `${method} ${path}`
+    const controller = new AbortController()
+    const stop = () => controller.abort(signal?.reason)
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', stop, { once: true })
+    const late = new TimeoutError(`${asked} was not answered within ${timeout} ms`)
+    const timer = setTimeout(() => controller.abort(late), timeout)
+    const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
+    try {
+      const init = { method, headers: { ...authorization, ...headers }, signal: controller.signal }
+      const response = await fetch(base + path + queryText(query), init)
+      if (response.ok) return response
+      throw errorOf(await replyOf(response), asked)
+    } catch (error) {
+      if (controller.signal.aborted) throw controller.signal.reason
+      if (error instanceof PurserError) throw error
+      throw new ConnectionError(`${asked} was not answered: ${String(error)}`, { cause: error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
 function noAnswer(error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   throw error
@@ -71,8 +109,7 @@ function isResult({ status, body }: Reply, { refusal }: Request): boolean {
   return (status >= 200 && status < 300) || (status === refusal?.status && refusal.field in body)
 }
 
-/** The address that every path is added to, without a slash at its end. */
-export function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
+function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
     throw new PurserError(`baseUrl must be an http or https address, and ${JSON.stringify(baseUrl)} is none`)
@@ -80,8 +117,7 @@ export function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   return base.origin + base.pathname.replace(/\/+$/, '')
 }
 
-/** The query as it stands behind a path: empty, or with its question mark. */
-export function queryText(query: object = {}): string {
+function queryText(query: object = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   return text && `?${text}`

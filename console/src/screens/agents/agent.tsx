@@ -28,7 +28,7 @@ const refetchMs = 10_000
 /** One agent: what it has spent, what it may still spend, and the ways to stop it. */
 export function Agent() {
   const { id = '' } = useParams()
-  const agent = useRead('agent', (purser, signal) => purser.console.getAgent(id, { signal }), {
+  const agent = useRead('agent', (purser, signal) => purser.console.agents.get(id, { signal }), {
     parameters: [id],
     refetchMs,
   })
@@ -141,7 +141,7 @@ function AgentMandates({ agentId }: { readonly agentId: string }) {
   const query = useReadPages(
     'mandates',
     (purser, cursor, signal) =>
-      purser.console.listMandates({ agent_id: agentId, ...(cursor ? { cursor } : {}) }, { signal }).page(),
+      purser.console.mandates.list({ agent_id: agentId, ...(cursor ? { cursor } : {}) }, { signal }).page(),
     [agentId],
   )
   return (

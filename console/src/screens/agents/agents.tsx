@@ -36,7 +36,7 @@ const columns: readonly Column<AgentSummary>[] = [
 export function Agents() {
   const [parameters, setParameters] = useSearchParams()
   const query = useReadPages('agents', (purser, cursor, signal) =>
-    purser.console.listAgents(cursor ? { cursor } : {}, { signal }).page(),
+    purser.console.agents.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const create = (
     <Button look="main" icon="plus" onClick={() => setParameters({ new: '' })}>

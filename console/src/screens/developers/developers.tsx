@@ -14,7 +14,7 @@ export function Developers() {
   const { environment } = useSeen()
   const [chosen, setChosen] = useState('create-agent')
   const newest = useRead('newest-mandate', async (purser, signal) => {
-    const { items } = await purser.console.listMandates({ status: 'active', limit: 1 }, { signal }).page()
+    const { items } = await purser.console.mandates.list({ status: 'active', limit: 1 }, { signal }).page()
     return items[0] ?? null
   })
   const requests = requestsFor({

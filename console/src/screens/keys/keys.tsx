@@ -60,7 +60,7 @@ const columns: readonly Column<ListedApiKey>[] = [
 export function Keys() {
   const [parameters, setParameters] = useSearchParams()
   const query = useReadPages('api-keys', (purser, cursor, signal) =>
-    purser.console.listApiKeys(cursor ? { cursor } : {}, { signal }).page(),
+    purser.console.apiKeys.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const issue = (
     <Button look="main" icon="plus" onClick={() => setParameters({ new: '' })}>

@@ -26,7 +26,7 @@ const refetchMs = 10_000
 /** One mandate: how much of it is gone, on what, and what is held. */
 export function Mandate() {
   const { id = '' } = useParams()
-  const mandate = useRead('mandate', (purser, signal) => purser.console.getMandate(id, { signal }), {
+  const mandate = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
     parameters: [id],
     refetchMs,
   })
@@ -158,7 +158,7 @@ function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   const spend = useRead(
     'spend',
     (purser, signal) =>
-      purser.console.getMandateSpend(
+      purser.console.mandates.spend(
         mandate.id,
         { starts_at: startsAt, step: 'day', stretches: days },
         { signal },

@@ -71,11 +71,8 @@ export function Mandates() {
   const query = useReadPages(
     'mandates',
     (purser, cursor, signal) =>
-      purser.console
-        .listMandates(
-          { ...(given(values) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) },
-          { signal },
-        )
+      purser.console.mandates
+        .list({ ...(given(values) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
     [values],
   )

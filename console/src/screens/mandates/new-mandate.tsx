@@ -30,7 +30,7 @@ const offeredAgents = 200
 export function NewMandate() {
   const [parameters] = useSearchParams()
   const like = parameters.get('like')
-  const model = useRead('mandate', (purser, signal) => purser.console.getMandate(like ?? '', { signal }), {
+  const model = useRead('mandate', (purser, signal) => purser.console.mandates.get(like ?? '', { signal }), {
     parameters: [like],
     isEnabled: like !== null,
   })

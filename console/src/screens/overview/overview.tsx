@@ -26,7 +26,7 @@ export function Overview() {
   const feed = useFeed()
   const overview = useRead(
     'overview',
-    (purser, signal) => purser.console.getOverview({ day_starts_at: startOfToday() }, { signal }),
+    (purser, signal) => purser.console.overview({ day_starts_at: startOfToday() }, { signal }),
     { refetchMs },
   )
   const figures = overview.data

@@ -14,10 +14,10 @@ export function StopAgents() {
   const [parameters, setParameters] = useSearchParams()
   const [isAsked, setAsked] = useState(false)
   const isOpen = isAsked || parameters.has('stop')
-  const resume = useChange((purser, stopId: string) => purser.console.resumeAgents({ stop_id: stopId }), {
+  const resume = useChange((purser, stopId: string) => purser.console.resume(stopId), {
     onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
   })
-  const stop = useChange((purser) => purser.console.stopAgents(), {
+  const stop = useChange((purser) => purser.console.stop(), {
     onDone: ({ stop_id, paused_mandates, voided_holds }) => {
       close()
       sayDone(

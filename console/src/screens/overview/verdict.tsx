@@ -8,7 +8,7 @@ import { sayDone } from '../../ui/toast.tsx'
 
 /** The answer to the first question, in one sentence. */
 export function Verdict({ figures }: { readonly figures: Overview }) {
-  const resume = useChange((purser) => purser.console.resumeAgents({}), {
+  const resume = useChange((purser) => purser.console.resume(), {
     onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
   })
   const { tone, icon, sentence, more } = judge(figures)

@@ -20,7 +20,7 @@ export function Sellers() {
   const [parameters, setParameters] = useSearchParams()
   const [shown, setShown] = useState<SellerSummary>()
   const query = useReadPages('sellers', (purser, cursor, signal) =>
-    purser.console.listSellers(cursor ? { cursor } : {}, { signal }).page(),
+    purser.console.sellers.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const columns: readonly Column<SellerSummary>[] = [
     {

@@ -14,7 +14,7 @@ const worryShare = { disk: 0.1, queue: 0.5 }
 
 /** How the service itself is: for operators. */
 export function System() {
-  const system = useRead('system', (purser, signal) => purser.console.getSystem({ signal }), { refetchMs })
+  const system = useRead('system', (purser, signal) => purser.console.system({ signal }), { refetchMs })
   if (system.isPending) return <Waiting lines={8} />
   if (system.isError && !system.data) {
     return (

@@ -51,8 +51,8 @@ export function TransactionTable({
   const query = useReadPages(
     'transactions',
     (purser, cursor, signal) =>
-      purser.console
-        .listTransactions(
+      purser.console.transactions
+        .list(
           { ...(JSON.parse(text) as ListConsoleTransactionsQuery), ...(cursor ? { cursor } : {}) },
           { signal },
         )

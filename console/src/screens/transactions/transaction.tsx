@@ -17,7 +17,7 @@ import { CheckLadder } from './check-ladder.tsx'
 /** One transaction: why it was decided so, its proof, and the record as it is. */
 export function Transaction() {
   const { id = '' } = useParams()
-  const detail = useRead('transaction', (purser, signal) => purser.console.getTransaction(id, { signal }), {
+  const detail = useRead('transaction', (purser, signal) => purser.console.transactions.get(id, { signal }), {
     parameters: [id],
   })
   if (detail.isError) {

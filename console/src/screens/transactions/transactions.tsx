@@ -1,5 +1,6 @@
 import type { ListConsoleTransactionsQuery } from '@purser/client'
 
+import { exportAddress } from '../../api/export-address.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
 import { denialWords } from '../../text/reasons.ts'
@@ -29,14 +30,14 @@ const reasonOptions = [
 /** Every decision and every charge, each with its why. */
 export function Transactions() {
   const { values, set, isFiltered } = useFilters(names)
-  const { purser, environment } = useSeen()
+  const { environment } = useSeen()
   const filters = queryOf(values)
   return (
     <Screen
       title="Transactions"
       lead="Every decision about a payment, and every charge. Open one to see the nine checks."
       actions={
-        <a className="button" href={purser.console.exportAddress({ environment, ...filters })} download>
+        <a className="button" href={exportAddress({ environment, ...filters })} download>
           <Icon name="download" />
           Export as CSV
         </a>

@@ -1,10 +1,13 @@
+import { readEvents } from '../events.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
-import { queryText, type Send } from '../send.ts'
+import type { Open, Send } from '../send.ts'
 import type {
   AgentSummary,
   ExportTransactionsQuery,
+  FeedEnd,
+  FeedEvent,
   Found,
   GetMandateSpendQuery,
   GetOverviewQuery,
@@ -28,64 +31,111 @@ import type {
   TransactionDetail,
 } from '../wire-types.ts'
 
+/** What comes over the live feed: transactions, with the place to go on from, and why it ended. */
+export type FeedMessage =
+  | ({ readonly type: 'transactions'; readonly id: string } & FeedEvent)
+  | { readonly type: 'end'; readonly reason: FeedEnd }
+
+/** Where a feed goes on, and what ends it. */
+export interface FeedOptions {
+  /** The `id` of the last message that was read; without one the feed begins with the newest. */
+  readonly lastEventId?: string | undefined
+  readonly query?: StreamTransactionsQuery | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 export type Console = ReturnType<typeof consoleOf>
 
-/** What the web console asks: sessions of a browser, and figures that are kept for its screens. */
-export function consoleOf(send: Send, base: string) {
-  async function get<Answer>(path: string, query?: object, options?: CallOptions): Promise<Answer> {
-    return (await send({ method: 'GET', path, query }, options)).body as Answer
+/** What the web console shows and does, for keys and sessions of owners and operators. */
+export function consoleOf(send: Send, open: Open) {
+  async function get<Answer>(address: string, query?: object, options?: CallOptions): Promise<Answer> {
+    return (await send({ method: 'GET', path: address, query }, options)).body as Answer
   }
 
   return {
-    /** The ways to sign in; needs no session. */
-    getSignInOptions: (options?: CallOptions) =>
-      get<SignInOptions>('/v1/console/sign-in', undefined, options),
-    /** Exchanges a key, or the token of a set-up link, for the session of a cookie. */
+    signInOptions: (options?: CallOptions) => get<SignInOptions>('/v1/console/sign-in', undefined, options),
+    /** Exchanges a key, or the token of a set-up link, for a session cookie. */
     startSession: async (body: NewSession, options?: CallOptions): Promise<Session> =>
       (await send({ method: 'POST', path: '/v1/console/session', body }, options)).body as Session,
-    getSession: (options?: CallOptions) => get<Session>('/v1/console/session', undefined, options),
+    session: (options?: CallOptions) => get<Session>('/v1/console/session', undefined, options),
     endSession: async (options?: CallOptions): Promise<void> => {
       await send({ method: 'DELETE', path: '/v1/console/session' }, options)
     },
 
-    getOverview: (query?: GetOverviewQuery, options?: CallOptions) =>
+    overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
-    /** Pauses every active mandate: nothing is authorised after the answer. */
-    stopAgents: async (options?: CallOptions): Promise<Stopped> =>
-      (await send({ method: 'POST', path: '/v1/console/stop' }, options)).body as Stopped,
-    /** Resumes what one stop paused, or every stop. */
-    resumeAgents: async (body: { stop_id?: string }, options?: CallOptions): Promise<Resumed> =>
-      (await send({ method: 'POST', path: '/v1/console/resume', body }, options)).body as Resumed,
+    /** Pauses every active mandate, and ends their open proofs; nothing is authorised after the answer. */
+    stop: async (options?: CallOptions): Promise<Stopped> =>
+      (await send({ method: 'POST', path: '/v1/console/stop', isRepeatable: true }, options)).body as Stopped,
+    /** Resumes what one stop paused, or what any did. */
+    resume: async (stopId?: string, options?: CallOptions): Promise<Resumed> => {
+      const body = stopId === undefined ? {} : { stop_id: stopId }
+      const request = { method: 'POST', path: '/v1/console/resume', body, isRepeatable: true } as const
+      return (await send(request, options)).body as Resumed
+    },
+    /** Transactions as they happen, oldest first, until the signal ends it or the service does. */
+    feed: (options?: FeedOptions): AsyncGenerator<FeedMessage, void, undefined> => feed(open, options),
 
-    listMandates: (query?: ListConsoleMandatesQuery, options?: CallOptions): List<ListedMandate> =>
-      listOf(send, '/v1/console/mandates', query, options),
-    getMandate: (id: string, options?: CallOptions) =>
-      get<MandateDetail>(path`/v1/console/mandates/${id}`, undefined, options),
-    getMandateSpend: (id: string, query?: GetMandateSpendQuery, options?: CallOptions) =>
-      get<MandateSpend>(path`/v1/console/mandates/${id}/spend`, query, options),
-
-    listTransactions: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<Transaction> =>
-      listOf(send, '/v1/console/transactions', query, options),
-    getTransaction: (id: string, options?: CallOptions) =>
-      get<TransactionDetail>(path`/v1/console/transactions/${id}`, undefined, options),
-    /** The address of the export as CSV, for a browser to download. */
-    exportAddress: (query?: ExportTransactionsQuery): string =>
-      `${base}/v1/console/transactions.csv${queryText(query)}`,
-    /** The address of the live feed, for an `EventSource`. */
-    feedAddress: (query?: StreamTransactionsQuery): string => `${base}/v1/console/feed${queryText(query)}`,
-
-    listAgents: (query?: PageQuery, options?: CallOptions): List<AgentSummary> =>
-      listOf(send, '/v1/console/agents', query, options),
-    getAgent: (id: string, options?: CallOptions) =>
-      get<AgentSummary>(path`/v1/console/agents/${id}`, undefined, options),
-    listSellers: (query?: PageQuery, options?: CallOptions): List<SellerSummary> =>
-      listOf(send, '/v1/console/sellers', query, options),
-    listApiKeys: (query?: PageQuery, options?: CallOptions): List<ListedApiKey> =>
-      listOf(send, '/v1/console/api-keys', query, options),
-    /** What has this id, or this text in its name, purpose or domain. */
-    search: (query: { q: string }, options?: CallOptions) =>
-      get<Found[]>('/v1/console/search', query, options),
-    /** How the service itself is; operators only. */
-    getSystem: (options?: CallOptions) => get<System>('/v1/console/system', undefined, options),
+    mandates: {
+      list: (query?: ListConsoleMandatesQuery, options?: CallOptions): List<ListedMandate> =>
+        listOf(send, '/v1/console/mandates', query, options),
+      get: (id: string, options?: CallOptions) =>
+        get<MandateDetail>(path`/v1/console/mandates/${id}`, undefined, options),
+      /** What was paid over time. */
+      spend: (id: string, query?: GetMandateSpendQuery, options?: CallOptions) =>
+        get<MandateSpend>(path`/v1/console/mandates/${id}/spend`, query, options),
+    },
+    transactions: {
+      list: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<Transaction> =>
+        listOf(send, '/v1/console/transactions', query, options),
+      /** A transaction with the nine checks and the values that they compared. */
+      get: (id: string, options?: CallOptions) =>
+        get<TransactionDetail>(path`/v1/console/transactions/${id}`, undefined, options),
+      /** Every transaction that fits as CSV, as it comes. */
+      exportCsv: async (
+        query?: ExportTransactionsQuery,
+        options?: { readonly signal?: AbortSignal | undefined },
+      ): Promise<ReadableStream<Uint8Array>> => {
+        const request = { method: 'GET', path: '/v1/console/transactions.csv', query } as const
+        return bodyOf(await open({ ...request, headers: { accept: 'text/csv' } }, options))
+      },
+    },
+    agents: {
+      list: (query?: PageQuery, options?: CallOptions): List<AgentSummary> =>
+        listOf(send, '/v1/console/agents', query, options),
+      get: (id: string, options?: CallOptions) =>
+        get<AgentSummary>(path`/v1/console/agents/${id}`, undefined, options),
+    },
+    sellers: {
+      list: (query?: PageQuery, options?: CallOptions): List<SellerSummary> =>
+        listOf(send, '/v1/console/sellers', query, options),
+    },
+    apiKeys: {
+      list: (query?: PageQuery, options?: CallOptions): List<ListedApiKey> =>
+        listOf(send, '/v1/console/api-keys', query, options),
+    },
+    search: (q: string, options?: CallOptions) => get<Found[]>('/v1/console/search', { q }, options),
+    /** How the service is; for operators. */
+    system: (options?: CallOptions) => get<System>('/v1/console/system', undefined, options),
   }
+}
+
+async function* feed(
+  open: Open,
+  { lastEventId, query, signal }: FeedOptions = {},
+): AsyncGenerator<FeedMessage, void, undefined> {
+  const headers: Record<string, string> = { accept: 'text/event-stream' }
+  if (lastEventId !== undefined) headers['last-event-id'] = lastEventId
+  const request = { method: 'GET', path: '/v1/console/feed', query, headers } as const
+  for await (const { event, id, data } of readEvents(bodyOf(await open(request, { signal })))) {
+    if (event === 'transactions') yield { type: event, id, ...(JSON.parse(data) as FeedEvent) }
+    if (event === 'end') {
+      yield { type: event, ...(JSON.parse(data) as { reason: FeedEnd }) }
+      return
+    }
+  }
+}
+
+function bodyOf({ body }: Response): ReadableStream<Uint8Array> {
+  return body ?? new ReadableStream({ start: (controller) => controller.close() })
 }

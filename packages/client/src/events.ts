@@ -1,0 +1,41 @@
+/** One server-sent event. */
+export interface ServerEvent {
+  readonly event: string
+  readonly id: string
+  readonly data: string
+}
+
+/** The events of a stream, as they come; comments are left out. */
+export async function* readEvents(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<ServerEvent, void, undefined> {
+  const reader = stream.getReader()
+  const decoder = new TextDecoder()
+  let waiting = ''
+  let id = ''
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      const blocks = (waiting + decoder.decode(value, { stream: true })).split('\n\n')
+      // What comes last may not be whole yet.
+      waiting = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const fields = fieldsOf(block)
+        id = fields.get('id') ?? id
+        const data = fields.get('data')
+        if (data !== undefined) yield { event: fields.get('event') ?? 'message', id, data }
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+function fieldsOf(block: string): Map<string, string> {
+  const lines = block.split('\n').map((line): [string, string] => {
+    const colon = line.indexOf(':')
+    return colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')]
+  })
+  return new Map(lines)
+}
