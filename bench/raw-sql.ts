@@ -161,8 +161,8 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
       }
       const mandate = { accountId, allowedSellers: [merchantDomain] }
       const decision = decideCapture(call, { hold, mandate, seller: undefined })
-      assert('payment' in decision)
-      payments.push([captureHold(call, hold), ...recordPayment(decision)])
+      assert('hold' in decision)
+      payments.push([captureHold(call, hold), ...recordPayment(call, decision)])
     }
   }
   return payments

@@ -1,11 +1,8 @@
 import type { PoolClient, QueryConfig } from 'pg'
 
 import { normalizeHostName } from '../service/src/domain/host-name.ts'
-import {
-  decideCapture,
-  type CaptureFacts,
-  type PaymentRecords,
-} from '../service/src/store/payment-records.ts'
+import type { CollectedMandate, RegisteredSeller } from '../service/src/domain/records.ts'
+import { decideCapture, recordsOfPayment, type CaptureFacts } from '../service/src/store/payment-records.ts'
 import { openPool } from '../service/src/store/postgres/connection.ts'
 import type { HoldRow } from '../service/src/store/rows.ts'
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
@@ -58,7 +55,7 @@ async function captureByGuardedUpdate(client: PoolClient, call: Capture): Promis
   const decision = decideCapture(call, facts)
   if ('outcome' in decision) return decision.outcome
   if (!taken) throw new Error(`the hold ${call.nonce} is open and could not be captured`)
-  for (const statement of recordPayment(decision)) await client.query(statement)
+  for (const statement of recordPayment(call, decision)) await client.query(statement)
   return { outcome: 'captured', transactionId: call.transactionId }
 }
 
@@ -70,7 +67,7 @@ async function captureByLock(client: PoolClient, call: Capture): Promise<Capture
   )
   const decision = decideCapture(call, factsOf(locked))
   if ('outcome' in decision) return decision.outcome
-  for (const statement of [captureHold(call, decision.hold), ...recordPayment(decision)]) {
+  for (const statement of [captureHold(call, decision.hold), ...recordPayment(call, decision)]) {
     await client.query(statement)
   }
   return { outcome: 'captured', transactionId: call.transactionId }
@@ -88,7 +85,7 @@ type CaptureFactsRow = HoldRow & {
   domain_seller_id: string | null
 }
 
-function factsOf(row: CaptureFactsRow | undefined): CaptureFacts {
+function factsOf(row: CaptureFactsRow | undefined): CaptureFacts<HoldRow, CollectedMandate> {
   if (!row) return { hold: undefined, mandate: undefined, seller: undefined }
   const { domain_account_id: accountId, domain_seller_id: id } = row
   return {
@@ -154,14 +151,11 @@ export function captureHold(call: Capture, hold: HoldRow): QueryConfig {
 }
 
 /** The other three writes. The mandate comes last, so that it is locked for the shortest time. */
-export function recordPayment({
-  hold,
-  payment,
-}: {
-  readonly hold: HoldRow
-  readonly payment: PaymentRecords
-}): QueryConfig[] {
-  const { transactions, event } = payment
+export function recordPayment(
+  call: Capture,
+  { hold, seller }: { readonly hold: HoldRow; readonly seller: RegisteredSeller | undefined },
+): QueryConfig[] {
+  const { transactions, event } = recordsOfPayment(call, hold, seller)
   return [
     ...transactions.map((row) => ({
       name: 'purser_bench_transaction',

@@ -22,6 +22,8 @@ test('Without any setting the standard ones hold [decision.29]', (context) => {
     logLevel: 'info',
     workers: 1,
     accountLanes: false,
+    publicUrl: undefined,
+    oidc: undefined,
   })
 })
 

@@ -59,9 +59,7 @@ export async function startService(config: Config, now: () => number = Date.now)
       logger: { level: config.logLevel, stream: process.stderr },
     })
     await store.checkReady()
-    await app.listen({ host: config.host, port: config.port }).catch((error: unknown) => {
-      throw explainListenFailure(error, config)
-    })
+    await listen(app, config)
     const connections = trackConnections(app.server)
     // After the port is won: keys that a failing start made would be shown to nobody.
     const minted = await prepareFirstStart(context, config.bootstrapKeys).catch(async (error: unknown) => {
@@ -90,6 +88,18 @@ export async function startService(config: Config, now: () => number = Date.now)
   } catch (error) {
     await store.close()
     throw explainStoreFailure(error, config)
+  }
+}
+
+/** Takes the port. The welcome says where, in words for people, so the log does not say it again. */
+async function listen(app: FastifyInstance, config: Config): Promise<void> {
+  app.log.level = 'silent'
+  try {
+    await app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    throw explainListenFailure(error, config)
+  } finally {
+    app.log.level = config.logLevel
   }
 }
 

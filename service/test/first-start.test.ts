@@ -19,8 +19,8 @@ const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed h
 test('First start shows both operator keys once, to be pasted, and a later start shows none [decision.5] [decision.2] [auth.2]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder })
-  const { stdout, code } = await service.kill('SIGTERM')
-  assert.equal(code, 0)
+  const { stdout, stderr, code } = await service.kill('SIGTERM')
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
   const keys = {
     sandbox: /^ {2}export PURSER_SANDBOX_KEY=(svc_sand_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
     production: /^ {2}export PURSER_PRODUCTION_KEY=(svc_prod_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
@@ -104,7 +104,7 @@ const choices: readonly (readonly [
   ],
 ]
 for (const [how, choose] of choices) {
-  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29]`, async (context) => {
+  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29] [decision.39]`, async (context) => {
     const folder = makeFolder(context)
     const options = { folder, ...choose(folder) }
     for (const start of ['first', 'second']) {
@@ -140,7 +140,7 @@ test('A proof secret from a file signs, and none is made beside the store [decis
   assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
 })
 
-test('A second process on the same file is refused, and the first goes on answering [decision.27]', async (context) => {
+test('A second process on the same file is refused, and the first goes on answering [decision.27] [decision.43]', async (context) => {
   const folder = makeFolder(context)
   const settings = chosenSettings()
   const first = await startProcess(context, { folder, settings })

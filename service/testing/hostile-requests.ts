@@ -208,6 +208,7 @@ function sampleOf(random: SeededRandom, target: Target, endpoint: Endpoint): Rec
   const ids = endpoint.id === 'createApiKey' && random.below(2) === 0 ? {} : { agent_id, mandate_id, nonce }
   const sample = sampleBodies[endpoint.id as keyof typeof sampleBodies](ids) as Record<string, unknown>
   const unique = `${random.below(2 ** 31)}`
+  if (endpoint.id === 'startSession') sample['api_key'] = target.keys.owner.replace(/^Bearer /, '')
   if (endpoint.id === 'createAccount') sample['idp_user_id'] = unique
   if (endpoint.id === 'createSeller') sample['domain'] = `shop${unique}.example.com`
   return sample

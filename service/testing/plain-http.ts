@@ -38,12 +38,22 @@ export function sendPlain(url: string, request: PlainRequest): Promise<PlainAnsw
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer to ${method} ${path}`)))
     outgoing.on('error', reject)
     outgoing.on('response', (incoming) => {
+      const { statusCode: status = 0, headers: received } = incoming
       const chunks: Buffer[] = []
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+      incoming.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        if (!received['content-type']?.startsWith('text/event-stream')) return
+        // A feed has no end: its first event is the answer.
+        const text = Buffer.concat(chunks).toString()
+        if (!text.includes('\n\n')) return
+        resolve({ status, headers: received, text, body: parse(/^data: (.*)$/m.exec(text)?.[1] ?? '') })
+        incoming.destroy()
+      })
       incoming.on('error', reject)
       incoming.on('end', () => {
         const text = Buffer.concat(chunks).toString()
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, body: parse(text) })
+        const isCsv = received['content-type']?.startsWith('text/csv') ?? false
+        resolve({ status, headers: received, text, body: isCsv ? text : parse(text) })
       })
     })
     outgoing.end(body)

@@ -21,6 +21,8 @@ export interface SampleRecords {
   readonly subject_id: string
   /** Of an open proof; production has none, so there the nonce is that of no proof. */
   readonly nonce: string
+  /** Of a stop of all agents that found none to stop. */
+  readonly stop_id: string
 }
 
 /** The records of one account and environment, made with a key that owns them. */
@@ -29,6 +31,9 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     key,
     body: { role: 'merchant', environment: key.startsWith('svc_sand_') ? 'sandbox' : 'production' },
   })
+  const stopped = await service.call('POST', '/v1/console/stop', { key })
+  const resumed = await service.call('POST', '/v1/console/resume', { key, body: {} })
+  assert.deepEqual([stopped.status, resumed.status], [200, 200])
   const purchase = await preparePurchase(service, {}, key)
   const evaluated = await service.call('POST', '/v1/policy/evaluate', {
     key,
@@ -47,6 +52,7 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     transaction_id: evaluated.body.transaction_id,
     subject_id: purchase.mandateId,
     nonce: await sampleNonce(service, purchase, key),
+    stop_id: stopped.body.stop_id,
   }
 }
 
@@ -112,6 +118,8 @@ export const sampleBodies = {
   }),
   evaluate: proposal,
   verifyAgent: proposal,
+  startSession: () => ({ api_key: 'svc_sand_sample' }),
+  resumeAgents: ({ stop_id }: Ids) => (stop_id === undefined ? {} : { stop_id }),
 } satisfies Record<string, (ids: Ids) => Record<string, unknown>>
 
 function proposal({ agent_id, mandate_id }: Ids) {

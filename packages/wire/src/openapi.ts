@@ -158,7 +158,10 @@ function parametersOf(schema: TObject | undefined, where: 'path' | 'query'): unk
 function responsesOf(one: Endpoint): Record<string, unknown> {
   const responses = Object.entries(answersOf(one)).map(([status, { description, schema }]) => [
     status,
-    { description, content: { 'application/json': { schema } } },
+    {
+      description,
+      content: { [(Number(status) < 300 && one.produces) || 'application/json']: { schema } },
+    },
   ])
   return Object.fromEntries(responses) as Record<string, unknown>
 }

@@ -27,7 +27,7 @@ export function describeReport({ tables, ledgerFaults }: CopyReport): string {
   return [
     ...tables.map(
       ({ name, rows, agrees }) =>
-        `  ${name.padEnd(16)} ${count(rows).padStart(12)} rows  ${agrees ? 'agrees' : 'DIFFERS'}`,
+        `  ${name.padEnd(16)} ${count(rows).padStart(12)} ${rows === 1n ? 'row ' : 'rows'}  ${agrees ? 'agrees' : 'DIFFERS'}`,
     ),
     ...ledgerFaults.slice(0, 10).map(({ subjectId, fault }) => `  ${subjectId}: ${fault}`),
     ledgerFaults.length === 0

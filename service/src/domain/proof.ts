@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 import type { Environment } from '@purser/wire/fields'
 import type { Proof, VerificationFailure } from '@purser/wire/payments'
@@ -14,23 +14,29 @@ export const holdGraceMs = 60_000
 /** A proof before it is signed. */
 export type UnsignedProof = Omit<Proof, 'signature'>
 
+/** The HMAC-SHA256 of a text's UTF-8 bytes under one key, as lower-case hex. */
+type Hmac = (text: string) => string
+
 /** The keys of one environment: the first signs, all verify. */
-export type ProofKeys = readonly [KeyObject, ...KeyObject[]]
+export type ProofKeys = readonly [Hmac, ...Hmac[]]
 
 /** The keys that the secrets give in an environment; a key of one environment is worthless in the other. */
 export function deriveProofKeys(
   secrets: readonly [string, ...string[]],
   environment: Environment,
 ): ProofKeys {
-  const derive = (secret: string) =>
-    createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32)))
+  const derive = (secret: string): Hmac => {
+    const bytes = Buffer.from(hkdfSync('sha256', secret, '', `purser/proof/${environment}`, 32))
+    const key = createSecretKey(bytes)
+    return (text) => createHmac('sha256', key).update(text).digest('hex')
+  }
   const [first, ...others] = secrets
   return [derive(first), ...others.map(derive)]
 }
 
 /** The proof with its signature: HMAC-SHA256 over its canonical bytes, as lower-case hex. */
 export function signProof(unsigned: UnsignedProof, keys: ProofKeys): Proof {
-  return { ...unsigned, signature: signatureOf(unsigned, keys[0]) ?? unsignable() }
+  return { ...unsigned, signature: keys[0](canonicalProof(unsigned) ?? unsignable()) }
 }
 
 /** What the merchant expects to have been paid. */
@@ -72,15 +78,21 @@ function isWithinWindow(proof: Proof, nowMs: number): boolean {
 
 function hasValidSignature(proof: Proof, keys: ProofKeys): boolean {
   const { signature, ...unsigned } = proof
-  return keys.some((key) => {
-    const expected = signatureOf(unsigned, key)
-    return expected !== undefined && equalInConstantTime(signature, expected)
-  })
+  const text = canonicalProof(unsigned)
+  return text !== undefined && keys.some((hmac) => equalInConstantTime(signature, hmac(text)))
 }
 
-function signatureOf(unsigned: UnsignedProof, key: KeyObject): string | undefined {
-  const bytes = canonicalJson(unsigned)
-  return bytes === undefined ? undefined : createHmac('sha256', key).update(bytes).digest('hex')
+/** The canonical JSON of a proof: its fields in the order of their names, which are known but for additions. */
+function canonicalProof(unsigned: UnsignedProof): string | undefined {
+  const { agentId, amount, currency, mandateId, network, nonce, resource, scheme, timestamp } = unsigned
+  const usual = { agentId, amount, currency, mandateId, network, nonce, resource, scheme, timestamp }
+  return hasOnly(unsigned, usual) ? JSON.stringify(usual) : canonicalJson(unsigned)
+}
+
+/** Whether a proof has these fields, all of them texts, and no other. */
+function hasOnly(unsigned: UnsignedProof, usual: UnsignedProof): boolean {
+  const values = Object.values(usual)
+  return values.every((value) => typeof value === 'string') && Object.keys(unsigned).length === values.length
 }
 
 function equalInConstantTime(left: string, right: string): boolean {

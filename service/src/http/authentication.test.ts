@@ -96,8 +96,8 @@ const unreadable: [title: string, headers: Record<string, string>, body: Buffer 
 
 test('Authentication comes before the body is read: a broken body with a bad key is 401 [decision.6]', async (t) => {
   const service = await startTestService(t)
-  for (const { method, path, body: schema } of endpoints) {
-    if (!schema) continue
+  for (const { method, path, body: schema, roles } of endpoints) {
+    if (!schema || roles === 'public') continue
     for (const [title, headers, body] of unreadable) {
       const request = { method, path: fill(path), body }
       assertNotAuthenticated(await sendPlain(service.url, { ...request, headers }), title)

@@ -22,13 +22,35 @@ export interface AuthenticationOptions {
   readonly onUse?: (caller: Caller) => void
 }
 
+/** Most keys whose hash is remembered. */
+const maxRemembered = 1_000
+
 /** The function that tells who calls from the `Authorization` header; it looks every key up, every time. */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
-  return async (authorization: string | undefined): Promise<Authentication> => {
+  /**
+   * The hashes of keys that were in use, by the header that they came in: a hash never changes, and
+   * whether its key still opens anything is asked of the store every time.
+   */
+  const remembered = new Map<string, Buffer>()
+
+  return async (authorization = ''): Promise<Authentication> => {
+    const known = remembered.get(authorization)
+    if (known) return callerOf(await findCaller(known))
+
     const key = bearerToken(authorization)
     if (key === undefined) return { refusal: 'Not authenticated' }
     if (!isWellFormedApiKey(key) && !chosenKeys.has(key)) return { refusal: 'invalid_api_key' }
-    const caller = await findCaller(hashApiKey(key))
+    const secretHash = hashApiKey(key)
+    const caller = await findCaller(secretHash)
+    // Only of keys that the store knows, so that a flood of wrong ones drives nothing out.
+    if (caller) {
+      if (remembered.size >= maxRemembered) remembered.clear()
+      remembered.set(authorization, secretHash)
+    }
+    return callerOf(caller)
+  }
+
+  function callerOf(caller: Caller | undefined): Authentication {
     if (!caller) return { refusal: 'invalid_api_key' }
     onUse?.(caller)
     return { caller }
@@ -36,7 +58,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
 }
 
 /** The token of `Bearer <token>`; the scheme's name is case-insensitive. */
-function bearerToken(authorization: string | undefined): string | undefined {
-  const match = /^bearer +(\S.*)$/i.exec(authorization ?? '')
+function bearerToken(authorization: string): string | undefined {
+  const match = /^bearer +(\S.*)$/i.exec(authorization)
   return match?.[1]?.trim()
 }

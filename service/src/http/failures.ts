@@ -2,8 +2,7 @@ import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 
-import { QueryTooSlowError } from '../store/console-store.ts'
-import { StoreUnavailableError } from '../store/store.ts'
+import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { refuse } from './answers.ts'
 import { send } from './serve.ts'
 

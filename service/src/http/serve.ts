@@ -78,7 +78,7 @@ export function createServe(
       return undefined
     }
 
-    async function answer(request: FastifyRequest): Promise<Answer> {
+    function answer(request: FastifyRequest): Answer | Promise<Answer> {
       let query: unknown
       let body: unknown
       if (validateQuery) {
@@ -112,12 +112,20 @@ export function createServe(
       } as never)
     }
 
+    async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      try {
+        send(reply, await answer(request))
+      } catch (error) {
+        void reply.send(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+
     app.route({
       method: endpoint.method,
       url: routePath(endpoint.path),
       config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
       onRequest: letIn,
-      handler: async (request, reply) => send(reply, await answer(request)),
+      handler: (request, reply) => void respond(request, reply),
     })
   }
 }
@@ -127,11 +135,10 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer, with the id that its request has in the log: as JSON, unless it is a stream. */
+/** Sends an answer with the id that its request has in the log: as JSON, unless it is a stream. */
 export function send(reply: FastifyReply, { status, body, headers, stream }: Answer): FastifyReply {
   if (headers) void reply.headers(headers)
   void reply.header('x-request-id', reply.request.id).code(status)
-  return stream
-    ? reply.send(stream)
-    : reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+  if (stream) return reply.send(stream)
+  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
 }

@@ -89,7 +89,7 @@ test('The first start makes one account with an operator key of each environment
   assert.equal(new Set(body.map((key: { account_id: string }) => key.account_id)).size, 1)
 })
 
-test('Keys that the operator chose work without a checksum, and no others are minted [decision.5]', async (t) => {
+test('Keys that the operator chose work without a checksum, and no others are minted [decision.5] [decision.39]', async (t) => {
   const service = await startTestService(t, {
     PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_chosen_by_hand',
     PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_chosen_by_hand',

@@ -128,7 +128,7 @@ test('Of two last owner keys that revoke each other, one stays [decision.4]', as
   }
 })
 
-test('An operator issues a key for another account, an owner does not [decision.3] [decision.4]', async (t) => {
+test('An operator issues a key for another account, an owner does not [decision.3] [decision.4] [decision.40]', async (t) => {
   const service = await startTestService(t)
   const tenant = await createTenant(service)
   const wish = { role: 'owner', environment: 'sandbox', account_id: tenant.accountId }
@@ -152,7 +152,7 @@ test('An operator issues a key for another account, an owner does not [decision.
   assert.equal(itself.status, 201, 'an owner may name its own account')
 })
 
-test('An owner may not issue operator keys [decision.3] [decision.4]', async (t) => {
+test('An owner may not issue operator keys [decision.3] [decision.4] [decision.40]', async (t) => {
   const service = await startTestService(t)
   const owner = await issueKey(service, { role: 'owner' })
   const wish = { role: 'operator', environment: 'sandbox' }

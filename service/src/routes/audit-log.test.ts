@@ -181,7 +181,7 @@ test('A successful verification writes one audit log event [events.1] [decision.
   })
 })
 
-test('Every kind of event of the interface is one that these tests make [decision.25]', () => {
+test('Every kind of event of the interface is one that these tests make [decision.25] [decision.41]', () => {
   const made = new Set([...changes.map(({ type }) => type), 'payment.verified'])
   assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
 })
@@ -205,7 +205,7 @@ test('The actor is the key that acted, whosever it is [decision.25] [decision.12
   assert.equal(events.filter(({ type }) => type === 'payment.verified').length, 2)
 })
 
-test('An event is written only when something changes [decision.25] [events.1]', async (context) => {
+test('An event is written only when something changes [decision.25] [events.1] [decision.41]', async (context) => {
   const service = await startTestService(context)
   const gone = await preparePurchase(service)
   const paused = await preparePurchase(service)

@@ -8,7 +8,6 @@ import {
 } from '@purser/wire/console-transactions'
 import type { Environment } from '@purser/wire/fields'
 
-import { ladderOf } from '../domain/ladder.ts'
 import type { Scope } from '../domain/records.ts'
 import { csvLine } from '../http/csv.ts'
 import { ok, refuse } from '../http/answers.ts'
@@ -19,6 +18,7 @@ import { maxExports, maxExportsOfAccount } from '../limits.ts'
 import type { ConsoleFilter } from '../store/console-store.ts'
 import type { Store } from '../store/store.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
+import { ladderOf } from './console-ladder.ts'
 import { toWire as toWireProof } from './payments.ts'
 import { toWire } from './transactions.ts'
 

@@ -134,7 +134,7 @@ test('A mandate may be created already expired, and with a cap above its total [
   assert.equal((await askForProof(service, capped, '1.00')).status, 201)
 })
 
-test('A mandate is invalid after expires_at, which is given back as it came when it is RFC 3339 [mandate.expires_at] [decision.22]', async (t) => {
+test('A mandate is invalid after expires_at, which is given back as it came when it is RFC 3339 [mandate.expires_at] [decision.22] [decision.38]', async (t) => {
   const service = await startTestService(t)
   const echoes = [
     ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00Z'],

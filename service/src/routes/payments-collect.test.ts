@@ -33,7 +33,7 @@ test('Whose account owns the mandate need not be the host of the resource [decis
   assert.equal(answer.status, 200, answer.text)
 })
 
-test('Another account that owns the seller may collect; the payment stands in both accounts [decision.12] [decision.24] [state.paid]', async () => {
+test('Another account that owns the seller may collect; the payment stands in both accounts [decision.12] [decision.24] [state.paid] [decision.36]', async () => {
   const purchase = await preparePurchase(service)
   for (const key of [merchant.ownerKey, merchant.merchantKey]) {
     const before = await readLedger(service, merchant.ownerKey)
@@ -57,7 +57,7 @@ test('Another account that owns the seller may collect; the payment stands in bo
   assert.deepEqual(await readSums(service, purchase), ['5.00', '0.00', '95.00'])
 })
 
-test("A payment that its payer collects under a stranger's domain stays out of that account [decision.12]", async () => {
+test("A payment that its payer collects under a stranger's domain stays out of that account [decision.12] [decision.37]", async () => {
   const anywhere = await preparePurchase(service, { allowed_sellers: ['*'] })
   const proof = await issueProof(service, anywhere)
   await changingNothing(

@@ -32,7 +32,7 @@ test('The same caller with the same proof and Idempotency-Key gets the first ans
   })
 })
 
-test('The first answer comes again after the window has closed, and after agent and mandate are revoked [decision.13]', async (context) => {
+test('The first answer comes again after the window has closed, and after agent and mandate are revoked [decision.13] [decision.31]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -61,7 +61,7 @@ test('The first answer comes again after the window has closed, and after agent 
   assert.equal((await readLedger(service)).transactions.length, 1)
 })
 
-test('Any other reuse of the nonce is nonce_reused [decision.13] [verify.step.4] [limits.nonce]', async () => {
+test('Any other reuse of the nonce is nonce_reused [decision.13] [verify.step.4] [limits.nonce] [decision.30]', async () => {
   const proof = await issueProof(service, purchase)
   assert.equal((await retry(proof, 'order-2')).status, 200)
   const sameAccount = await issueKey(service, { role: 'operator' })
@@ -86,7 +86,7 @@ test('A payment made without an Idempotency-Key is never replayed [decision.13]'
   assert.equal((await retry(proof, 'order-4')).body.reason, 'nonce_reused')
 })
 
-test('A retry must still pass steps 2 and 3 [decision.13] [verify.order]', async () => {
+test('A retry must still pass steps 2 and 3 [decision.13] [verify.order] [decision.31]', async () => {
   const proof = await issueProof(service, purchase)
   assert.equal((await retry(proof, 'order-5')).status, 200)
   const mismatch = await retry(proof, 'order-5', { expected_amount: '1.0' })

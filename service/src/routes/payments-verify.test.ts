@@ -86,7 +86,7 @@ const mismatches: readonly Record<string, unknown>[] = [
   { expected_currency: 'USDC ' },
 ]
 for (const fields of mismatches) {
-  test(`10.00 USDC is not ${JSON.stringify(fields)}: amount_mismatch [verify.step.2] [limits.equality] [what.amounts]`, async () => {
+  test(`10.00 USDC is not ${JSON.stringify(fields)}: amount_mismatch [verify.step.2] [limits.equality] [what.amounts] [decision.34]`, async () => {
     const proof = await issueProof(service, purchase, '10.00')
     const answer = await changingNothing(service, () => verifyProof(service, proof, fields))
     assert.deepEqual([answer.status, answer.body], [402, { verified: false, reason: 'amount_mismatch' }])
@@ -103,7 +103,7 @@ test('10.0 is not 10.00, and 10.0 is 10.0 [verify.step.2] [limits.equality]', as
   assert.equal((await verifyProof(service, proof, { expected_amount: '10.0' })).status, 200)
 })
 
-test('A signed proof that this store never held charges nothing and is proof_expired [decision.7] [verify.failure]', async (context) => {
+test('A signed proof that this store never held charges nothing and is proof_expired [decision.7] [verify.failure] [decision.32]', async (context) => {
   const settings = { PURSER_PROOF_SECRET: 'one secret for both of these services' }
   const elsewhere = await startTestService(context, settings)
   const here = await startTestService(context, settings)
@@ -247,7 +247,7 @@ test('The steps run in order and stop at the first failure [verify.order]', asyn
   assert.equal((await readLedger(service)).transactions.length, 1)
 })
 
-test('verify takes proof, merchant_domain, expected_amount, and expected_currency or USDC [endpoint.verify.request] [limits.currency]', async () => {
+test('verify takes proof, merchant_domain, expected_amount, and expected_currency or USDC [endpoint.verify.request] [limits.currency] [decision.34]', async () => {
   for (const fields of [{}, { expected_currency: 'USDC' }]) {
     const answer = await verifyProof(service, await issueProof(service, purchase), fields)
     assert.equal(answer.status, 200, answer.text)

@@ -70,7 +70,7 @@ const revokeAgent = ({ agentId }: Purchase) => change(service, `/agents/${agentI
 const pause = ({ mandateId }: Purchase) => change(service, `/mandates/${mandateId}/pause`)
 const revoke = ({ mandateId }: Purchase) => change(service, `/mandates/${mandateId}/revoke`)
 
-test('Check 1: the agent exists, otherwise agent_revoked [policy.1]', async () => {
+test('Check 1: the agent exists, otherwise agent_revoked [policy.1] [decision.35]', async () => {
   for (const agentId of ['agent_unknown', '', purchase.mandateId]) {
     await assertDecision('agent_revoked', { ...purchase, agentId })
   }
@@ -239,7 +239,7 @@ test('The paid transaction is a record of its own, never the approved one [state
   )
 })
 
-test("The merchant is looked up from its domain, and a stranger's seller is not told [transaction.fields] [decision.18]", async () => {
+test("The merchant is looked up from its domain, and a stranger's seller is not told [transaction.fields] [decision.18] [decision.37]", async () => {
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const sellerId = await registerSeller(service, 'own.example')
   const tenant = await createTenant(service, 'idp_seller')
@@ -257,7 +257,7 @@ test("The merchant is looked up from its domain, and a stranger's seller is not 
   assert.deepEqual((await readLedger(service, tenant.sandboxKey)).transactions, [])
 })
 
-test('Another tenant, and another environment, are unknown to evaluate; the owner sees no record of it [policy.1] [decision.1]', async () => {
+test('Another tenant, and another environment, are unknown to evaluate; the owner sees no record of it [policy.1] [decision.1] [decision.35]', async () => {
   const tenant = await createTenant(service, 'idp_evaluating')
   for (const key of [tenant.sandboxKey, tenant.productionKey, service.productionKey]) {
     const answer = await changingNothing(service, () => evaluate(service, purchase, {}, { key }))
@@ -302,7 +302,7 @@ test('evaluate takes a proposed payment; category may be absent or null, currenc
   })
 })
 
-test('Operator, owner and the agent itself may evaluate; another agent and a merchant may not [decision.3]', async () => {
+test('Operator, owner and the agent itself may evaluate; another agent and a merchant may not [decision.3] [decision.35]', async () => {
   const other = await preparePurchase(service)
   const rows = [
     [service.sandboxKey, 200],

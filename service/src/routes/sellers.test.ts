@@ -44,7 +44,7 @@ test('GET /sellers lists sellers, newest first [endpoint.sellers.list] [decision
   assert.deepEqual((await service.call('GET', '/sellers', { key })).body, made)
 })
 
-test('A domain is unique in its environment, whoever registers it: 409 seller_exists [decision.23]', async (t) => {
+test('A domain is unique in its environment, whoever registers it: 409 seller_exists [decision.23] [decision.48]', async (t) => {
   const service = await startTestService(t)
   const tenant = await createTenant(service)
   assert.equal((await service.call('POST', '/sellers', { body: shop })).status, 201)

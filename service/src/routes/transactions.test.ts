@@ -187,7 +187,7 @@ test('A merchant sees what was paid to its account, and nothing else [decision.2
   assert.deepEqual(await visibleOnes(merchant.merchantKey), [paidMerchant])
 })
 
-test('Operator and owner see their account, both sides of a payment the same record [decision.24] [decision.3] [decision.12]', async () => {
+test('Operator and owner see their account, both sides of a payment the same record [decision.24] [decision.3] [decision.12] [decision.36]', async () => {
   const owner = await issueKey(service, { role: 'owner' })
   assert.deepEqual(idsOf(await list('', owner)), all)
   const theirs = await list('', merchant.ownerKey)

@@ -121,7 +121,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(used), { spent: '0.00', held: '5.00' })
   })
 
-  test('A hold stands although its mandate expires meanwhile [decision.10] [decision.9]', async (context) => {
+  test('A hold stands although its mandate expires meanwhile [decision.10] [decision.9] [decision.33]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const expiresAtMs = ledger.clock.nowMs + 60_000

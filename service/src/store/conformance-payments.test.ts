@@ -149,7 +149,7 @@ storeConformance((open) => {
     assert.equal(events.items.length, 1)
   })
 
-  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1] [decision.9]', async (context) => {
+  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1] [decision.9] [decision.32]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

@@ -6,6 +6,7 @@ import type { MandateStatus } from '@purser/wire/mandates'
 
 import { hashApiKey } from '../domain/api-key.ts'
 import { parseAmount } from '../domain/money.ts'
+import type { Caller } from '../domain/records.ts'
 import { scopeOf } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { StoreUnavailableError } from './store.ts'
@@ -153,6 +154,28 @@ storeConformance((open) => {
       assert.deepEqual(await ledger.eventsAbout(key, key.id), [])
     }
     assert.equal((await ledger.store.listApiKeys(owner.sandbox, { limit: 10 })).items.length, 2)
+  })
+
+  test('A key that was in use until now is refused from the answer to its revocation on, and no other is [auth.4] [decision.4] [decision.53]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const keys: Caller[] = []
+    for (let count = 0; count < 5; count++) keys.push(await ledger.key(owner.sandbox, 'merchant'))
+    const opening = () => Promise.all(keys.map(({ keyId }) => ledger.store.authenticate(hashApiKey(keyId))))
+    const expected: (Caller | undefined)[] = [...keys]
+    assert.deepEqual(await opening(), expected)
+    for (const [index, key] of keys.entries()) {
+      const [, meanwhile] = await Promise.all([ledger.revokeKey(key, 'sandbox'), opening()])
+      expected[index] = undefined
+      assert.deepEqual(await opening(), expected)
+      assert.deepEqual(meanwhile.slice(index + 1), expected.slice(index + 1))
+    }
+    const later = ledger.newKey(owner.sandbox, 'owner')
+    assert.equal(await ledger.store.authenticate(later.secretHash), undefined)
+    const event = ledger.newEvent(later, 'api_key.created', later.id)
+    assert.equal(await ledger.store.issueApiKey(later, event), 'created')
+    const caller = await ledger.store.authenticate(later.secretHash)
+    assert.equal(caller?.keyId, later.id, 'a key that was asked for too soon')
   })
 
   test('A revoked key opens nothing; a second delete answers the same and logs nothing [auth.4] [decision.4] [decision.25]', async (context) => {

@@ -259,8 +259,3 @@ export const consoleQueryMs = 2_000
 
 /** Most reads of the console that wait; one more is turned away. */
 export const maxConsoleQueries = 256
-
-/** A read of the console took longer than it may; payments go on. */
-export class QueryTooSlowError extends Error {
-  override readonly name = 'QueryTooSlowError'
-}

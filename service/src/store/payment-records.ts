@@ -7,26 +7,27 @@ import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
 /** What a capture finds, read inside its transaction. */
-export interface CaptureFacts {
-  readonly hold: HoldRow | undefined
-  readonly mandate: CollectedMandate | undefined
+export interface CaptureFacts<FoundHold, FoundMandate> {
+  readonly hold: FoundHold | undefined
+  readonly mandate: FoundMandate | undefined
   /** The seller registered under the merchant domain, whoever owns it. */
   readonly seller: RegisteredSeller | undefined
 }
 
-/** What becomes of a capture: its outcome when nothing is to be written, else what to write. */
-export type CaptureDecision =
-  { readonly outcome: CaptureOutcome } | { readonly hold: HoldRow; readonly payment: PaymentRecords }
+/** What becomes of a capture: its outcome when nothing is to be written, else what is paid. */
+export type CaptureDecision<FoundHold, FoundMandate> =
+  | { readonly outcome: CaptureOutcome }
+  | {
+      readonly hold: FoundHold
+      readonly mandate: FoundMandate
+      /** The seller as the records of the payment name it: only when one of the parties owns it. */
+      readonly seller: RegisteredSeller | undefined
+    }
 
-/** Everything that a payment writes beside the sums. */
-export interface PaymentRecords {
+/** The records that a payment leaves. */
+interface PaymentRecords {
   /** The payer's row, and the payee's copy of it when that is another account. */
   readonly transactions: readonly TransactionRow[]
-  readonly paidSeller: {
-    readonly account_id: string
-    readonly mandate_id: string
-    readonly merchant_domain: string
-  }
   readonly event: AuditEvent
 }
 
@@ -44,7 +45,10 @@ export function decideEvaluation(proposal: ProposedTransaction, facts: PolicyFac
 }
 
 /** The decision about a capture, the same in every store (steps 4 to 8 of a verification). */
-export function decideCapture(capture: Capture, { hold, mandate, seller }: CaptureFacts): CaptureDecision {
+export function decideCapture<FoundHold extends HoldRow, FoundMandate extends CollectedMandate>(
+  capture: Capture,
+  { hold, mandate, seller }: CaptureFacts<FoundHold, FoundMandate>,
+): CaptureDecision<FoundHold, FoundMandate> {
   // A signed proof without its hold is one of a store that was set back: nothing is free for it.
   if (!hold || !mandate) return failed('proof_expired')
   if (hold.transaction_id !== null && isRetry(hold, capture)) {
@@ -60,7 +64,8 @@ export function decideCapture(capture: Capture, { hold, mandate, seller }: Captu
   if (refusal) return { outcome: { outcome: 'refused', code: refusal } }
   if (hold.status === 'captured') return failed('nonce_reused') // 4
   if (hold.status !== 'open' || !(Number(hold.expires_at_ms) > capture.nowMs)) return failed('proof_expired')
-  return { hold, payment: recordsOfPayment(capture, hold, seller) }
+  const parties = [{ accountId: hold.account_id }, capture.caller]
+  return { hold, mandate, seller: visibleSeller(seller, parties) }
 }
 
 /** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
@@ -126,18 +131,18 @@ export function recordOfEvaluation(
   }
 }
 
-function failed(reason: 'nonce_reused' | 'proof_expired'): CaptureDecision {
+function failed(reason: 'nonce_reused' | 'proof_expired'): { readonly outcome: CaptureOutcome } {
   return { outcome: { outcome: 'failed', reason } }
 }
 
-function recordsOfPayment(
+/** What is written of a payment that was decided upon. */
+export function recordsOfPayment(
   capture: Capture,
   row: HoldRow,
-  registered: RegisteredSeller | undefined,
+  seller: RegisteredSeller | undefined,
 ): PaymentRecords {
   const hold = toHold(row)
   const merchantDomain = normalizeHostName(capture.merchantDomain)
-  const seller = visibleSeller(registered, [hold, capture.caller])
   const payer: TransactionRow = {
     account_id: hold.accountId,
     id: capture.transactionId,
@@ -166,7 +171,6 @@ function recordsOfPayment(
     transactions: isBetweenAccounts
       ? [payer, { ...payer, account_id: seller.accountId, side: 'payee' }]
       : [payer],
-    paidSeller: { account_id: hold.accountId, mandate_id: hold.mandateId, merchant_domain: merchantDomain },
     event: auditEvent(capture.caller, hold, {
       id: capture.eventId,
       type: 'payment.verified',

@@ -205,3 +205,8 @@ export class StoreUnavailableError extends Error {
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError'
 }
+
+/** A read of the console took longer than it may; payments go on. */
+export class QueryTooSlowError extends Error {
+  override readonly name = 'QueryTooSlowError'
+}

@@ -8,6 +8,7 @@ import {
   decideHold,
   grantHold,
   recordOfEvaluation,
+  recordsOfPayment,
   type GrantedHold,
 } from '../payment-records.ts'
 import type { TransactionRow } from '../rows.ts'
@@ -120,14 +121,15 @@ function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): Capture
     seller: facts.sellerOf(call.caller.environment, merchantDomain),
   })
   if ('outcome' in decision) return decision.outcome
-  const [payer] = decision.payment.transactions
+  const payment = recordsOfPayment(call, decision.hold, decision.seller)
+  const [payer] = payment.transactions
   if (!payer) throw new Error(`the payment ${transactionId} (${eventId}) has no record`)
   writes.captured.push({
     capture: call,
     hold: decision.hold,
     merchantDomain,
     payer,
-    eventData: JSON.stringify(decision.payment.event.data),
+    eventData: JSON.stringify(payment.event.data),
   })
   facts.replaceHold({
     ...decision.hold,

@@ -11,8 +11,8 @@ import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
-import { toAgent, toMandate, type AgentRow, type HoldRow, type MandateRow, type Tables } from '../rows.ts'
-import { StoreUnavailableError, type CaptureAttempt, type RecordKey, type Store } from '../store.ts'
+import { type HoldRow, type Tables } from '../rows.ts'
+import { StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
 import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { writeAccountPayments } from './account-payments.ts'
@@ -287,16 +287,8 @@ function createStore({
     },
     findCapture: (attempt) => read(() => findCapture(attempt)),
     readAgentFacts: (question) => read(() => readAgentFacts(reading, question)),
-    findAgent: (agent) =>
-      read(async () => {
-        const [row] = await rows<AgentRow>(selectRecord('agents', agent))
-        return row && toAgent(row)
-      }),
-    findMandate: (mandate) =>
-      read(async () => {
-        const [row] = await rows<MandateRow>(selectRecord('mandates', mandate))
-        return row && toMandate(row)
-      }),
+    findAgent: (agent) => read(() => lists.findAgent(agent)),
+    findMandate: (mandate) => read(() => lists.findMandate(mandate)),
     findTransaction: (...args) => read(() => lists.findTransaction(...args)),
     findProof: (...args) => read(() => lists.findProof(...args)),
     listApiKeys: (...args) => read(() => lists.listApiKeys(...args)),
@@ -343,12 +335,4 @@ function kyselyOn(pool: Pool): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
   })
-}
-
-function selectRecord(table: 'agents' | 'mandates', key: RecordKey): QueryConfig {
-  return {
-    name: `purser_find_${table}`,
-    text: `select * from ${table} where account_id = $1 and id = $2 and environment = $3`,
-    values: [key.accountId, key.id, key.environment],
-  }
 }

@@ -30,7 +30,7 @@ test('A thread that fails while it is told to close is closed, though nothing el
     import { LedgerThread } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
     const options = { path: ${JSON.stringify(join(folderFor(context), 'missing', 'purser.db'))}, maxBatch: 1, maxWaiting: 1 }
     for (let turn = 0; turn < 12; turn++) {
-      const thread = new LedgerThread(options, () => undefined)
+      const thread = new LedgerThread(options)
       await sleep(8 * turn)
       await thread.close()
     }
@@ -103,8 +103,7 @@ test('A log that was given its length beforehand holds nothing, and what is writ
 })
 
 function threadFor(path: string, maxWaiting = 100): LedgerThread {
-  const commitTimes = new CommitTimes()
-  return new LedgerThread({ path, maxBatch: 10, maxWaiting, commitTimes }, () => undefined)
+  return new LedgerThread({ path, maxBatch: 10, maxWaiting, commitTimes: new CommitTimes() })
 }
 
 function folderFor(context: TestContext): string {

@@ -55,16 +55,13 @@ export class LedgerThread {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions, onReply: () => void) {
+  constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions) {
     this.#commitTimes = commitTimes
     this.#maxWaiting = maxWaiting
     const start: ThreadStart = { path, maxBatch }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
-    this.#worker.on('message', (replies: Reply[]) => {
-      onReply()
-      this.#settle(replies)
-    })
+    this.#worker.on('message', (replies: Reply[]) => this.#settle(replies))
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(undefined))
   }

@@ -104,7 +104,7 @@ export function createLedger(db: SqliteDatabase) {
       return result
     } catch (error) {
       if (db.inTransaction) db.exec('rollback')
-      payments.takeRecorded()
+      payments.rolledBack()
       throw error
     }
   }

@@ -247,7 +247,7 @@ function openInChild(context: TestContext, path: string): { child: ChildProcess;
 }
 
 function inUse(path: string): string {
-  return `Another Purser process is using ${path}; stop it first, or give this one a file of its own with PURSER_DATABASE=sqlite:/path/other.db`
+  return `Another Purser process is using ${path}; stop it first; a second service needs a file of its own, with PURSER_DATABASE=sqlite:/path/other.db`
 }
 
 function byHand(path: string, statements: string): void {

@@ -65,7 +65,7 @@ function lockFile(path: string): SqliteDatabase {
     lock?.close()
     if (codeOf(error).startsWith('SQLITE_BUSY')) {
       throw new StoreOpenError(
-        `Another Purser process is using ${path}; stop it first, or give this one a file of its own with PURSER_DATABASE=sqlite:/path/other.db`,
+        `Another Purser process is using ${path}; stop it first; a second service needs a file of its own, with PURSER_DATABASE=sqlite:/path/other.db`,
       )
     }
     throw new StoreOpenError(`${lockPath} cannot be written (${codeOf(error)}); ${writableRemedy}`)

@@ -1,19 +1,21 @@
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { PolicyDecision } from '../../domain/policy.ts'
-import type { CollectedMandate, Hold } from '../../domain/records.ts'
+import type { Hold } from '../../domain/records.ts'
 import {
   decideCapture,
   decideEvaluation,
   decideHold,
   grantHold,
   recordOfEvaluation,
+  recordsOfPayment,
 } from '../payment-records.ts'
-import { transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
+import { transactionColumns, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
+import { prepareLastingFacts } from './lasting-facts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
@@ -31,28 +33,16 @@ export function preparePaymentActs(
     'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
   )
   const { findHold } = prepareHoldLookup(db)
+  const { findSeller, findMandate, recordPaidSeller, forget } = prepareLastingFacts(db, acts)
   const captureHold = db.prepare(`
     update holds set status = 'captured', transaction_id = ?, captured_by = ?, merchant_domain = ?, idempotency_key = ?
-    where account_id = ? and nonce = ? and status = 'open'`)
-  const spendAmount = db.prepare(`
-    update mandates set spent_micro = spent_micro + ?, held_micro = held_micro - ?
-    where account_id = ? and id = ?`)
+    where rowid = ? and status = 'open'`)
+  const spendAmount = db.prepare(
+    'update mandates set spent_micro = spent_micro + ?, held_micro = held_micro - ? where rowid = ?',
+  )
   const insertTransaction = db.prepare(`
     insert into transactions (${transactionColumns.join(', ')})
     values (${transactionColumns.map(() => '?').join(', ')})`)
-  const selectAllowedSellers = db
-    .prepare<[string, string], string>('select allowed_sellers from mandates where account_id = ? and id = ?')
-    .pluck()
-  const recordPaidSeller = db.prepare(`
-    insert into paid_sellers (account_id, mandate_id, merchant_domain) values (@account_id, @mandate_id, @merchant_domain)
-    on conflict do nothing`)
-
-  function findCollectedMandate(hold: HoldRow): CollectedMandate | undefined {
-    const allowedSellers = selectAllowedSellers.get(hold.account_id, hold.mandate_id)
-    if (allowedSellers === undefined) return undefined
-    return { accountId: hold.account_id, allowedSellers: JSON.parse(allowedSellers) as string[] }
-  }
-
   let recorded: TransactionRow[] = []
 
   function recordTransaction(row: TransactionRow): void {
@@ -66,6 +56,12 @@ export function preparePaymentActs(
       const taken = recorded
       recorded = []
       return taken
+    },
+
+    /** Must be called when what the acts wrote was undone. */
+    rolledBack(): void {
+      recorded = []
+      forget()
     },
 
     evaluate(proposal: ProposedTransaction): PolicyDecision {
@@ -109,24 +105,24 @@ export function preparePaymentActs(
       const found = findHold(capture)
       const decision = decideCapture(capture, {
         hold: found,
-        mandate: found && findCollectedMandate(found),
-        seller: acts.findSellerByDomain(caller.environment, merchantDomain),
+        mandate: found && findMandate(found.account_id, found.mandate_id),
+        seller: findSeller(caller.environment, merchantDomain),
       })
       if ('outcome' in decision) return decision.outcome
-      const { hold, payment } = decision
+      const { hold, mandate, seller } = decision
+      const payment = recordsOfPayment(capture, hold, seller)
       const { transactionId, idempotencyKey } = capture
-      const captured = captureHold.run(
+      const { changes } = captureHold.run(
         transactionId,
         caller.keyId,
         merchantDomain,
         idempotencyKey,
-        hold.account_id,
-        hold.nonce,
+        hold.rowid,
       ) // 5
-      if (captured.changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
-      spendAmount.run(hold.amount_micro, hold.amount_micro, hold.account_id, hold.mandate_id) // 6
+      if (changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
+      spendAmount.run(hold.amount_micro, hold.amount_micro, mandate.rowid) // 6
       for (const row of payment.transactions) recordTransaction(row) // 7
-      recordPaidSeller.run(payment.paidSeller)
+      recordPaidSeller(mandate, hold.mandate_id, merchantDomain)
       acts.recordEvent(payment.event) // 8
       return { outcome: 'captured', transactionId }
     },

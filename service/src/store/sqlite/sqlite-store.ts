@@ -38,8 +38,11 @@ export interface SqliteStoreOptions {
 const maxBatch = 128
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
-/** Most keys that are remembered between two commits. */
+/** Most callers that are remembered. */
 const maxAuthenticated = 1_000
+
+/** The acts that change which key opens what. */
+const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'issueApiKey', 'revokeApiKey'])
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -69,10 +72,10 @@ function createStore(
   const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
 
   /**
-   * Keys that were looked up since the last commit was heard of. Only this process writes the file, and
-   * only by commits, so a look-up stands until the next one; the requests that arrive together share it.
+   * The callers of keys that were looked up since a key was last changed (decision 53). Only this process
+   * writes the file, and nothing but these acts changes a key.
    */
-  const authenticated = new Map<string, Caller | undefined>()
+  const authenticated = new Map<string, Caller>()
 
   const commitTimes = new CommitTimes()
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxQueries })
@@ -94,10 +97,7 @@ function createStore(
     const here = createLedger(db)
     const queue = new GroupCommit<Call, unknown>({
       ...limits,
-      writeBatch: (calls) => {
-        authenticated.clear()
-        return here.write(calls)
-      },
+      writeBatch: (calls) => here.write(calls),
     })
     return {
       submit: (call: Call) => queue.submit(call),
@@ -110,7 +110,7 @@ function createStore(
   }
 
   function openThread() {
-    return new LedgerThread({ path, ...limits }, () => authenticated.clear())
+    return new LedgerThread({ path, ...limits })
   }
 
   /** The act's outcome, once the transaction that it is part of is durable. */
@@ -119,15 +119,20 @@ function createStore(
     ...input: Call<Name>['input']
   ): Promise<Outcome<Name>> {
     if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
-    return ledger.submit({ act: name, input }) as Promise<Outcome<Name>>
+    const outcome = ledger.submit({ act: name, input }) as Promise<Outcome<Name>>
+    // Before its answer leaves, and also where it is unknown what became of it.
+    return keyActs.has(name) ? outcome.finally(() => authenticated.clear()) : outcome
   }
 
-  function authenticate(text: string, secretHash: Buffer): Caller | undefined {
-    if (authenticated.has(text)) return authenticated.get(text)
+  function authenticate(secretHash: Buffer): Caller | undefined {
+    const text = secretHash.toString('latin1')
+    const known = authenticated.get(text)
+    if (known) return known
     const row = selectCaller.get(secretHash)
-    const caller = row && toCaller(row)
-    // Bounded against a flood of wrong keys between two commits.
-    if (authenticated.size < maxAuthenticated) authenticated.set(text, caller)
+    if (!row) return undefined
+    const caller = toCaller(row)
+    if (authenticated.size >= maxAuthenticated) authenticated.clear()
+    authenticated.set(text, caller)
     return caller
   }
 
@@ -174,7 +179,7 @@ function createStore(
     readAgentFacts: (...input) => act('readAgentFacts', ...input),
 
     isEmpty: () => read(() => anyAccount.get() === undefined),
-    authenticate: (secretHash) => read(() => authenticate(secretHash.toString('latin1'), secretHash)),
+    authenticate: (secretHash) => read(() => authenticate(secretHash)),
     findCapture: (attempt) => read(() => findCapture(attempt)),
     findAgent: (agent) => read(() => reads.findAgent(agent)),
     findMandate: (mandate) => read(() => reads.findMandate(mandate)),

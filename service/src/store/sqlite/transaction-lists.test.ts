@@ -12,7 +12,7 @@ import { openSqliteStore } from './sqlite-store.ts'
 /** More than may wait in memory: each evaluation waits in two lists. */
 const evaluations = 24_000
 
-test('What waits to be listed, what is listed, and what a crash left unlisted read as one list [decision.24]', async (context) => {
+test('What waits to be listed, what is listed, and what a crash left unlisted read as one list [decision.24] [decision.49]', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'purser.db')

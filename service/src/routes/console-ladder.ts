@@ -1,8 +1,8 @@
 import { checkNames, type PolicyCheck } from '@purser/wire/console-transactions'
 
-import { addMicro, formatSum, type MicroUsdc } from './money.ts'
-import { admitsSeller } from './policy.ts'
-import type { Agent, Hold, Mandate, Transaction } from './records.ts'
+import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
+import { admitsSeller } from '../domain/policy.ts'
+import type { Agent, Hold, Mandate, Transaction } from '../domain/records.ts'
 
 /** What is known of a decision that was made: limits never change, and what does was written down with it. */
 export interface DecidedFacts {
