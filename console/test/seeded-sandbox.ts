@@ -129,6 +129,26 @@ export async function seedSandbox(service: TestService, endMs: number): Promise<
     clock.nowMs += 800
     await purser.payments.verify({ proof: answer.proof, merchant_domain: domain, expected_amount: amount })
   }
+  /** What goes wrong at a merchant: another amount, a changed proof, one that was used, one that is too old. */
+  async function failVerifications(): Promise<void> {
+    const domain = 'data.weather.example'
+    const payment = {
+      agent_id: weather.agent_id,
+      mandate_id: weather.id,
+      amount: '0.80',
+      resource_url: `https://${domain}/stations/9`,
+    }
+    const answer = await purser.payments.requestProof(payment)
+    if (answer.decision === 'denied') return
+    const asked = { proof: answer.proof, merchant_domain: domain, expected_amount: '0.80' }
+    for (const expected_amount of ['0.90', '1.00', '8.00'])
+      await purser.payments.verify({ ...asked, expected_amount })
+    await purser.payments.verify({ ...asked, proof: { ...answer.proof, resource: `https://${domain}/bulk` } })
+    await purser.payments.verify(asked)
+    await purser.payments.verify(asked)
+    const old = { ...answer.proof, timestamp: new Date(clock.nowMs - 7_200_000).toISOString() }
+    await purser.payments.verify({ ...asked, proof: old })
+  }
   const cents = (from: number, to: number) => ((from + below(to - from)) / 100).toFixed(2)
   async function wander(): Promise<void> {
     const which = below(1000) / 1000
@@ -172,6 +192,7 @@ export async function seedSandbox(service: TestService, endMs: number): Promise<
       resource_url: 'https://data.weather.example/stations/114',
     })
   }
+  await failVerifications()
   clock.nowMs = endMs
   return { purser, agents, mandates: [weather, papers, fares, tiles, anything, photos, expired, closed] }
 }

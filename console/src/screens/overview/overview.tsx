@@ -2,16 +2,16 @@ import type { Overview as OverviewFigures } from '@purser/client'
 
 import { useFeed } from '../../api/feed.ts'
 import { useRead } from '../../api/queries.ts'
+import { useSeen } from '../../api/seen.tsx'
 import { HoursChart } from '../../charts/hours-chart.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
-import { EmptyState } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { counted } from '../../text/reasons.ts'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Screen } from '../screen.tsx'
 import { DenialReasons } from './denial-reasons.tsx'
-import { FirstPurchase } from './first-purchase.tsx'
+import { FirstPurchase, isFirstDone } from './first-purchase.tsx'
 import { LiveFeed } from './live-feed.tsx'
 import { NearestBudgets } from './nearest-budgets.tsx'
 import './overview.css'
@@ -23,6 +23,7 @@ const refetchMs = 20_000
 
 /** Is anything wrong, and how much is gone? */
 export function Overview() {
+  const { environment } = useSeen()
   const feed = useFeed()
   const overview = useRead(
     'overview',
@@ -39,7 +40,7 @@ export function Overview() {
       {figures && (
         <>
           <Verdict figures={figures} />
-          {!figures.checklist.paid && <FirstPurchase checklist={figures.checklist} />}
+          {!isFirstDone(figures.checklist, environment) && <FirstPurchase checklist={figures.checklist} />}
           <Tiles figures={figures} />
           <Panel title="Payments and denials, last 24 hours">
             <HoursChart hours={figures.hours} />
@@ -62,11 +63,6 @@ export function Overview() {
             <LiveFeed {...feed} />
           </div>
         </>
-      )}
-      {overview.isSuccess && !figures && (
-        <EmptyState icon="overview" title="Nothing to show yet">
-          The first payment brings the figures.
-        </EmptyState>
       )}
     </Screen>
   )

@@ -1,17 +1,20 @@
-import type { Overview } from '@purser/client'
+import type { Environment, Overview } from '@purser/client'
 
 import { useChange } from '../../api/queries.ts'
+import { useSeen } from '../../api/seen.tsx'
 import { counted, reasonInWords } from '../../text/reasons.ts'
 import { Button } from '../../ui/button.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { isFirstDone } from './first-purchase.tsx'
 
 /** The answer to the first question, in one sentence. */
 export function Verdict({ figures }: { readonly figures: Overview }) {
+  const { environment } = useSeen()
   const resume = useChange((purser) => purser.console.resume(), {
     onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
   })
-  const { tone, icon, sentence, more } = judge(figures)
+  const { tone, icon, sentence, more } = judge(figures, environment)
   return (
     <div className={`verdict ${tone}`} role="status">
       <Icon name={icon} size={22} />
@@ -35,7 +38,7 @@ interface Judgement {
 }
 
 /** From the gravest down: a stop, budgets that end within a day, denials, quiet. */
-function judge(figures: Overview): Judgement {
+function judge(figures: Overview, environment: Environment): Judgement {
   const { stopped_mandates, denied_last_day, nearest_budgets, denial_reasons, checklist } = figures
   if (stopped_mandates > 0) {
     return {
@@ -61,12 +64,12 @@ function judge(figures: Overview): Judgement {
   if (denials !== '') {
     return { tone: 'warn', icon: 'warning', sentence: denials, more: '' }
   }
-  if (!checklist.paid) {
+  if (!isFirstDone(checklist, environment)) {
     return {
       tone: 'quiet',
       icon: 'live',
-      sentence: 'Nothing has been paid yet.',
-      more: 'The steps below lead to a first purchase.',
+      sentence: 'Nothing is set up yet.',
+      more: 'The steps below lead to it.',
     }
   }
   return {
