@@ -13,7 +13,7 @@ interface Room {
   readonly types?: readonly string[]
 }
 
-const everything = ['service/src', 'packages/wire/src', 'npm:', 'node:']
+const everything = ['service/src', 'service/package.json', 'packages/wire/src', 'npm:', 'node:']
 
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
@@ -78,6 +78,8 @@ const rooms: readonly Room[] = [
       'service/src/http',
       'service/src/limits.ts',
       'packages/wire/src',
+      'node:stream',
+      'node:timers/promises',
     ],
     types: ['service/src/store/store.ts', 'service/src/store/console-store.ts', 'service/src/ids.ts'],
   },

@@ -5,6 +5,7 @@ import swaggerUi from '@fastify/swagger-ui'
 import { endpoints, openApiDocument } from '@purser/wire/openapi'
 import fastify, { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 
+import { oidcPath, serveOidcSignIn, type OidcOptions } from './console/oidc-sign-in.ts'
 import { builtConsole, serveStaticFiles } from './console/static-files.ts'
 import { refuse } from './http/answers.ts'
 import { createAuthentication } from './http/authentication.ts'
@@ -41,6 +42,8 @@ export interface AppOptions extends RouteContext {
   /** Keys that the operator chose himself, and which need not carry a checksum. */
   readonly chosenKeys: ReadonlySet<string>
   readonly system: SystemContext
+  /** Signing in at an identity provider, where one is set up. */
+  readonly oidc?: Pick<OidcOptions, 'settings' | 'signInKey'> | undefined
   readonly logger: NonNullable<FastifyServerOptions['logger']>
 }
 
@@ -91,7 +94,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveTransactions(serve, options)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
-  serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: null })
+  serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })
   serveConsoleOverview(serve, options)
   serveConsoleMandates(serve, options)
   serveConsoleTransactions(serve, options)
@@ -107,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   serveConsoleSystem(serve, options, { system: options.system, feeds })
   serveStaticFiles(app, builtConsole)
+  if (options.oidc) serveOidcSignIn(app, { ...options, ...options.oidc })
   await serveReference(app)
   return app
 }

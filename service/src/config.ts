@@ -367,6 +367,9 @@ function signingIn(text: (key: SettingKey) => string, faults: string[]): Pick<Co
       'PURSER_OIDC_ISSUER, PURSER_OIDC_CLIENT_ID and PURSER_OIDC_CLIENT_SECRET go together; set all three or none',
     )
   }
+  if (issuer !== undefined && !/^(https:|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(`${issuer}/`)) {
+    faults.push('PURSER_OIDC_ISSUER must be an https address, unless it is on this machine')
+  }
   if (publicUrl === undefined) {
     faults.push(
       'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',

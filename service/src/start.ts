@@ -9,6 +9,7 @@ import { chosenKeys, type Config } from './config.ts'
 import { startFiguresKeeper } from './console/figures-keeper.ts'
 import { describeSystem } from './console/system.ts'
 import { createTally } from './console/tally.ts'
+import { deriveSignInKey } from './console/sign-in-cookie.ts'
 import { deriveProofKeys } from './domain/proof.ts'
 import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from './hold-sweep.ts'
@@ -56,6 +57,7 @@ export async function startService(config: Config, now: () => number = Date.now)
       ...context,
       chosenKeys: chosenKeys(config),
       system: describeSystem(config),
+      oidc: config.oidc && { settings: config.oidc, signInKey: deriveSignInKey(proofSecrets[0]) },
       logger: { level: config.logLevel, stream: process.stderr },
     })
     await store.checkReady()

@@ -396,7 +396,7 @@ export interface Found {
 }
 
 export interface SearchConsoleQuery {
-  q: string
+  q?: string
 }
 
 export interface SellerSummary {

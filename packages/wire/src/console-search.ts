@@ -16,7 +16,7 @@ export const searchConsole = endpoint({
   tag: 'Console',
   summary: 'What has this id, or this text in its name, purpose or domain; of the latest 1,000 of each kind.',
   roles: ownerRoles,
-  query: Type.Object({ q: Type.String({ minLength: 1, maxLength: 200 }) }),
+  query: Type.Object({ q: Type.Optional(Type.String({ maxLength: 200 })) }),
   responses: { 200: Type.Array(Found) },
   errors: ['query_too_slow'],
 })

@@ -8,5 +8,8 @@ import type { RouteContext } from './context.ts'
 const mostFound = 20
 
 export function serveConsoleSearch(serve: Serve, { store }: Pick<RouteContext, 'store'>): void {
-  serve(searchConsole, async ({ caller, query }) => ok(await store.search(caller, query.q.trim(), mostFound)))
+  serve(searchConsole, async ({ caller, query }) => {
+    const text = query.q?.trim() ?? ''
+    return ok(text === '' ? [] : await store.search(caller, text, mostFound))
+  })
 }

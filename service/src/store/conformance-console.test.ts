@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { Caller, Mandate, Scope } from '../domain/records.ts'
+import { storeConformance } from '../../testing/stores.ts'
+import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
+import { quarterMs } from './activity.ts'
+import type { Activity, ActivityQuestion, StopStep } from './console-store.ts'
+
+const hourMs = 4 * quarterMs
+
+storeConformance((open) => {
+  test('The sums that the console shows are those of the transactions, whatever races with their being added up [decision.112]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    await ledger.seller(caller)
+    const mandates = await manyMandates(ledger, caller, 4)
+    const paying = mandates.flatMap((mandate, index) =>
+      Array.from({ length: 12 }, async (_, round) => {
+        const amount = `${index}.${String(round + 1).padStart(2, '0')}`
+        ledger.clock.nowMs += quarterMs / 8
+        const atMs = ledger.clock.nowMs
+        const hold = await ledger.hold(mandate, amount, { issuedAtMs: atMs, expiresAtMs: atMs + 24 * hourMs })
+        const captured = await ledger.store.capture(ledger.newCapture(caller, hold, { nowMs: atMs }))
+        assert.equal(captured.outcome, 'captured')
+        const amountText = round % 3 ? '1.00' : '999.00'
+        await ledger.store.evaluate(ledger.newProposal(mandate, { amountText, createdAtMs: atMs }))
+      }),
+    )
+    let isPaying = true
+    const adding = (async () => {
+      while (isPaying) {
+        await ledger.store.addUpActivity()
+        // What is asked meanwhile is of one moment: what is paid is neither missing nor counted twice.
+        const [all] = await total(ledger, caller, { dimension: 'all', subjects: [''] })
+        const parts = await total(ledger, caller, {
+          dimension: 'mandate',
+          subjects: mandates.map(({ id }) => id),
+        })
+        const sum = parts.reduce((count, { paidCount }) => count + paidCount, 0)
+        assert.ok(sum >= (all?.paidCount ?? 0), 'the later answer knows all that the earlier one knew')
+      }
+    })()
+    await Promise.all(paying)
+    isPaying = false
+    await adding
+    await assertActivityAddsUp(ledger, caller, mandates)
+    while (await ledger.store.addUpActivity());
+    await assertActivityAddsUp(ledger, caller, mandates)
+  })
+
+  test('Amounts are added up beyond what one integer holds [decision.112]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const most = '999999999999'
+    for (const mandate of await manyMandates(ledger, caller, 11, { total: most, each: most })) {
+      await ledger.pay(caller, await ledger.hold(mandate, most))
+    }
+    while (await ledger.store.addUpActivity());
+    const [all] = await total(ledger, caller, { dimension: 'all', subjects: [''] })
+    assert.equal(all?.paidMicro, 11n * 999_999_999_999_000_000n)
+  })
+
+  test('A stop pauses every active mandate and ends its holds, and what it paused can be resumed [decision.113]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const other = await ledger.tenant()
+    const [bystander] = await manyMandates(ledger, other.sandbox, 1)
+    const mandates = await manyMandates(ledger, caller, 5)
+    const [first, second] = mandates
+    assert.ok(first && second && bystander)
+    await ledger.hold(first, '2.00')
+    await ledger.moveMandate(second, 'paused')
+
+    const stopped = await inSteps(ledger, (step) =>
+      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1' }),
+    )
+    assert.deepEqual(stopped, { moved: 4, voidedHolds: 1 })
+    for (const mandate of mandates) assert.equal((await found(ledger, mandate)).status, 'paused')
+    assert.equal((await found(ledger, bystander)).status, 'active')
+    assert.deepEqual(await ledger.sums(first), { spent: '0.00', held: '0.00' })
+    const refused = await ledger.store.issueProof(ledger.newHold(first))
+    assert.equal(refused.decision, 'denied')
+    const again = await inSteps(ledger, (step) =>
+      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_2' }),
+    )
+    assert.deepEqual(again, { moved: 0, voidedHolds: 0 })
+
+    // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
+    const [, , third, fourth] = mandates
+    assert.ok(third && fourth)
+    await ledger.moveMandate(third, 'paused')
+    await ledger.moveMandate(fourth, 'revoked')
+    const resume = (stopId: string | null) =>
+      inSteps(ledger, (step) => ledger.store.resumeMandates(caller, { ...step, stopId }))
+    assert.deepEqual(await resume('stop_2'), { moved: 0, voidedHolds: 0 })
+    assert.deepEqual(await resume('stop_1'), { moved: 2, voidedHolds: 0 })
+    const statuses = await Promise.all(mandates.map(async (mandate) => (await found(ledger, mandate)).status))
+    assert.deepEqual(statuses, ['active', 'paused', 'paused', 'revoked', 'active'])
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('Nothing is authorised after a stop, whatever races with it [decision.113] [decision.11]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const mandates = await manyMandates(ledger, caller, 6)
+    let isStopped = false
+    const late: string[] = []
+    const racing = mandates.map(async (mandate) => {
+      for (let round = 0; round < 15; round++) {
+        const begunAfter = isStopped
+        const proof = await ledger.store.issueProof(ledger.newHold(mandate, '0.10'))
+        const evaluation = await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '0.10' }))
+        if (begunAfter) late.push(proof.decision, evaluation.decision)
+      }
+    })
+    await inSteps(ledger, (step) => ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1' }))
+    isStopped = true
+    await Promise.all(racing)
+    for (const mandate of mandates) {
+      late.push((await ledger.store.issueProof(ledger.newHold(mandate, '0.10'))).decision)
+      assert.deepEqual((await ledger.sums(mandate)).held, '0.00')
+    }
+    assert.ok(late.length >= mandates.length && late.every((decision) => decision === 'denied'), late.join())
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A list that few of many fit is read in short pages that lead on, and misses none [decision.114]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const mandates = await manyMandates(ledger, caller, 3)
+    for (const [index, mandate] of mandates.entries()) {
+      for (let count = 0; count < 4; count++) {
+        ledger.clock.nowMs += 60_000
+        await ledger.store.evaluate(
+          ledger.newProposal(mandate, { amountText: count === index ? '999.00' : '1.00' }),
+        )
+      }
+    }
+    const all = (await ledger.store.listTransactions(caller, {}, { limit: 50 })).items
+    const [first] = mandates
+    for (const filter of [
+      {},
+      { status: 'denied' as const },
+      { status: 'approved' as const },
+      { mandateId: first?.id },
+      { mandateId: first?.id, status: 'denied' as const },
+      { agentId: first?.agentId },
+      { merchantDomain: shopDomain.toUpperCase() },
+      { reasonCode: 'total_budget_exceeded' },
+      { reasonCode: 'amount_exceeds_per_transaction_limit' },
+      { fromMs: all[8]?.createdAtMs, beforeMs: all[3]?.createdAtMs },
+    ]) {
+      const fits = all.filter(
+        (one) =>
+          (filter.status === undefined || one.status === filter.status) &&
+          (filter.mandateId === undefined || one.mandateId === filter.mandateId) &&
+          (filter.agentId === undefined || one.agentId === filter.agentId) &&
+          (filter.reasonCode === undefined || one.reasonCode === filter.reasonCode) &&
+          (filter.fromMs === undefined || one.createdAtMs >= filter.fromMs) &&
+          (filter.beforeMs === undefined || one.createdAtMs < filter.beforeMs),
+      )
+      const read = []
+      let olderThan: string | undefined
+      do {
+        const page = await ledger.store.listConsoleTransactions(caller, filter, { limit: 2, olderThan })
+        read.push(...page.items)
+        olderThan = page.next
+      } while (olderThan !== undefined)
+      assert.deepEqual(read, fits, JSON.stringify(filter))
+    }
+  })
+
+  test('A decision is told with what it compared, also once everything has changed [decision.115]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const [mandate] = await manyMandates(ledger, caller, 1, { total: '10.00', each: '9.00' })
+    assert.ok(mandate)
+    await ledger.pay(caller, await ledger.hold(mandate, '4.20'))
+    await ledger.hold(mandate, '1.00')
+    const proposal = ledger.newProposal(mandate, { amountText: '6.00' })
+    assert.equal((await ledger.store.evaluate(proposal)).decision, 'denied')
+    const capture = await ledger.pay(caller, await ledger.hold(mandate, '2.00'))
+    await ledger.moveMandate(mandate, 'revoked')
+
+    const denied = await ledger.store.findDecision({ ...caller, id: proposal.id })
+    assert.equal(denied?.failedCheck, 9)
+    assert.equal(denied.spentBeforeMicro, 4_200_000n)
+    const { items } = await ledger.store.listConsoleTransactions(caller, { status: 'paid' }, { limit: 1 })
+    assert.ok(capture && items[0])
+    const paid = await ledger.store.findDecision({ ...caller, id: items[0].id })
+    assert.deepEqual(
+      [paid?.holdSpentBeforeMicro, paid?.holdHeldBeforeMicro, paid?.hold?.amountText],
+      [4_200_000n, 1_000_000n, '2.00'],
+    )
+    assert.equal(
+      await ledger.store.findDecision({ ...(await ledger.tenant()).sandbox, id: proposal.id }),
+      undefined,
+    )
+  })
+
+  test('A session is found until it ends, or its key is revoked, and by nobody else [decision.110]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    const other = await ledger.tenant()
+    const session = (account: Caller, name: string, keyId: string | null) => ({
+      accountId: account.accountId,
+      tokenHash: Buffer.alloc(32, name),
+      id: ledger.ids.next('session'),
+      kind: 'key' as const,
+      role: 'owner' as const,
+      keyId,
+      environment: 'sandbox' as const,
+      createdAtMs: ledger.clock.nowMs,
+      usedAtMs: ledger.clock.nowMs,
+      endsAtMs: ledger.clock.nowMs + hourMs,
+    })
+    const own = session(caller, 'a', caller.keyId)
+    const second = session(caller, 'b', null)
+    await ledger.store.createSession(own, undefined)
+    await ledger.store.createSession(second, undefined)
+    assert.deepEqual(await ledger.store.findSession(own), own)
+    assert.equal(await ledger.store.findSession({ ...own, accountId: other.sandbox.accountId }), undefined)
+    await ledger.store.touchSession(own, ledger.clock.nowMs + 5)
+    assert.equal((await ledger.store.findSession(own))?.usedAtMs, ledger.clock.nowMs + 5)
+    assert.equal(await ledger.store.endSession(second, undefined), true)
+    assert.equal(await ledger.store.endSession(second, undefined), false, 'it ends once')
+    assert.equal(await ledger.store.findSession(second), undefined)
+    // Sessions that are over are forgotten when the next one begins.
+    ledger.clock.nowMs += 2 * hourMs
+    await ledger.store.createSession(session(caller, 'c', null), undefined)
+    assert.equal(await ledger.store.findSession(own), undefined)
+  })
+
+  test('Refusals that leave no record, and uses of keys, are added to what is known [decision.112]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox: caller } = await ledger.tenant()
+    await ledger.seller(caller)
+    const startsAtMs = ledger.clock.nowMs - (ledger.clock.nowMs % quarterMs)
+    const refusal = {
+      accountId: caller.accountId,
+      environment: caller.environment,
+      kind: 'verification' as const,
+      subject: shopDomain,
+      reason: 'nonce_reused' as const,
+      startsAtMs,
+      count: 2,
+    }
+    const use = { accountId: caller.accountId, keyId: caller.keyId, usedAtMs: startsAtMs }
+    const strange = { ...refusal, subject: 'not-registered.example.org' }
+    await ledger.store.addTallies({ refusals: [refusal, strange], keyUses: [use] })
+    await ledger.store.addTallies({ refusals: [refusal], keyUses: [{ ...use, usedAtMs: startsAtMs - 1 }] })
+    const subjects = [shopDomain, strange.subject]
+    const read = await ledger.store.readRefusals(caller, {
+      kind: 'verification',
+      subjects,
+      fromMs: startsAtMs,
+    })
+    assert.deepEqual(read, [{ ...refusal, count: 4 }])
+    const keys = (await ledger.store.listConsoleKeys(caller, { limit: 10 })).items
+    assert.deepEqual(keys.find(({ id }) => id === caller.keyId)?.lastUsedAtMs, startsAtMs)
+  })
+})
+
+async function manyMandates(
+  ledger: StoreLedger,
+  scope: Caller,
+  count: number,
+  { total = '100.00', each = '10.00' } = {},
+): Promise<Mandate[]> {
+  const agent = await ledger.agent(scope)
+  const mandates: Mandate[] = []
+  for (let made = 0; made < count; made++) {
+    mandates.push(await ledger.mandate(agent, { maxTotalText: total, maxPerTransactionText: each }))
+  }
+  return mandates
+}
+
+function total(
+  ledger: StoreLedger,
+  scope: Scope,
+  question: Pick<ActivityQuestion, 'dimension' | 'subjects'>,
+): Promise<Activity[]> {
+  return ledger.store.readActivity(scope, { ...question, fromMs: 0, isTotal: true })
+}
+
+/** The sums against the transactions themselves, added up anew. */
+async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates: readonly Mandate[]) {
+  const { items } = await ledger.store.listTransactions(scope, {}, { limit: 200 })
+  assert.ok(items.length < 200)
+  const expected = new Map<string, Activity>()
+  for (const { mandateId, createdAtMs, status, amountMicro } of items) {
+    const startsAtMs = createdAtMs - (createdAtMs % quarterMs)
+    const key = `${mandateId} ${startsAtMs}`
+    const known = expected.get(key)
+    expected.set(key, {
+      subject: mandateId,
+      startsAtMs,
+      paidCount: (known?.paidCount ?? 0) + Number(status === 'paid'),
+      paidMicro: ((known?.paidMicro ?? 0n) + (status === 'paid' ? amountMicro : 0n)) as Activity['paidMicro'],
+      approvedCount: (known?.approvedCount ?? 0) + Number(status === 'approved'),
+      deniedCount: (known?.deniedCount ?? 0) + Number(status === 'denied'),
+    })
+  }
+  const subjects = mandates.map(({ id }) => id)
+  const byQuarter = await ledger.store.readActivity(scope, { dimension: 'mandate', subjects, fromMs: 0 })
+  const inOrder = (left: Activity, right: Activity) =>
+    left.subject === right.subject
+      ? left.startsAtMs - right.startsAtMs
+      : left.subject < right.subject
+        ? -1
+        : 1
+  assert.deepEqual(byQuarter, [...expected.values()].sort(inOrder))
+  const paid = items.filter(({ status }) => status === 'paid')
+  const revenue = paid.reduce((sum, { amountMicro }) => sum + amountMicro, 0n)
+  const [seller] = await total(ledger, scope, { dimension: 'seller_total', subjects: [shopDomain] })
+  assert.deepEqual([seller?.paidCount, seller?.paidMicro], [paid.length, revenue])
+  const [all] = await total(ledger, scope, { dimension: 'all', subjects: [''] })
+  const denied = items.filter(({ status }) => status === 'denied').length
+  assert.deepEqual([all?.paidMicro, all?.deniedCount], [revenue, denied])
+  const reasons = await total(ledger, scope, {
+    dimension: 'reason',
+    subjects: ['amount_exceeds_per_transaction_limit'],
+  })
+  assert.equal(reasons[0]?.deniedCount, denied)
+}
+
+async function found(ledger: StoreLedger, mandate: Mandate): Promise<Mandate> {
+  const known = await ledger.store.findMandate(mandate)
+  assert.ok(known)
+  return known
+}
+
+/** Steps of two mandates each, to the end. */
+async function inSteps(
+  ledger: StoreLedger,
+  take: (
+    step: Omit<StopStep, 'stopId'>,
+  ) => Promise<{ moved: number; voidedHolds: number; lastId: string | undefined }>,
+): Promise<{ moved: number; voidedHolds: number }> {
+  const sum = { moved: 0, voidedHolds: 0 }
+  let afterId: string | undefined = ''
+  while (afterId !== undefined) {
+    const eventIds = [ledger.ids.next('auditEvent'), ledger.ids.next('auditEvent')]
+    const { moved, voidedHolds, lastId } = await take({
+      actor: 'key',
+      atMs: ledger.clock.nowMs,
+      afterId,
+      eventIds,
+    })
+    sum.moved += moved
+    sum.voidedHolds += voidedHolds
+    afterId = lastId
+  }
+  return sum
+}
