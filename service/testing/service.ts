@@ -35,6 +35,8 @@ export interface TestService {
   readonly databasePath: string
   readonly sandboxKey: string
   readonly productionKey: string
+  /** The token of the console's set-up link, of a first start. */
+  readonly setUpToken: string | undefined
   readonly clock: { nowMs: number }
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<TestAnswer>
   readonly stop: RunningService['stop']
@@ -72,6 +74,7 @@ export async function startTestService(
     databasePath,
     sandboxKey,
     productionKey,
+    setUpToken: service.minted?.setUpToken,
     clock,
     call: (method, path, options = {}) => call(service.url, sandboxKey, method, path, options),
     stop: service.stop,
