@@ -26,7 +26,7 @@ const contrast: RunOptions = {
 
 test('Every screen: axe finds nothing in either theme, no phone scrolls sideways, markup is text [decision.122]', async (context) => {
   const service = await startTestService(context)
-  const { purser, mandates, agents } = await seedSandbox(service, Date.now())
+  const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2 })
   await seedHostileText(purser)
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''

@@ -15,9 +15,13 @@ export interface SeededSandbox {
 
 /**
  * Fills a service with thirty days of agents that buy: mandates in every state, payments that are denser in the
- * last day, denials for every reason, open holds. The service's clock ends at `endMs`.
+ * last hours, denials for every reason, open holds. The service's clock ends at `endMs`.
  */
-export async function seedSandbox(service: TestService, endMs: number): Promise<SeededSandbox> {
+export async function seedSandbox(
+  service: TestService,
+  endMs: number,
+  { hours = 24 }: { readonly hours?: number } = {},
+): Promise<SeededSandbox> {
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { below } = seededRandom(20_261_121)
   const clock = service.clock
@@ -174,7 +178,7 @@ export async function seedSandbox(service: TestService, endMs: number): Promise<
   }
   await purser.agents.revoke(agents.retired.id)
   await purser.mandates.revoke(closed.id)
-  for (let hour = 24; hour > 0; hour--) {
+  for (let hour = hours; hour > 0; hour--) {
     const startMs = endMs - hour * hourMs + 60_000
     const purchases = 2 + below(hour > 8 && hour < 17 ? 4 : 9)
     for (let purchase = 0; purchase < purchases; purchase++) {

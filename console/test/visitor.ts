@@ -15,8 +15,8 @@ export interface Visitor {
   readonly leave: () => Promise<void>
 }
 
-/** How long a test waits for what a person would see at once. */
-const patienceMs = 10_000
+/** How long a test waits for what a person would see at once: tests also run where much else is running. */
+const patienceMs = 30_000
 
 export async function visit(
   browser: Browser,
