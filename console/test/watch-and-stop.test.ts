@@ -20,18 +20,6 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
   const { page } = visitor
   const everything = await purser.transactions.list({ limit: 200 }).toArray({ limit: 10_000 })
 
-  await chapter('The overview is usable within a second of going there [decision.120]', async () => {
-    const visitsMs: number[] = []
-    for (let visits = 0; visits < 5; visits++) {
-      await page.goto(`${service.url}/console/sandbox`)
-      await page.locator('.tile', { hasText: 'Spent today' }).waitFor()
-      visitsMs.push(await page.evaluate(() => performance.now()))
-    }
-    // The best of five: what else the machine does is not the console's.
-    context.diagnostic(`usable after ${visitsMs.map(Math.round).join(', ')} ms`)
-    assert.ok(Math.min(...visitsMs) < 1_000, `${visitsMs.map(Math.round).join(', ')} ms`)
-  })
-
   await chapter('The overview says what is gone, exactly', async () => {
     await visitor.signIn(service.sandboxKey)
     const midnightMs = new Date().setUTCHours(0, 0, 0, 0)
@@ -66,6 +54,18 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
       }
     },
   )
+
+  await chapter('The overview is usable within a second of going there [decision.120]', async () => {
+    const visitsMs: number[] = []
+    for (let visits = 0; visits < 5; visits++) {
+      await page.goto(`${service.url}/console/sandbox`)
+      await page.locator('.tile', { hasText: 'Spent today' }).waitFor()
+      visitsMs.push(await page.evaluate(() => performance.now()))
+    }
+    // The best of five: what else the machine does is not the console's.
+    context.diagnostic(`usable after ${visitsMs.map(Math.round).join(', ')} ms`)
+    assert.ok(Math.min(...visitsMs) < 1_000, `${visitsMs.map(Math.round).join(', ')} ms`)
+  })
 
   await chapter('A filter stands in the address, and going back brings the list back', async () => {
     await visitor.go('sandbox/mandates?status=paused')

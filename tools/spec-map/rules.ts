@@ -205,5 +205,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'A fetch that pays: once, for what was asked for, with one proof however often it is sent.',
     ],
     ['decision.93', 'An answer carries the id that its request has in the log.'],
+    ['decision.120', 'The console: at most 250 KB of JavaScript at first, usable within a second.'],
+    ['decision.121', 'The console marks the environment everywhere, and says what an act will do.'],
+    ['decision.122', 'The console: nothing inline, nobody else asked, text is text, WCAG 2.2 AA.'],
+    ['decision.123', 'The console is built on npm ci, and its absence hinders nothing.'],
+    ['decision.124', 'The console is tested in a real browser against the real service.'],
   ],
 }
