@@ -85,6 +85,13 @@ const settings: readonly Setting[] = [
     isSecret: true,
   },
   {
+    variable: 'PURSER_PUBLIC_URL',
+    flag: '--public-url',
+    given: ['https://purser.example.com', 'https://purser.example.com'],
+    other: ['http://127.0.0.1:9000/', 'http://127.0.0.1:9000/'],
+    read: ({ publicUrl }) => publicUrl,
+  },
+  {
     variable: 'PURSER_LOG_LEVEL',
     flag: '--log-level',
     given: ['debug', 'debug'],
@@ -175,6 +182,25 @@ test('Addresses of a PostgreSQL server are taken as they are [decision.29] [deci
   }
 })
 
+const provider = {
+  PURSER_PUBLIC_URL: 'https://purser.example.com',
+  PURSER_OIDC_ISSUER: 'https://idp.example.com/realm',
+  PURSER_OIDC_CLIENT_ID: 'purser',
+  PURSER_OIDC_CLIENT_SECRET: 'a secret',
+}
+
+test('An identity provider is known by its address, and by what it calls this service, with a secret [decision.111] [decision.29]', (context) => {
+  const folder = folderFor(context)
+  const known = { issuer: 'https://idp.example.com/realm', clientId: 'purser', clientSecret: 'a secret' }
+  assert.deepEqual(config([], provider, folder).oidc, known)
+  writeFileSync(join(folder, 'secret'), 'a secret\n')
+  const { PURSER_OIDC_CLIENT_SECRET: _, ...others } = provider
+  const inFile = { ...others, PURSER_OIDC_CLIENT_SECRET_FILE: 'secret' }
+  assert.deepEqual(config([], inFile, folder).oidc, known)
+  const onThisMachine = { ...provider, PURSER_OIDC_ISSUER: 'http://127.0.0.1:9000' }
+  assert.equal(config([], onThisMachine, folder).oidc?.issuer, 'http://127.0.0.1:9000')
+})
+
 test('What the operator chose as keys is known, so that it is not taken for a mistyped one [decision.5]', (context) => {
   const folder = folderFor(context)
   const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
@@ -199,6 +225,29 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
       [
         { PURSER_ACCOUNT_LANES: text },
         `PURSER_ACCOUNT_LANES must be on or off, not ${JSON.stringify(text)}`,
+      ] as const,
+  ),
+  [
+    { PURSER_PUBLIC_URL: 'purser.example.com' },
+    'PURSER_PUBLIC_URL must be an http or https address, not "purser.example.com"',
+  ],
+  [
+    { PURSER_PUBLIC_URL: 'https://example.com/purser' },
+    'PURSER_PUBLIC_URL must have no path: "https://example.com/purser" has one',
+  ],
+  [
+    { ...provider, PURSER_OIDC_CLIENT_SECRET: '' },
+    'PURSER_OIDC_ISSUER, PURSER_OIDC_CLIENT_ID and PURSER_OIDC_CLIENT_SECRET go together; set all three or none',
+  ],
+  [
+    { ...provider, PURSER_PUBLIC_URL: '' },
+    'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
+  ],
+  ...['http://idp.example.com', 'http://localhost.example.com', 'http://127.0.0.1.example.com'].map(
+    (issuer) =>
+      [
+        { ...provider, PURSER_OIDC_ISSUER: issuer },
+        'PURSER_OIDC_ISSUER must be an https address, unless it is on this machine',
       ] as const,
   ),
   ...['', '-1', '65536', '1e3', '80.5', ' 80', '0x50', 'http', '999999999999'].map(

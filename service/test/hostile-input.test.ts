@@ -15,6 +15,7 @@ import { prepareRoleKeys } from '../testing/role-keys.ts'
 import { prepareSampleRecords } from '../testing/sample-records.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
 import {
+  createTenant,
   issueKey,
   issueProof,
   preparePurchase,
@@ -132,6 +133,7 @@ async function prepareTarget(service: TestService): Promise<Target> {
   }
   return {
     keys: { ...keys, agent: await issueKey(service, { role: 'agent', agent_id: purchase.agentId }) },
+    bystanderKey: (await createTenant(service, 'idp_bystander')).sandboxKey,
     badKeys: [revoked, 'x', 'svc_sand_', service.sandboxKey.slice(0, -1), 'x'.repeat(2_000), '\xe9'],
     records,
     spare: {

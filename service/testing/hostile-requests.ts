@@ -19,6 +19,8 @@ import type { SeededRandom } from './seeded-random.ts'
 /** What there is to attack. */
 export interface Target {
   readonly keys: Readonly<Record<Role, string>>
+  /** Of a tenant with nothing to lose: a stop would end every proof that is to be verified. */
+  readonly bystanderKey: string
   /** Keys that were revoked, mistyped, or never were. */
   readonly badKeys: readonly [string, ...string[]]
   /** Records in use; these may be read, paid from and named. */
@@ -75,7 +77,7 @@ function isDecodable(path: string): boolean {
   }
 }
 
-function pickKey(random: SeededRandom, target: Target, { roles: let_in }: Endpoint, isValid: boolean) {
+function pickKey(random: SeededRandom, target: Target, { id, roles: let_in }: Endpoint, isValid: boolean) {
   const refused = let_in === 'public' ? undefined : 401
   const kind = isValid ? 0 : random.below(20)
   if (kind === 19) return { key: undefined, mustBe: refused }
@@ -90,7 +92,8 @@ function pickKey(random: SeededRandom, target: Target, { roles: let_in }: Endpoi
   const role = random.pick(kind > 14 ? roles : (known as unknown as [Role, ...Role[]]))
   const scheme = isValid ? 'Bearer' : random.pick(['Bearer', 'bearer', 'BEARER'])
   const isLetIn = let_in === 'public' || let_in.includes(role)
-  return { key: `${scheme} ${target.keys[role]}`, mustBe: isLetIn ? undefined : 403 }
+  const key = id === 'stopAgents' && isLetIn ? target.bystanderKey : target.keys[role]
+  return { key: `${scheme} ${key}`, mustBe: isLetIn ? undefined : 403 }
 }
 
 /** Path parameters as they may stand in an address, well formed or not. */

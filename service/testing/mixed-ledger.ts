@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 
 import type { Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
 import { allAtOnce } from './load.ts'
-import { holdLifeMs, shopDomain, type StoreLedger } from './store-ledger.ts'
+import { holdLifeMs, scopeOf, shopDomain, type StoreLedger } from './store-ledger.ts'
 
 export interface MixedLedger {
   /** Every account in each environment. */
@@ -67,6 +67,21 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   })
   assert.equal(shop.domain, shopDomain)
   note(await ledger.hold(mandates[0], '7'))
+  await ledger.store.addTallies({
+    refusals: [
+      {
+        ...scopeOf(seller.sandbox),
+        kind: 'verification',
+        subject: shopDomain,
+        reason: 'nonce_reused',
+        startsAtMs: 0,
+        count: 3,
+      },
+    ],
+    keyUses: [{ ...buyer.sandbox, usedAtMs: ledger.clock.nowMs }],
+  })
+  // Some of the transactions are in the sums of the console, and some are not yet.
+  await ledger.store.addUpActivity()
   return {
     scopes: [buyer, seller].flatMap(({ sandbox, production }) => [sandbox, production]),
     callers: [buyer.sandbox, seller.sandbox],

@@ -35,7 +35,7 @@ export interface TestService {
   readonly databasePath: string
   readonly sandboxKey: string
   readonly productionKey: string
-  /** The token of the console's set-up link, of a first start. */
+  /** The token of the link that signs the first owner in to the console. */
   readonly setUpToken: string | undefined
   readonly clock: { nowMs: number }
   readonly call: (method: string, path: string, options?: CallOptions) => Promise<TestAnswer>
@@ -96,8 +96,17 @@ async function call(
   }
   const body = options.raw ?? (options.body === undefined ? null : JSON.stringify(options.body))
   const response = await fetch(url + path, { method, headers, body, signal: AbortSignal.timeout(30_000) })
-  const text = await response.text()
+  const text = await textOf(response)
   return { status: response.status, headers: response.headers, text, body: parse(text) }
+}
+
+/** The body of an answer; of a feed, which has no end, what comes first. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return response.text()
+  const reader = response.body?.getReader()
+  const first = await reader?.read()
+  await reader?.cancel()
+  return new TextDecoder().decode(first?.value)
 }
 
 function parse(text: string): unknown {

@@ -1,3 +1,7 @@
+import { denialCodes } from '@purser/wire/policy'
+
+import { activityDimensions } from '../src/store/activity.ts'
+import { shopDomain } from './store-ledger.ts'
 import type { Store, Page, PageOf } from '../src/store/store.ts'
 import type { MixedLedger } from './mixed-ledger.ts'
 
@@ -25,6 +29,21 @@ export async function readWholeLedger(store: Store, { scopes, callers, nonces }:
             everyPage((page) => store.listTransactions(scope, { mandateId }, page)),
           ),
         ),
+        sums: await Promise.all(
+          activityDimensions.map((dimension) =>
+            store.readActivity(scope, {
+              dimension,
+              subjects: ['', shopDomain, ...denialCodes, ...mandates.map(({ id }) => id)],
+              fromMs: 0,
+            }),
+          ),
+        ),
+        refusals: await store.readRefusals(scope, {
+          kind: 'verification',
+          subjects: [shopDomain],
+          fromMs: 0,
+        }),
+        consoleKeys: await everyPage((page) => store.listConsoleKeys(scope, page)),
         events: await everyPage((page) => store.listAuditEvents(scope, {}, page)),
         proofs: await Promise.all(nonces.map((nonce) => store.findProof({ ...scope, nonce }))),
       }

@@ -10,6 +10,7 @@ import { quarterStart, sumBuckets } from '../domain/stretches.ts'
 import { ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
+import { readDateTime } from '../http/validation/date-time.ts'
 import type { ConsoleMandate } from '../store/console-store.ts'
 import { toWireActivity } from './console-overview.ts'
 import type { RouteContext } from './context.ts'
@@ -58,7 +59,7 @@ export function serveConsoleMandates(
     const startsAtMs = quarterStart(
       query.starts_at === undefined
         ? quarterStart(nowMs) - (quarterStart(nowMs) % widthMs) - (count - 1) * widthMs
-        : Math.max(0, Date.parse(query.starts_at)),
+        : Math.max(0, readDateTime(query.starts_at)),
     )
     const subjects = [mandate.id]
     const parts = await store.readActivity(caller, { dimension: 'mandate', subjects, fromMs: startsAtMs })

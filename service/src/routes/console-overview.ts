@@ -6,6 +6,7 @@ import { remainingBudget } from '../domain/policy.ts'
 import { quarterStart, sumBuckets, type Bucket } from '../domain/stretches.ts'
 import { ok } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
+import { readDateTime } from '../http/validation/date-time.ts'
 import type { Activity, ConsoleMandate } from '../store/console-store.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 
@@ -19,7 +20,7 @@ export function serveConsoleOverview(
   serve(getOverview, async ({ caller, query }) => {
     const nowMs = now()
     const asked =
-      query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : Date.parse(query.day_starts_at)
+      query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : readDateTime(query.day_starts_at)
     const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))
     // The last of the hours is the one that is not over, so the first quarter is 23 and some hours ago.
     const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs

@@ -13,6 +13,7 @@ import { csvLine } from '../http/csv.ts'
 import { ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
+import { readDateTime } from '../http/validation/date-time.ts'
 import { createStreamSlots } from '../http/stream-slots.ts'
 import { maxExports, maxExportsOfAccount } from '../limits.ts'
 import type { ConsoleFilter } from '../store/console-store.ts'
@@ -86,8 +87,8 @@ function filterOf(query: FilterQuery): ConsoleFilter {
     status: query.status,
     merchantDomain: query.merchant_domain,
     reasonCode: query.reason_code,
-    fromMs: query.created_from === undefined ? undefined : Date.parse(query.created_from),
-    beforeMs: query.created_before === undefined ? undefined : Date.parse(query.created_before),
+    fromMs: query.created_from === undefined ? undefined : readDateTime(query.created_from),
+    beforeMs: query.created_before === undefined ? undefined : readDateTime(query.created_before),
   }
 }
 

@@ -18,10 +18,24 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'holds', key: ['account_id', 'nonce'] },
   { name: 'transactions', key: ['account_id', 'id'] },
   { name: 'audit_events', key: ['account_id', 'id'] },
+  {
+    name: 'refusals',
+    key: ['account_id', 'environment', 'kind', 'subject', 'reason', 'starts_at_ms'],
+  },
+  { name: 'api_key_uses', key: ['account_id', 'key_id'] },
 ]
 
-/** What SQLite keeps only to find transactions faster: PostgreSQL has indexes for it. */
-export const leftOutTables: readonly string[] = ['transaction_lists', 'list_progress']
+/**
+ * What is not carried over: what SQLite keeps only to find transactions faster, since PostgreSQL has indexes for it;
+ * the sums of the console, which are added up anew; and who is signed in to it.
+ */
+export const leftOutTables: readonly string[] = [
+  'transaction_lists',
+  'list_progress',
+  'activity',
+  'activity_progress',
+  'sessions',
+]
 
 /** A column, as far as a copy must know it. */
 export interface Column {

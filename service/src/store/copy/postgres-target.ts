@@ -4,6 +4,7 @@ import type { ClientBase } from 'pg'
 import { codeOf } from '../error-code.ts'
 import { openPool, withClient } from '../postgres/connection.ts'
 import { migrate } from '../postgres/migrate.ts'
+import { addUpAll } from '../postgres/schema.ts'
 import { prepareReads } from '../reads.ts'
 import type { Tables } from '../rows.ts'
 import { StoreOpenError, type LedgerFault } from '../store.ts'
@@ -127,6 +128,8 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
     },
 
     async release(): Promise<void> {
+      // Anew from the start, in case an earlier run came as far as this and no further.
+      await writer.query(`begin; delete from activity; ${addUpAll} commit`)
       await claim.query('drop table purser_copy')
       await claim.query('commit')
     },

@@ -81,7 +81,8 @@ test('The tables and columns are those of SQLite, beside what one file or one se
     )
     .pluck()
     .all()
-  const own = /^(purser_schema|service_secrets|transaction_lists|list_progress)\./
+  const own =
+    /^(purser_schema|service_secrets|transaction_lists|list_progress|activity_progress|activity_queue)\./
   assert.deepEqual(
     rows
       .map(({ column }) => column)

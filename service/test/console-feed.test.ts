@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser, type FeedMessage } from '@purser/client'
+import type { Transaction } from '@purser/wire/transactions'
+
+import { maxFeedsOfAccount } from '../src/limits.ts'
+import { signIn } from '../testing/console-session.ts'
+import { postgres18 } from '../testing/postgres.ts'
+import {
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type TestService,
+} from '../testing/service.ts'
+
+const stores: readonly [
+  name: string,
+  missing: string | undefined,
+  settings: (t: TestContextLike) => Promise<Record<string, string>>,
+][] = [
+  ['SQLite', undefined, async () => ({})],
+  [
+    postgres18.name,
+    postgres18.missing,
+    async (t) => {
+      const database = await postgres18.createDatabase()
+      t.after(() => database.drop())
+      return { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' }
+    },
+  ],
+]
+
+interface TestContextLike {
+  readonly after: (stop: () => Promise<void>) => void
+}
+
+for (const [name, missing, settingsFor] of stores) {
+  test(
+    `On ${name} a reader of the feed that is cut off again and again gets every transaction once, while payments race [decision.114]`,
+    { skip: missing ?? false },
+    async (t) => {
+      const stops: (() => Promise<void>)[] = []
+      const settings = await settingsFor({ after: (stop) => void stops.push(stop) })
+      const service = await startTestService(t, settings)
+      t.after(async () => {
+        for (const stop of stops) await stop()
+      })
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
+      const purchase = await preparePurchase(service)
+      const made = new Set<string>()
+      const seen: string[] = []
+      let isPaying = true
+      const reading = (async () => {
+        let lastEventId: string | undefined
+        while (isPaying || seen.length < made.size) {
+          const cut = new AbortController()
+          const feed = purser.console.feed({ lastEventId, signal: cut.signal })
+          // One message, and the connection is gone.
+          const { value, done } = await feed.next()
+          cut.abort()
+          await feed.return(undefined).catch(() => undefined)
+          if (done || value?.type !== 'transactions') continue
+          assert.equal(value.has_gap, false)
+          lastEventId = value.id
+          seen.push(...value.transactions.map(({ id }) => id))
+        }
+      })()
+      const buyers = Array.from({ length: 4 }, async (_, buyer) => {
+        for (let round = 0; round < 5; round++) {
+          const evaluated = await purser.policy.evaluate({
+            agent_id: purchase.agentId,
+            mandate_id: purchase.mandateId,
+            merchant_domain: purchase.merchantDomain,
+            amount: round % 2 ? '1.00' : '999.00',
+            resource_url: purchase.resourceUrl,
+          })
+          made.add(evaluated.transaction_id)
+          const proof = await issueProof(service, purchase, `0.${buyer + 1}${round + 1}`)
+          made.add((await verifyProof(service, proof)).body.transaction_id)
+        }
+      })
+      await Promise.all(buyers)
+      isPaying = false
+      await reading
+      assert.equal(seen.length, made.size, 'none twice')
+      assert.deepEqual(new Set(seen), made)
+    },
+  )
+
+  test(
+    `On ${name} the export is what the database holds, and fits its filters [decision.114]`,
+    { skip: missing ?? false },
+    async (t) => {
+      const stops: (() => Promise<void>)[] = []
+      const settings = await settingsFor({ after: (stop) => void stops.push(stop) })
+      const service = await startTestService(t, settings)
+      t.after(async () => {
+        for (const stop of stops) await stop()
+      })
+      const purchase = await preparePurchase(service, { allowed_categories: [] })
+      const proof = await issueProof(service, purchase, '1.50')
+      await verifyProof(service, proof)
+      for (const category of ['=1+1', 'a "quoted", one\nof two lines', null, '@cmd', '-2']) {
+        await evaluate(service, purchase, category)
+      }
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const all = await purser.transactions.list().toArray({ limit: 100 })
+      assert.deepEqual(parseCsv(await exported(purser)), all)
+      const denied = all.filter(({ status }) => status === 'denied')
+      assert.ok(denied.length > 0 && denied.length < all.length)
+      assert.deepEqual(parseCsv(await exported(purser, { status: 'denied' })), denied)
+      const text = await exported(purser)
+      assert.match(text, /,'=1\+1,/, 'a spreadsheet takes it for text')
+      assert.match(text, /"a ""quoted"", one\nof two lines"/)
+    },
+  )
+}
+
+test('A feed begins with the newest, goes on with what happens, and ends with the session, or with the key [decision.114]', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  await evaluate(service, purchase, null)
+  const browser = await signIn(service)
+  const byCookie: typeof fetch = (url, init) =>
+    fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), cookie: browser.cookie } })
+  const key = await issueKey(service, { role: 'owner' })
+  const feeds = [
+    new Purser({ apiKey: null, baseUrl: service.url, fetch: byCookie }).console.feed(),
+    new Purser({ apiKey: key, baseUrl: service.url }).console.feed(),
+  ]
+  for (const feed of feeds) assert.equal(transactionsOf(await next(feed)).length, 1)
+  const happened = await evaluate(service, purchase, 'live')
+  for (const feed of feeds) {
+    assert.deepEqual(
+      transactionsOf(await next(feed)).map(({ id }) => id),
+      [happened],
+    )
+  }
+  assert.equal((await browser.call('DELETE', '/v1/console/session')).status, 200)
+  const { body: keys } = await service.call('GET', '/accounts/api-keys')
+  assert.equal((await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)).status, 200)
+  for (const feed of feeds) assert.deepEqual(await next(feed), { type: 'end', reason: 'signed_out' })
+})
+
+test('A service that stops tells its readers, and waits for none of them [decision.114]', async (t) => {
+  const service = await startTestService(t)
+  const feed = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }).console.feed()
+  await next(feed)
+  const startedAtMs = performance.now()
+  await service.stop()
+  assert.ok(performance.now() - startedAtMs < 5_000)
+  assert.deepEqual(await next(feed), { type: 'end', reason: 'service_stopping' })
+})
+
+test('An account has so many feeds and no more, and a place in the feed that is none begins anew [decision.114]', async (t) => {
+  const service = await startTestService(t)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
+  const cut = new AbortController()
+  const feeds = Array.from({ length: maxFeedsOfAccount }, (_, index) =>
+    purser.console.feed({ signal: cut.signal, lastEventId: index === 0 ? '!' : undefined }),
+  )
+  await Promise.all(feeds.map(next))
+  await assert.rejects(next(purser.console.feed()), { code: 'too_many_streams' })
+  cut.abort()
+  for (const feed of feeds) await feed.return(undefined).catch(() => undefined)
+})
+
+async function next(feed: AsyncGenerator<FeedMessage, void, undefined>): Promise<FeedMessage> {
+  const { value } = await feed.next()
+  assert.ok(value)
+  return value
+}
+
+function transactionsOf(message: FeedMessage): Transaction[] {
+  assert.ok(message.type === 'transactions')
+  return message.transactions
+}
+
+async function evaluate(
+  service: TestService,
+  purchase: { agentId: string; mandateId: string; merchantDomain: string; resourceUrl: string },
+  category: string | null,
+): Promise<string> {
+  const answer = await service.call('POST', '/v1/policy/evaluate', {
+    body: {
+      agent_id: purchase.agentId,
+      mandate_id: purchase.mandateId,
+      merchant_domain: purchase.merchantDomain,
+      amount: category === null ? '999.00' : '1.00',
+      resource_url: purchase.resourceUrl,
+      category,
+    },
+  })
+  return answer.body.transaction_id as string
+}
+
+async function exported(purser: Purser, query?: { status: 'denied' }): Promise<string> {
+  return new Response(await purser.console.transactions.exportCsv(query)).text()
+}
+
+/** The transactions of an export, with the apostrophes taken off that keep texts from being formulas. */
+function parseCsv(text: string): Transaction[] {
+  const [header = [], ...lines] = [
+    ...text.matchAll(/(?:(?:"(?:[^"]|"")*"|[^",\r\n]*),)*(?:"(?:[^"]|"")*"|[^",\r\n]*)\r\n/g),
+  ].map(([line]) =>
+    [...line.slice(0, -2).matchAll(/("(?:[^"]|"")*"|[^",]*)(,|$)/g)]
+      .map(([, field = '']) => (field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field))
+      .map((field) => (/^'[=+\-@\t\r]/.test(field) ? field.slice(1) : field)),
+  )
+  return lines.map(
+    (fields) =>
+      Object.fromEntries(
+        header.slice(0, 13).map((name, index) => [name, fields[index] === '' ? null : fields[index]]),
+      ) as unknown as Transaction,
+  )
+}
