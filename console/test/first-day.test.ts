@@ -13,7 +13,7 @@ import { startBrowser } from './browser.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment', async (context) => {
+test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment [decision.124]', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const chapter = storyOf(context)
