@@ -99,12 +99,11 @@ async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
 /** What changes in steps has come to its end, and was drawn. */
 async function settle(page: Page): Promise<void> {
   await page.evaluate(async () => {
-    const frame = () => new Promise((resolve) => void requestAnimationFrame(resolve))
-    await frame()
+    await new Promise((resolve) => void requestAnimationFrame(resolve))
     const finite = document
       .getAnimations()
       .filter(({ effect }) => effect?.getTiming().iterations !== Infinity)
     await Promise.allSettled(finite.map(({ finished }) => finished))
-    await frame()
+    await new Promise((resolve) => void requestAnimationFrame(resolve))
   })
 }

@@ -36,7 +36,7 @@ export function everyScreen(ids: {
       prepare: async (page) => {
         await page.keyboard.press('Control+k')
         await page.keyboard.type('ma')
-        await page.getByRole('option').first().waitFor()
+        await page.getByRole('option', { name: /map-crawler/ }).waitFor()
       },
     },
     { name: 'mandates', path: 'sandbox/mandates', isReady: table('Mandates') },
@@ -45,7 +45,7 @@ export function everyScreen(ids: {
       path: 'sandbox/mandates',
       isReady: table('Mandates'),
       prepare: async (page) => {
-        await press(/^Acts on/)(page)
+        await press('Acts on Map tiles, northern Europe')(page)
         await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
       },
     },

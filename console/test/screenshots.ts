@@ -46,7 +46,7 @@ try {
   await pictureFullConsole(browser, await startTestService(life))
   await pictureEmptyConsole(browser, await startTestService(life))
 } finally {
-  for (const end of endings.reverse()) await end()
+  for (const end of endings.toReversed()) await end()
 }
 
 async function pictureFullConsole(browser: Browser, service: TestService): Promise<void> {
