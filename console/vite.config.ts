@@ -19,7 +19,7 @@ export default defineConfig({
   server: {
     proxy: Object.fromEntries(
       [
-        '/console/api',
+        '/console/sign-in',
         '/v1',
         '/accounts',
         '/agents',

@@ -1,6 +1,11 @@
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
 
+import { useLater } from '../shell/later.ts'
+
+/** Typing rests this long before a list is asked for. */
+const restMs = 200
+
 /** Filters that live in the address: a link to a filtered list shows the same list. */
 export function useFilters<const Name extends string>(names: readonly Name[]) {
   const [parameters, setParameters] = useSearchParams()
@@ -12,6 +17,8 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
   }, [text])
   return {
     values,
+    /** The values once typing rests: what a list is asked for. */
+    settled: useLater(values, restMs),
     isFiltered: names.some((name) => values[name] !== ''),
     /** Changes some filters; an empty text removes one. The step back leads to the screen before, not to each letter. */
     set: (changes: Partial<Record<Name, string>>) => {

@@ -15,10 +15,7 @@ export function durationInWords(seconds: number): string {
     [Math.floor(seconds / 60) % 60, 'min'],
     [Math.floor(seconds) % 60, 's'],
   ] as const
-  const first = Math.max(
-    0,
-    parts.findIndex(([count]) => count > 0),
-  )
+  const first = parts.findIndex(([count, unit]) => count > 0 || unit === 's')
   return parts
     .slice(first, first + 2)
     .map(([count, unit]) => `${count} ${unit}`)

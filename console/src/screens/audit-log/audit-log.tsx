@@ -61,14 +61,14 @@ const columns: readonly Column<AuditEvent>[] = [
 
 /** Every change of state, by whom and when; it cannot be changed. */
 export function AuditLog() {
-  const { values, set, isFiltered } = useFilters(['type', 'subject_id'])
+  const { values, settled, set, isFiltered } = useFilters(['type', 'subject_id'])
   const query = useReadPages(
     'audit-log',
     (purser, cursor, signal) =>
       purser.auditLog
-        .list({ ...(given(values) as ListAuditEventsQuery), ...(cursor ? { cursor } : {}) }, { signal })
+        .list({ ...(given(settled) as ListAuditEventsQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
-    [values],
+    [settled],
   )
   return (
     <Screen

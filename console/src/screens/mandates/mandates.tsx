@@ -66,15 +66,15 @@ const columns: readonly Column<ListedMandate>[] = [
 
 /** Every budget, how much of it is gone, and the ways to stop it. */
 export function Mandates() {
-  const { values, set, isFiltered } = useFilters(['status', 'q', 'agent_id'])
+  const { values, settled, set, isFiltered } = useFilters(['status', 'q', 'agent_id'])
   const path = usePath()
   const query = useReadPages(
     'mandates',
     (purser, cursor, signal) =>
       purser.console.mandates
-        .list({ ...(given(values) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) }, { signal })
+        .list({ ...(given(settled) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
-    [values],
+    [settled],
   )
   return (
     <Screen

@@ -1,14 +1,17 @@
 import type { Overview as OverviewFigures } from '@purser/client'
 
+import { explainFailure } from '../../api/failures.ts'
 import { useFeed } from '../../api/feed.ts'
 import { useRead } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { HoursChart } from '../../charts/hours-chart.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
+import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { counted } from '../../text/reasons.ts'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
+import { When } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
 import { DenialReasons } from './denial-reasons.tsx'
 import { FirstPurchase, isFirstDone } from './first-purchase.tsx'
@@ -39,6 +42,11 @@ export function Overview() {
       )}
       {figures && (
         <>
+          {overview.isError && (
+            <Notice tone="warn">
+              {explainFailure(overview.error)} These figures are of <When at={figures.at} />.
+            </Notice>
+          )}
           <Verdict figures={figures} />
           {!isFirstDone(figures.checklist, environment) && <FirstPurchase checklist={figures.checklist} />}
           <Tiles figures={figures} />

@@ -21,7 +21,7 @@ export function SetUp() {
   }, [begin, token])
   if (signIn.isSuccess || token === '') return <Navigate to="/" replace />
   return (
-    <SignInFrame title="Set up">
+    <SignInFrame title="Set up Purser">
       {signIn.isError ? (
         <>
           <Notice tone="bad">{explainFailure(signIn.error)}</Notice>

@@ -15,7 +15,7 @@ export function SignIn() {
   const signIn = useSignIn()
   const oidcPath = options.data?.oidc_path
   return (
-    <SignInFrame title="Sign in">
+    <SignInFrame title="Sign in to Purser">
       {oidcPath && (
         <>
           <a className="button main" href={oidcPath}>

@@ -3,7 +3,6 @@ import type { ReactNode } from 'react'
 
 import { useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
-import { useLater } from '../../shell/later.ts'
 import { reasonInWords } from '../../text/reasons.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
@@ -36,9 +35,6 @@ const columns: readonly Column<Transaction>[] = [
   { title: 'When', figures: true, cell: ({ created_at }) => <When at={created_at} /> },
 ]
 
-/** Typing rests this long before the list is asked for. */
-const restMs = 200
-
 /** Transactions that fit the filters, newest first. */
 export function TransactionTable({
   filters,
@@ -47,17 +43,11 @@ export function TransactionTable({
   readonly filters: ListConsoleTransactionsQuery
   readonly empty: ReactNode
 }) {
-  const text = useLater(JSON.stringify(filters), restMs)
   const query = useReadPages(
     'transactions',
     (purser, cursor, signal) =>
-      purser.console.transactions
-        .list(
-          { ...(JSON.parse(text) as ListConsoleTransactionsQuery), ...(cursor ? { cursor } : {}) },
-          { signal },
-        )
-        .page(),
-    [text],
+      purser.console.transactions.list({ ...filters, ...(cursor ? { cursor } : {}) }, { signal }).page(),
+    [filters],
   )
   return (
     <PagedTable label="Transactions" query={query} columns={columns} rowKey={({ id }) => id} empty={empty} />

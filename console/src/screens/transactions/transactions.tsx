@@ -29,7 +29,7 @@ const reasonOptions = [
 
 /** Every decision and every charge, each with its why. */
 export function Transactions() {
-  const { values, set, isFiltered } = useFilters(names)
+  const { values, settled, set, isFiltered } = useFilters(names)
   const { environment } = useSeen()
   const filters = queryOf(values)
   return (
@@ -71,7 +71,7 @@ export function Transactions() {
       </form>
       <Panel title="Transactions that fit" flush isTitleHidden>
         <TransactionTable
-          filters={filters}
+          filters={queryOf(settled)}
           empty={
             isFiltered ? (
               <EmptyState icon="search" title="No transaction fits">
