@@ -52,10 +52,10 @@ for (const [name, missing, settingsFor] of stores) {
       const purchase = await preparePurchase(service)
       const made = new Set<string>()
       const seen: string[] = []
-      let isPaying = true
+      const paid = new AbortController()
       const reading = (async () => {
         let lastEventId: string | undefined
-        while (isPaying || seen.length < made.size) {
+        while (!paid.signal.aborted || seen.length < made.size) {
           const cut = new AbortController()
           const feed = purser.console.feed({ lastEventId, signal: cut.signal })
           // One message, and the connection is gone.
@@ -83,7 +83,7 @@ for (const [name, missing, settingsFor] of stores) {
         }
       })
       await Promise.all(buyers)
-      isPaying = false
+      paid.abort()
       await reading
       assert.equal(seen.length, made.size, 'none twice')
       assert.deepEqual(new Set(seen), made)

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 
 import { browserOf, cookieOf } from '../testing/console-session.ts'
 import { createTenant, startTestService } from '../testing/service.ts'
@@ -135,7 +135,8 @@ async function prepare(t: TestContext) {
     cookies: { keys: ['a key of the test'] },
     findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
   })
-  server.on('request', provider.callback())
+  const answer = provider.callback()
+  server.on('request', (request, response) => void answer(request, response))
   const stopProvider = async () => {
     server.closeAllConnections()
     server.close()
@@ -211,7 +212,7 @@ class Browser {
 
   #take(set: string, url: string): void {
     const [pair = '', ...attributes] = set.split(/; */)
-    const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
+    const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
     const { origin } = new URL(url)
     const path = /path=([^;]+)/i.exec(attributes.join(';'))?.[1] ?? '/'
     const key = `${origin} ${name} ${path}`

@@ -1,5 +1,5 @@
 /** All that the console's pages may do: load what the service itself serves, and nothing else. */
-export const consolePolicy = [
+const consolePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

@@ -4,7 +4,7 @@ import { idsFrom } from './id-time.ts'
  * How old a transaction's id can be when it appears: as long as an act may take, and clocks may differ. What is
  * older is settled: nothing will be added before it.
  */
-export const settledAfterMs = 15_000
+const settledAfterMs = 15_000
 
 /** How much of the end of an id tells it from the others of a quarter of a minute: 40 random bits. */
 const tailLength = 8

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
 
+import { QueryTooSlowError } from '../store/store.ts'
 import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
 import { startTestService } from '../../testing/service.ts'
@@ -253,3 +254,14 @@ function assertRefusal(
   assert.deepEqual([status, text], [expected, JSON.stringify({ detail })], title)
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', title)
 }
+
+test('A question of the console that takes too long is 503 query_too_slow, and what else is asked is answered [decision.116]', async (t) => {
+  const { url, sandboxKey: key } = await startAppOverStore(t, {
+    readBudgets: () => Promise.reject(new QueryTooSlowError('it took too long')),
+  })
+  const headers = { authorization: `Bearer ${key}` }
+  const slow = await sendPlain(url, { method: 'GET', path: '/v1/console/overview', headers })
+  assert.deepEqual([slow.status, slow.body], [503, { detail: 'query_too_slow' }])
+  assert.equal(slow.headers['retry-after'], '2')
+  assert.equal((await sendPlain(url, { method: 'GET', path: '/agents', headers })).status, 200)
+})

@@ -27,9 +27,9 @@ storeConformance((open) => {
         await ledger.store.evaluate(ledger.newProposal(mandate, { amountText, createdAtMs: atMs }))
       }),
     )
-    let isPaying = true
+    const paid = new AbortController()
     const adding = (async () => {
-      while (isPaying) {
+      while (!paid.signal.aborted) {
         await ledger.store.addUpActivity()
         // What is asked meanwhile is of one moment: what is paid is neither missing nor counted twice.
         const [all] = await total(ledger, caller, { dimension: 'all', subjects: [''] })
@@ -42,7 +42,7 @@ storeConformance((open) => {
       }
     })()
     await Promise.all(paying)
-    isPaying = false
+    paid.abort()
     await adding
     await assertActivityAddsUp(ledger, caller, mandates)
     while (await ledger.store.addUpActivity());
@@ -304,12 +304,6 @@ async function assertActivityAddsUp(ledger: StoreLedger, scope: Caller, mandates
   }
   const subjects = mandates.map(({ id }) => id)
   const byQuarter = await ledger.store.readActivity(scope, { dimension: 'mandate', subjects, fromMs: 0 })
-  const inOrder = (left: Activity, right: Activity) =>
-    left.subject === right.subject
-      ? left.startsAtMs - right.startsAtMs
-      : left.subject < right.subject
-        ? -1
-        : 1
   assert.deepEqual(byQuarter, [...expected.values()].sort(inOrder))
   const paid = items.filter(({ status }) => status === 'paid')
   const revenue = paid.reduce((sum, { amountMicro }) => sum + amountMicro, 0n)
@@ -353,4 +347,9 @@ async function inSteps(
     afterId = lastId
   }
   return sum
+}
+
+function inOrder(left: Activity, right: Activity): number {
+  if (left.subject === right.subject) return left.startsAtMs - right.startsAtMs
+  return left.subject < right.subject ? -1 : 1
 }

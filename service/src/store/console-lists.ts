@@ -23,7 +23,6 @@ import {
   type ApiKeyRow,
   type HoldRow,
   type Int,
-  type SellerRow,
   type Tables,
   type TransactionRow,
 } from './rows.ts'
@@ -54,21 +53,24 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
    * A page of the rows that fit, out of a bounded number of rows of a base that an index leads through. So no
    * page takes long, however few fit; where it went through as many as it may, it says where to go on.
    */
-  async function scan<Row extends { id: string }, Item>(
+  async function scan<Item>(
     { base, fits, newerThan = '' }: Scanned,
     { limit, olderThan = '\uffff' }: Page,
-    toItem: (row: Row) => Item,
+    toItem: (row: never) => Item,
   ): Promise<PageOf<Item>> {
     const { rows: floors } = await sql<{ id: string }>`
       select id from (${base}) base where id < ${olderThan} and id > ${newerThan}
       order by id desc limit 1 offset ${sql.lit(mostScanned - 1)}`.execute(db)
     const floor = floors[0]?.id
-    const { rows } = await sql<Row>`
+    const { rows } = await sql<{ id: string }>`
       select * from (${base}) base
       where id < ${olderThan} and id > ${newerThan} ${floor === undefined ? sql`` : sql`and id >= ${floor}`} and ${fits}
       order by id desc limit ${limit + 1}`.execute(db)
     const items = rows.slice(0, limit)
-    return { items: items.map(toItem), next: rows.length > limit ? items.at(-1)?.id : floor }
+    return {
+      items: items.map((row) => toItem(row as never)),
+      next: rows.length > limit ? items.at(-1)?.id : floor,
+    }
   }
 
   async function agentsWithSpend(
@@ -114,11 +116,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
 
   return {
     listConsoleMandates: (scope, filter, page) =>
-      scan<ConsoleMandateRow, ReturnType<typeof toConsoleMandate>>(
-        { base: mandatesOf(scope, filter.agentId), fits: fitsMandate(filter) },
-        page,
-        toConsoleMandate,
-      ),
+      scan({ base: mandatesOf(scope, filter.agentId), fits: fitsMandate(filter) }, page, toConsoleMandate),
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`
@@ -138,7 +136,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     },
 
     listConsoleTransactions: (scope, filter, page) =>
-      scan<TransactionRow, ReturnType<typeof toTransaction>>(
+      scan(
         {
           base: transactions(scope, withHostName(filter)),
           fits: fitsTransaction(scope, filter),
@@ -159,7 +157,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     async listConsoleAgents(scope, nowMs, page) {
       const base = sql`select * from agents where account_id = ${scope.accountId}`
       const fits = sql`environment = ${scope.environment}`
-      const { items, next } = await scan<AgentRow, Agent>({ base, fits }, page, toAgent)
+      const { items, next } = await scan<Agent>({ base, fits }, page, toAgent)
       return { items: await agentsWithSpend(scope, items, nowMs), next }
     },
 
@@ -172,7 +170,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     },
 
     listConsoleSellers: (scope, page) =>
-      scan<SellerRow, ReturnType<typeof toSeller>>(
+      scan(
         {
           base: sql`select * from sellers where account_id = ${scope.accountId}`,
           fits: sql`environment = ${scope.environment}`,

@@ -42,19 +42,23 @@ export const consoleDialect: ConsoleDialect = {
  * Sends what the console asks over connections of its own, in one round trip. The server ends what takes too
  * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
  */
-export function prepareQueries(
-  pool: Pool,
-  retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>,
-): RunQuery {
+export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
+  const begin = { text: `begin read only; set local statement_timeout = ${timeoutMs}` }
+
   return (text, values) => {
     if (pool.waitingCount >= maxConsoleQueries) {
       throw new QueryTooSlowError('too many queries of the console wait')
     }
-    return retry(() => ask(pool, { text, values: values.map(storable) }))
+    return retry(() => ask(pool, begin, { text, values: values.map(storable) }))
   }
 }
 
-async function ask(pool: Pool, query: QueryConfig): Promise<unknown[]> {
+interface QueryOptions {
+  readonly retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>
+  readonly timeoutMs?: number
+}
+
+async function ask(pool: Pool, begin: QueryConfig, query: QueryConfig): Promise<unknown[]> {
   const client = await pool.connect()
   let isBroken = true
   try {
@@ -70,5 +74,3 @@ async function ask(pool: Pool, query: QueryConfig): Promise<unknown[]> {
     client.release(isBroken)
   }
 }
-
-const begin: QueryConfig = { text: `begin read only; set local statement_timeout = ${consoleQueryMs}` }

@@ -121,7 +121,7 @@ function createStore({
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
   const consoleReads = prepareConsoleReads(
-    kyselyOver(prepareQueries(watching, retry), new PostgresDialect({ pool: watching as never })),
+    kyselyOver(prepareQueries(watching, { retry }), new PostgresDialect({ pool: watching })),
     consoleDialect,
   )
   const commitTimes = new CommitTimes()

@@ -113,7 +113,7 @@ function serve(port: MessagePort, path: string): void {
   database.defaultSafeIntegers(true)
   database.pragma('cache_size = -16384')
   database.pragma('temp_store = memory')
-  const statements = new Map<string, Statement<unknown[]>>()
+  const statements = new Map<string, Statement>()
   let deadlineMs = Infinity
   // SQLite cannot be interrupted from JavaScript, so long statements ask now and then.
   database.function('in_time', { deterministic: false }, () => {
@@ -121,10 +121,10 @@ function serve(port: MessagePort, path: string): void {
     return 1n
   })
 
-  function statementOf(text: string): Statement<unknown[]> {
+  function statementOf(text: string): Statement {
     const known = statements.get(text)
     if (known) return known
-    const statement = database.prepare<unknown[]>(text)
+    const statement = database.prepare(text)
     if (statements.size < mostStatements) statements.set(text, statement)
     return statement
   }

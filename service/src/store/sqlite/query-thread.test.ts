@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { QueryThread } from './query-thread.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+const endless = `
+  with recursive numbers (n) as (select 1 union all select n + 1 from numbers where in_time())
+  select count(*) as counted from numbers`
+
+test('A query that takes too long is given up, by the one who waits and by the thread, and the next is answered [decision.116]', async (t) => {
+  const { queries } = prepare(t, { timeoutMs: 200, maxWaiting: 10 })
+  const slow = queries.query(endless, [])
+  const behind = queries.query('select 1 as one', [])
+  await assert.rejects(slow, { name: 'QueryTooSlowError' })
+  // It waited as long, behind the slow one; whether its own turn came in time is all the same to it.
+  await behind.catch((error: Error) => assert.equal(error.name, 'QueryTooSlowError'))
+  assert.deepEqual(await answered(queries), [{ one: 1n }])
+})
+
+test('The ledger writes while a query of the console takes its time [decision.116]', async (t) => {
+  const { queries, store } = prepare(t, { timeoutMs: 500, maxWaiting: 10 })
+  const slow = queries.query(endless, [])
+  assert.equal(await store.isEmpty(), true)
+  await store.addTallies({ refusals: [], keyUses: [{ accountId: 'a', keyId: 'k', usedAtMs: 1 }] })
+  await assert.rejects(slow, { name: 'QueryTooSlowError' })
+})
+
+test('Only so many queries wait, and none may write [decision.116]', async (t) => {
+  const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
+  const waiting = [queries.query('select 1', []), queries.query('select 2', [])]
+  await assert.rejects(queries.query('select 3', []), { name: 'QueryTooSlowError' })
+  await Promise.all(waiting)
+  await assert.rejects(queries.query('delete from agents returning id', []), /readonly/)
+})
+
+test('A thread that was closed is asked nothing more [decision.116]', async (t) => {
+  const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
+  await queries.query('select 1', [])
+  await queries.close()
+  await queries.close()
+  await assert.rejects(queries.query('select 1', []), { name: 'QueryTooSlowError' })
+})
+
+/** The answer to the next query that is in time. */
+async function answered(queries: QueryThread): Promise<unknown[]> {
+  for (;;) {
+    const rows = await queries.query('select 1 as one', []).catch((error: Error) => error)
+    if (!(rows instanceof Error)) return rows
+    assert.equal(rows.name, 'QueryTooSlowError')
+  }
+}
+
+function prepare(t: TestContext, limits: { timeoutMs: number; maxWaiting: number }) {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  const path = join(folder, 'purser.db')
+  const store = openSqliteStore({ path })
+  const queries = new QueryThread({ path, ...limits })
+  t.after(async () => {
+    await queries.close()
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { store, queries }
+}
