@@ -1,1 +1,0 @@
-function e({status:e,expires_at:t}){return e===`active`&&Date.parse(t)<=Date.now()?`expired`:e}export{e as t};
