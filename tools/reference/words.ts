@@ -80,8 +80,10 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Open the console at its own address; a page of another site cannot act in your session. Programs use an API key.',
   csrf_token_missing:
     'Send the token of the session, which `GET /console/session` tells, in `X-Purser-Console`. Programs use an API key.',
-  environment_not_in_session: 'Name an environment that the session sees, or sign in with a key of the other.',
-  set_up_link_spent: 'Sign in with an owner or operator key; the link works once, soon after the first start.',
+  environment_not_in_session:
+    'Name an environment that the session sees, or sign in with a key of the other.',
+  set_up_link_spent:
+    'Sign in with an owner or operator key; the link works once, soon after the first start.',
   invalid_session: 'Sign in again: sessions end by themselves, with their key, and when signed out of.',
   no_session: 'Nothing is to be done: a key needs no session.',
   too_many_streams: 'Close a tab that shows the live feed, or ask again after `Retry-After`.',
