@@ -131,17 +131,28 @@ test('Every endpoint of the interface has its call [decision.90]', async () => {
       return Response.json(init?.method === 'GET' ? [] : { proof: {}, verified: false, decision: 'denied' })
     },
   })
-  const calls = [purser.verifyAgent({} as never)]
-  for (const resource of Object.values(purser)) {
-    for (const call of Object.values(resource as Record<string, (argument: string) => unknown>)) {
+  const calls: unknown[] = [purser.verifyAgent({} as never)]
+  const callAll = (resource: object): void => {
+    for (const call of Object.values(resource) as (Resource | ((argument: string) => unknown))[]) {
+      if (typeof call !== 'function') {
+        callAll(call)
+        continue
+      }
       const result = call('{id}')
-      calls.push((isList(result) ? result.page() : result) as never)
+      calls.push(isList(result) ? result.page() : isStream(result) ? result.next() : result)
     }
   }
+  for (const resource of Object.values(purser)) callAll(resource as Resource)
   await Promise.allSettled(calls)
   const declared = endpoints.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, '%7Bid%7D')}`)
   assert.deepEqual(asked.sort(), declared.sort())
 })
+
+type Resource = Readonly<Record<string, unknown>>
+
+function isStream(value: unknown): value is AsyncGenerator {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+}
 
 function isList(value: unknown): value is { page: () => Promise<unknown> } {
   return typeof value === 'object' && value !== null && 'page' in value

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 
 import { auditEventTypes, type AuditEvent, type AuditEventType } from '@purser/wire/audit-log'
 
+import { signIn } from '../../testing/console-session.ts'
 import { changingNothing, readLedger } from '../../testing/ledger.ts'
 import {
   change,
@@ -43,7 +44,7 @@ interface Change {
   readonly type: AuditEventType
   /** Makes the change; gives its answer and the id of what changed. */
   readonly act: (purchase: Purchase) => Promise<{ id: string; answer: TestAnswer }>
-  readonly data: (purchase: Purchase) => Record<string, unknown>
+  readonly data: (purchase: Purchase, answer: TestAnswer) => Record<string, unknown>
 }
 
 const patch = async (path: string, id: string) => ({
@@ -131,6 +132,40 @@ const changes: readonly Change[] = [
     },
     data: () => ({}),
   },
+  {
+    type: 'agents.stopped',
+    act: async () => {
+      const answer = await service.call('POST', '/v1/console/stop')
+      return { id: answer.body.stop_id as string, answer }
+    },
+    data: (_, { body }) => ({ paused_mandates: body.paused_mandates, voided_holds: body.voided_holds }),
+  },
+  {
+    type: 'agents.resumed',
+    act: async () => {
+      const stopped = await service.call('POST', '/v1/console/stop')
+      const body = { stop_id: stopped.body.stop_id as string }
+      return { id: body.stop_id, answer: await service.call('POST', '/v1/console/resume', { body }) }
+    },
+    data: (_, { body }) => ({ resumed_mandates: body.resumed_mandates }),
+  },
+  {
+    type: 'session.started',
+    act: async () => {
+      const body = { api_key: service.sandboxKey }
+      return created(await service.call('POST', '/v1/console/session', { key: null, body }))
+    },
+    data: () => ({}),
+  },
+  {
+    type: 'session.ended',
+    act: async () => {
+      const browser = await signIn(service)
+      const { body } = await browser.call('GET', '/v1/console/session')
+      return { id: body.id as string, answer: await browser.call('DELETE', '/v1/console/session') }
+    },
+    data: () => ({}),
+  },
 ]
 for (const { type, act, data } of changes) {
   test(`${type} leaves one event with actor, subject, data and time [decision.25] [what.1]`, async () => {
@@ -151,7 +186,7 @@ for (const { type, act, data } of changes) {
       type,
       actor: operatorId,
       subject_id: id,
-      data: data(purchase),
+      data: data(purchase, answer),
       created_at: '2026-11-20T12:00:01.500Z',
     })
   })
