@@ -21,6 +21,7 @@ const onlyLight = new Set([
   'revoke-agent',
   'middleware',
   'new-key',
+  'undo',
   'not-found',
 ])
 

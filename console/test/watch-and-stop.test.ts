@@ -111,6 +111,20 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
+  await chapter('The keyboard alone reaches the content, and the chosen theme stays', async () => {
+    await visitor.go('sandbox')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
+    const theme = () => page.evaluate(() => document.documentElement.dataset['theme'])
+    assert.equal(await theme(), 'light')
+    await page.getByRole('button', { name: 'Change to the dark theme' }).click()
+    assert.equal(await theme(), 'dark')
+    await page.reload()
+    assert.equal(await theme(), 'dark')
+  })
+
   await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
     const [weather] = mandates
     assert.ok(weather)
