@@ -12,7 +12,7 @@ export const SellerSummary = Type.Object({
   ...Seller.properties,
   paid_count: Type.Integer(),
   revenue_total: Sum,
-  /** The last 30 days begin at a quarter of an hour. */
+  /** The last 30 days begin at midnight UTC. */
   last_month_starts_at: Timestamp,
   revenue_last_month: Sum,
   failures_last_month: Type.Array(

@@ -7,6 +7,11 @@ export function quarterStart(atMs: number): number {
   return atMs - (atMs % quarterMs)
 }
 
+/** The day in UTC that a moment lies in, by its beginning. */
+export function dayStart(atMs: number): number {
+  return atMs - (atMs % (96 * quarterMs))
+}
+
 /** What happened in a stretch of time. */
 export interface Bucket {
   readonly startsAtMs: number

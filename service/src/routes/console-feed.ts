@@ -30,6 +30,9 @@ export interface Feeds {
 /** How many of the newest transactions are looked at, which bounds what a feed costs. */
 const lookedAt = 1_000
 
+/** How many are looked at for those that a feed begins with, of whichever environment. */
+const lookedAtFirst = 100
+
 /** How many transactions one event carries at the most, and how many a feed begins with. */
 const carried = { most: 200, first: 20 }
 
@@ -89,10 +92,15 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
 
   /** What a feed without a past begins with: the newest, and a place after them. */
   async function begin(stream: FeedStream, scope: Scope): Promise<FeedPlace> {
-    const latest = await store.newestTransactions(scope, { id: '', limit: lookedAt })
     const start = { settledBelow: settledAt(now()), tails: new Set<string>() }
-    const { place } = advanceFeed(start, { ...latest, isCutOff: false }, now())
-    stream.transactions(latest.items.slice(0, carried.first), { place, hasGap: false })
+    const older = await store.newestTransactions(scope, { id: '', limit: lookedAtFirst })
+    // Later, so that nothing can appear between the two that is in neither.
+    const recent = await store.newestTransactions(scope, { id: start.settledBelow, limit: lookedAt })
+    const { place } = advanceFeed(start, recent, now())
+    const known = new Set(recent.items.map(({ id }) => id))
+    const latest = [...recent.items, ...older.items.filter(({ id }) => !known.has(id))]
+    latest.sort((left, right) => (left.id < right.id ? 1 : -1))
+    stream.transactions(latest.slice(0, carried.first), { place, hasGap: false })
     return place
   }
 

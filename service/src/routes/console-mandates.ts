@@ -62,7 +62,12 @@ export function serveConsoleMandates(
         : Math.max(0, readDateTime(query.starts_at)),
     )
     const subjects = [mandate.id]
-    const parts = await store.readActivity(caller, { dimension: 'mandate', subjects, fromMs: startsAtMs })
+    const parts = await store.readActivity(caller, {
+      dimension: 'mandate',
+      subjects,
+      fromMs: startsAtMs,
+      stretchMs: widthMs,
+    })
     // What was spent since then, taken from all that is spent, leaves what was spent before.
     const since = parts.reduce((sum, { paidMicro }) => sum + paidMicro, 0n)
     const before = mandate.spentMicro > since ? mandate.spentMicro - since : 0n

@@ -2,7 +2,7 @@ import { listConsoleSellers, type SellerSummary } from '@purser/wire/console-sel
 import { verificationFailures } from '@purser/wire/payments'
 
 import { formatSum, type MicroUsdc } from '../domain/money.ts'
-import { quarterStart } from '../domain/stretches.ts'
+import { dayStart } from '../domain/stretches.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
@@ -12,7 +12,7 @@ const monthMs = 30 * 24 * 3_600_000
 
 export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
   serve(listConsoleSellers, ({ caller, query, url }) => {
-    const fromMs = quarterStart(now() - monthMs)
+    const fromMs = dayStart(now() - monthMs)
     return answerPage(
       query,
       url,

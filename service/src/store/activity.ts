@@ -16,6 +16,9 @@ export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller
 
 const startsAt = `created_at_ms - created_at_ms % ${quarterMs}`
 
+/** Revenue is shown of months, so whole days will do. */
+const dayStartsAt = 'created_at_ms - created_at_ms % 86400000'
+
 /** The columns of a transaction that the sums are made from. */
 export const activityColumns =
   'account_id, environment, side, status, mandate_id, merchant_domain, seller_account_id, reason_code, amount_micro, created_at_ms'
@@ -39,7 +42,7 @@ export function activityOf(source: string): string {
       select account_id, environment, 'reason', reason_code, ${startsAt}, status, amount_micro
       from recorded where side = 'payer' and status = 'denied'
       union all
-      select account_id, environment, 'seller', merchant_domain, ${startsAt}, status, amount_micro
+      select account_id, environment, 'seller', merchant_domain, ${dayStartsAt}, status, amount_micro
       from recorded where status = 'paid' and seller_account_id = account_id
       union all
       select account_id, environment, 'seller_total', merchant_domain, 0, status, amount_micro

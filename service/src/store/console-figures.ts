@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 
 import type { Scope } from '../domain/records.ts'
 import { activityOf, sumOfHalves } from './activity.ts'
-import type { ConsoleDialect } from './console-reads.ts'
+import type { ConsoleDialect } from './console-source.ts'
 import type {
   Activity,
   ActivityQuestion,
@@ -45,12 +45,12 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
   return {
     async readActivity(scope, question): Promise<Activity[]> {
       if (question.subjects.length === 0) return []
-      const startsAt = question.isTotal ? sql`min(starts_at_ms)` : sql`starts_at_ms`
+      const startsAt = question.isTotal ? sql`min(starts_at_ms)` : stretchOf(question)
       const { rows } = await sql<ActivityRow>`
         select subject, ${startsAt} as starts_at_ms, ${sumOf('paid_count')}, ${sumOf('paid_high')},
           ${sumOf('paid_low')}, ${sumOf('approved_count')}, ${sumOf('denied_count')}
         from (${activity(scope, question)}) parts
-        group by subject ${question.isTotal ? sql`` : sql`, starts_at_ms`}
+        group by subject ${question.isTotal ? sql`` : sql`, ${stretchOf(question)}`}
         order by 1, 2`.execute(db)
       return rows.map(toActivity)
     },
@@ -159,6 +159,13 @@ interface RefusalRow {
   reason: Refusal['reason']
   starts_at_ms: Int
   refused_count: Int
+}
+
+/** Where the stretch of a quarter begins; written out, since SQLite takes a bound number for one with a fraction. */
+function stretchOf({ fromMs, stretchMs }: ActivityQuestion): RawBuilder<unknown> {
+  if (stretchMs === undefined) return sql`starts_at_ms`
+  const [from, width] = [sql.lit(fromMs), sql.lit(stretchMs)]
+  return sql`(${from} + (starts_at_ms - ${from}) / ${width} * ${width})`
 }
 
 function sumOf(column: string): RawBuilder<unknown> {

@@ -3,7 +3,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { idsFrom } from '../domain/id-time.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import type { Agent, Scope } from '../domain/records.ts'
-import type { ConsoleDialect } from './console-reads.ts'
+import { plainSource, type ConsoleDialect, type Source } from './console-source.ts'
 import { mostCounted } from './console-figures.ts'
 import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
 import type {
@@ -48,29 +48,34 @@ type Lists = Omit<
 >
 
 /** The lists of the console, newest first. */
-export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: ConsoleDialect): Lists {
+export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending }: ConsoleDialect): Lists {
   /**
    * A page of the rows that fit, out of a bounded number of rows of a base that an index leads through. So no
    * page takes long, however few fit; where it went through as many as it may, it says where to go on.
    */
   async function scan<Item>(
-    { base, fits, newerThan = '' }: Scanned,
+    { source, fits, from = '' }: Scanned,
     { limit, olderThan = '\uffff' }: Page,
     toItem: (row: never) => Item,
   ): Promise<PageOf<Item>> {
     const { rows: floors } = await sql<{ id: string }>`
-      select id from (${base}) base where id < ${olderThan} and id > ${newerThan}
-      order by id desc limit 1 offset ${sql.lit(mostScanned - 1)}`.execute(db)
+      ${source.ids({ from, olderThan })} order by id desc limit 1 offset ${sql.lit(mostScanned - 1)}`.execute(
+      db,
+    )
     const floor = floors[0]?.id
     const { rows } = await sql<{ id: string }>`
-      select * from (${base}) base
-      where id < ${olderThan} and id > ${newerThan} ${floor === undefined ? sql`` : sql`and id >= ${floor}`} and ${fits}
-      order by id desc limit ${limit + 1}`.execute(db)
+      ${source.rows({ from: floor ?? from, olderThan }, fits, limit + 1)}`.execute(db)
     const items = rows.slice(0, limit)
-    return {
-      items: items.map((row) => toItem(row as never)),
-      next: rows.length > limit ? items.at(-1)?.id : floor,
-    }
+    const next = rows.length > limit ? items.at(-1)?.id : floor
+    return { items: items.map((row) => toItem(row as never)), next }
+  }
+
+  async function hasTransactions(scope: Scope): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from activity where account_id = ${scope.accountId} and environment = ${scope.environment}
+      union all
+      select 1 from (${pending(scope)}) latest limit 1`.execute(db)
+    return rows.length > 0
   }
 
   async function agentsWithSpend(
@@ -116,7 +121,11 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
 
   return {
     listConsoleMandates: (scope, filter, page) =>
-      scan({ base: mandatesOf(scope, filter.agentId), fits: fitsMandate(filter) }, page, toConsoleMandate),
+      scan(
+        { source: plainSource(mandatesOf(scope, filter.agentId)), fits: fitsMandate(filter) },
+        page,
+        toConsoleMandate,
+      ),
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`
@@ -135,16 +144,20 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
       return rows.map(toHold)
     },
 
-    listConsoleTransactions: (scope, filter, page) =>
-      scan(
+    async listConsoleTransactions(scope, filter, page) {
+      const { items, next } = await scan(
         {
-          base: transactions(scope, withHostName(filter)),
+          source: transactions(scope, asStored(filter)),
           fits: fitsTransaction(scope, filter),
-          newerThan: idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs),
+          from: idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs),
         },
         { ...page, olderThan: earlier(page.olderThan, filter.beforeMs) },
         toTransaction,
-      ),
+      )
+      // All that was looked at may be of the other environment, and this one have none at all.
+      const isEnd = items.length === 0 && next !== undefined && !(await hasTransactions(scope))
+      return { items, next: isEnd ? undefined : next }
+    },
 
     async newestTransactions(scope, { id, limit }) {
       const { rows } = await sql<TransactionRow>`
@@ -155,9 +168,9 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     },
 
     async listConsoleAgents(scope, nowMs, page) {
-      const base = sql`select * from agents where account_id = ${scope.accountId}`
+      const source = plainSource(sql`select * from agents where account_id = ${scope.accountId}`)
       const fits = sql`environment = ${scope.environment}`
-      const { items, next } = await scan<Agent>({ base, fits }, page, toAgent)
+      const { items, next } = await scan<Agent>({ source, fits }, page, toAgent)
       return { items: await agentsWithSpend(scope, items, nowMs), next }
     },
 
@@ -172,7 +185,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     listConsoleSellers: (scope, page) =>
       scan(
         {
-          base: sql`select * from sellers where account_id = ${scope.accountId}`,
+          source: plainSource(sql`select * from sellers where account_id = ${scope.accountId}`),
           fits: sql`environment = ${scope.environment}`,
         },
         page,
@@ -182,11 +195,11 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
     listConsoleKeys: ({ accountId }, page) =>
       scan(
         {
-          base: sql`
+          source: plainSource(sql`
             select k.*, u.used_at_ms,
               (select name from agents a where a.account_id = k.account_id and a.id = k.agent_id) as agent_name
             from api_keys k left join api_key_uses u on u.account_id = k.account_id and u.key_id = k.id
-            where k.account_id = ${accountId}`,
+            where k.account_id = ${accountId}`),
           fits: sql`1 = 1`,
         },
         page,
@@ -221,10 +234,10 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions }: Consol
 
 /** The rows that a page is taken from, and which of them fit. */
 interface Scanned {
-  readonly base: RawBuilder<unknown>
+  readonly source: Source
   readonly fits: RawBuilder<unknown>
-  /** Nothing that is as old as this id is looked at. */
-  readonly newerThan?: string
+  /** Nothing that is older than this id is looked at. */
+  readonly from?: string
 }
 
 /** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
@@ -273,15 +286,20 @@ function contains(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> 
   return sql`replace(${text}, ${part}, '') <> ${text}`
 }
 
-function withHostName(filter: ConsoleFilter): ConsoleFilter {
-  const { merchantDomain } = filter
-  return merchantDomain === undefined
-    ? filter
-    : { ...filter, merchantDomain: normalizeHostName(merchantDomain) }
+/** The filter as the store looks for it: a reason goes with one status only, which an index may know. */
+function asStored(filter: ConsoleFilter): ConsoleFilter {
+  const { merchantDomain, reasonCode } = filter
+  const ofReason =
+    reasonCode === undefined ? undefined : reasonCode === 'within_policy' ? 'approved' : 'denied'
+  return {
+    ...filter,
+    status: filter.status ?? ofReason,
+    merchantDomain: merchantDomain === undefined ? undefined : normalizeHostName(merchantDomain),
+  }
 }
 
 function fitsTransaction({ environment }: Scope, asked: ConsoleFilter): RawBuilder<unknown> {
-  const { agentId, mandateId, status, merchantDomain, reasonCode, fromMs, beforeMs } = withHostName(asked)
+  const { agentId, mandateId, status, merchantDomain, reasonCode, fromMs, beforeMs } = asStored(asked)
   const conditions = [sql`environment = ${environment}`]
   if (agentId !== undefined) conditions.push(sql`agent_id = ${agentId}`)
   if (mandateId !== undefined) conditions.push(sql`mandate_id = ${mandateId}`)

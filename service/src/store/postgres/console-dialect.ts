@@ -4,7 +4,7 @@ import type { Pool, QueryConfig } from 'pg'
 import { codeOf } from '../error-code.ts'
 import { activityColumns } from '../activity.ts'
 import type { RunQuery } from '../console-dialect.ts'
-import type { ConsoleDialect } from '../console-reads.ts'
+import { hasStatus, isIndexed, plainSource, type ConsoleDialect } from '../console-source.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../console-store.ts'
 import { QueryTooSlowError } from '../store.ts'
 import { storable } from './connection.ts'
@@ -23,16 +23,15 @@ export const consoleDialect: ConsoleDialect = {
 
   transactions: ({ accountId }, { agentId, mandateId, merchantDomain, status }) => {
     const own = sql`select * from transactions where account_id = ${accountId}`
-    if (mandateId !== undefined) return sql`${own} and mandate_id = ${mandateId}`
-    if (agentId !== undefined) return sql`${own} and agent_id = ${agentId}`
+    if (mandateId !== undefined) return plainSource(sql`${own} and mandate_id = ${mandateId}`)
+    if (agentId !== undefined) return plainSource(sql`${own} and agent_id = ${agentId}`)
     if (merchantDomain !== undefined) {
       const length = sql.lit(merchantPrefixLength)
-      return sql`${own} and left(merchant_domain, ${length}) = left(${merchantDomain}, ${length})`
+      return plainSource(
+        sql`${own} and left(merchant_domain, ${length}) = left(${merchantDomain}, ${length})`,
+      )
     }
-    // Most are paid, and found by the primary key.
-    if (status !== undefined && status !== 'paid')
-      return sql`${own} and status = ${status} and status <> 'paid'`
-    return own
+    return plainSource(isIndexed(status) ? sql`${own} and ${hasStatus(status)}` : own)
   },
 
   inTime: sql``,

@@ -206,7 +206,7 @@ export const migrations: readonly string[] = [
   -- the stop of all agents that paused the mandate
   alter table mandates add column stopped_by ${key};
 
-  -- what happened in each quarter of an hour, added up from the transactions
+  -- what happened in each quarter of an hour, or each day, added up from the transactions
   create table activity (
     account_id ${key} not null,
     environment ${environment},

@@ -3,7 +3,7 @@ import type { Tallies } from '../console-store.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** How many transactions one step adds up, so that no payment waits long for it. */
-const mostAtOnce = 2_000
+const mostAtOnce = 500
 
 /** Keeps the sums that the console shows. */
 export function prepareActivityActs(db: SqliteDatabase) {

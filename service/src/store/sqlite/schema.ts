@@ -199,7 +199,7 @@ export const migrations: readonly string[] = [
   -- the stop of all agents that paused the mandate
   alter table mandates add column stopped_by text;
 
-  -- what happened in each quarter of an hour, added up from the transactions
+  -- what happened in each quarter of an hour, or each day, added up from the transactions
   create table activity (
     account_id text not null,
     environment text not null check (environment in ('sandbox', 'production')),
