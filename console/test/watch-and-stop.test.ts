@@ -125,6 +125,16 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     assert.equal(await theme(), 'dark')
   })
 
+  await chapter('A screen whose files are gone says so, and the way to the others stays', async () => {
+    await visitor.go('sandbox')
+    await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
+    await page.getByRole('link', { name: 'Developers' }).click()
+    await page.getByText('This screen could not be shown.').waitFor()
+    await page.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
+    await page.unroute('**/assets/developers-*.js')
+  })
+
   await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
     const [weather] = mandates
     assert.ok(weather)
