@@ -17,6 +17,7 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   server: {
+    // The host stays this server's own: the service refuses what another site asks for.
     proxy: Object.fromEntries(
       [
         '/console/sign-in',
@@ -29,7 +30,7 @@ export default defineConfig({
         '/docs',
         '/healthz',
         '/readyz',
-      ].map((path) => [path, service]),
+      ].map((path) => [path, { target: service, changeOrigin: false }]),
     ),
   },
 })

@@ -18,6 +18,9 @@ const guidelines: RunOptions = {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
 }
+const desk = { width: 1280, height: 860 }
+const phone = { width: 375, height: 740 }
+
 /** All that another theme can change. */
 const contrast: RunOptions = {
   runOnly: { type: 'rule', values: ['color-contrast'] },
@@ -38,23 +41,24 @@ test('Every screen: axe finds nothing in either theme, no phone scrolls sideways
   })
   const browser = await startBrowser()
   context.after(() => browser.close())
-  const visitor = await visit(browser, service, { colorScheme: 'light' })
+  const visitor = await visit(browser, service, { colorScheme: 'light', viewport: desk })
   const { page } = visitor
   const found: string[] = []
 
   async function look(name: string): Promise<void> {
     await page.evaluate(axe)
     found.push(...(await violations(page, guidelines)).map((one) => `${name}: ${one}`))
+    const live = await page.locator('img, iframe, object, script:not([src]), [onerror], [srcdoc]').count()
+    if (live > 0) found.push(`${name}: ${live} elements that nobody here wrote`)
     await showTheme(page, 'dark')
+    await settle(page)
     found.push(...(await violations(page, contrast)).map((one) => `${name}, dark: ${one}`))
-    await showTheme(page, 'light')
-    await page.setViewportSize({ width: 375, height: 740 })
+    await page.setViewportSize(phone)
     await settle(page)
     const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     if (overhang > 0) found.push(`${name}: a phone scrolls ${overhang} px sideways`)
-    await page.setViewportSize({ width: 1280, height: 860 })
-    const live = await page.locator('img, iframe, object, script:not([src]), [onerror], [srcdoc]').count()
-    if (live > 0) found.push(`${name}: ${live} elements that nobody here wrote`)
+    await page.setViewportSize(desk)
+    await showTheme(page, 'light')
   }
 
   await page.goto(`${service.url}/console/`)
@@ -77,6 +81,27 @@ test('Every screen: axe finds nothing in either theme, no phone scrolls sideways
   await visitor.leave()
 })
 
+test('A style of a stranger, and a request to another host, would not go unnoticed [decision.122]', async (context) => {
+  const service = await startTestService(context)
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  for (const misdeed of [
+    () =>
+      document.head.append(
+        Object.assign(document.createElement('style'), { textContent: 'p { color: red }' }),
+      ),
+    () => document.body.insertAdjacentHTML('beforeend', '<p style="color: red">loud</p>'),
+    () => void fetch('http://127.0.0.1:9/').catch(() => undefined),
+    () => alert('script'),
+  ]) {
+    const visitor = await visit(browser, service)
+    await visitor.page.goto(`${service.url}/console/`)
+    await visitor.page.evaluate(misdeed)
+    await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await assert.rejects(visitor.leave(), { name: 'AssertionError' }, String(misdeed))
+  }
+})
+
 async function violations(page: Page, options: RunOptions): Promise<string[]> {
   const results = await page.evaluate(
     (options) =>
@@ -93,7 +118,6 @@ async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
   await page.evaluate((theme) => {
     document.documentElement.dataset['theme'] = theme
   }, theme)
-  await settle(page)
 }
 
 /** What changes in steps has come to its end, and was drawn. */

@@ -87,6 +87,16 @@ export function everyScreen(ids: {
     { name: 'audit-log', path: 'sandbox/audit-log', isReady: table('Audit log') },
     { name: 'developers', path: 'sandbox/developers', isReady: text('Base address') },
     { name: 'system', path: 'sandbox/system', isReady: text('Acts that wait') },
+    {
+      name: 'undo',
+      path: 'sandbox/mandates',
+      isReady: table('Mandates'),
+      prepare: async (page) => {
+        await press('Acts on Map tiles, northern Europe')(page)
+        await page.getByRole('menuitem', { name: /Pause|Resume/ }).click()
+        await page.getByRole('button', { name: 'Undo' }).waitFor()
+      },
+    },
     { name: 'not-found', path: 'sandbox/nowhere', isReady: text('There is no such screen') },
   ]
 }

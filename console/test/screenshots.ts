@@ -21,6 +21,7 @@ const onlyLight = new Set([
   'revoke-agent',
   'middleware',
   'new-key',
+  'undo',
   'not-found',
 ])
 
@@ -71,6 +72,12 @@ async function pictureFullConsole(browser: Browser, service: TestService): Promi
     }
     await visitor.leave()
   }
+  await purser.console.stop()
+  const { page, ...visitor } = await visit(browser, service, looks[0])
+  await visitor.signIn(service.sandboxKey)
+  await page.getByText('Agents are stopped.').waitFor()
+  await picture(page, 'stopped-light')
+  await visitor.leave()
 }
 
 async function pictureEmptyConsole(browser: Browser, service: TestService): Promise<void> {
@@ -102,7 +109,7 @@ async function picture(page: Page, name: string): Promise<void> {
     await new Promise((resolve) => void requestAnimationFrame(() => requestAnimationFrame(resolve)))
   })
   const session = await page.context().newCDPSession(page)
-  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 72 })
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 64 })
   await session.detach()
   writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'))
 }

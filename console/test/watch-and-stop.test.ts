@@ -111,6 +111,30 @@ test('An ordinary day: a denial is read, the list is exported, everything is sto
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
+  await chapter('The keyboard alone reaches the content, and the chosen theme stays', async () => {
+    await visitor.go('sandbox')
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
+    const theme = () => page.evaluate(() => document.documentElement.dataset['theme'])
+    assert.equal(await theme(), 'light')
+    await page.getByRole('button', { name: 'Change to the dark theme' }).click()
+    assert.equal(await theme(), 'dark')
+    await page.reload()
+    assert.equal(await theme(), 'dark')
+  })
+
+  await chapter('A screen whose files are gone says so, and the way to the others stays', async () => {
+    await visitor.go('sandbox')
+    await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
+    await page.getByRole('link', { name: 'Developers' }).click()
+    await page.getByText('This screen could not be shown.').waitFor()
+    await page.getByRole('link', { name: 'Agents' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
+    await page.unroute('**/assets/developers-*.js')
+  })
+
   await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
     const [weather] = mandates
     assert.ok(weather)

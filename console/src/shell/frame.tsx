@@ -7,6 +7,7 @@ import { useSignOut } from '../api/session.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { Boundary } from './boundary.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { EnvironmentStrip } from './environment-strip.tsx'
 import './frame.css'
@@ -41,9 +42,11 @@ export function Frame() {
           <SidebarBody onSearch={() => setPaletteOpen(true)} />
         </header>
         <main id="content" ref={main} tabIndex={-1}>
-          <Suspense fallback={<Waiting lines={8} />}>
-            <Outlet />
-          </Suspense>
+          <Boundary key={pathname}>
+            <Suspense fallback={<Waiting lines={8} />}>
+              <Outlet />
+            </Suspense>
+          </Boundary>
         </main>
       </div>
       <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>

@@ -100,7 +100,15 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
       <Panel title="Mandates" flush>
         <AgentMandates agentId={agent.id} />
       </Panel>
-      <Panel title="Transactions" flush>
+      <Panel
+        title="Transactions"
+        flush
+        aside={
+          <span className="small">
+            <Go to={`transactions?agent_id=${agent.id}`}>Filter and export</Go>
+          </span>
+        }
+      >
         <TransactionTable
           filters={{ agent_id: agent.id }}
           empty={<p className="panel-body quiet">This agent has not asked for anything yet.</p>}

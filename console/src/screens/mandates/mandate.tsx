@@ -134,7 +134,8 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         flush
         aside={
           <span className="quiet small">
-            {counted(mandate.paid_count, 'payment')}, {counted(mandate.denied_count, 'denial')}
+            {counted(mandate.paid_count, 'payment')}, {counted(mandate.denied_count, 'denial')} ·{' '}
+            <Go to={`transactions?mandate_id=${mandate.id}`}>filter and export</Go>
           </span>
         }
       >

@@ -65,6 +65,9 @@ export function Transactions() {
         />
         <TextField label="From" type="date" value={values.from} onChange={(from) => set({ from })} />
         <TextField label="To" type="date" value={values.to} onChange={(to) => set({ to })} />
+        {(values.agent_id || values.mandate_id) && (
+          <p className="small">{values.mandate_id ? 'Of one mandate only.' : 'Of one agent only.'}</p>
+        )}
         {isFiltered && (
           <Button onClick={() => set(Object.fromEntries(names.map((name) => [name, ''])))}>Clear</Button>
         )}
