@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { startChild, type Child } from './child.ts'
 import type { BlockOrder, BlockReport, clientActs } from './client.ts'
 import type { echoActs } from './echo.ts'
+import type { Target } from './flows.ts'
 import { LedgerCheck } from './ledger.ts'
 import {
   mandates,
@@ -52,6 +53,7 @@ export class Rig {
   /** The last rate of each kind of block, which says how many proofs the next one needs. */
   readonly #rates = new Map<string, number>()
   #generation = 0
+  readonly #targets = new Map<Service, Target>()
 
   constructor() {
     this.#parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
@@ -85,6 +87,7 @@ export class Rig {
         mandates,
       })
       await this.#client.ask('know', { name, target })
+      this.#targets.set(name, target)
       this.ledger.begin(name)
     }
     if (this.#raw && ledgers.createRaw && orders.some(({ service }) => service === 'raw SQL')) {
@@ -92,6 +95,13 @@ export class Rig {
       await this.#raw.ask('open', await ledgers.createRaw(generation))
       this.ledger.begin('raw SQL')
     }
+  }
+
+  /** Where a service answers, and with which key it is asked. */
+  targetOf(service: Service): Target {
+    const target = this.#targets.get(service)
+    if (!target) throw new Error(`the ${service} has no ledger yet`)
+    return target
   }
 
   /** Load of one kind for a short time, and then a look at the ledger. */

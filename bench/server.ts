@@ -6,6 +6,7 @@ import { createApp } from '../service/src/app.ts'
 import { hashApiKey } from '../service/src/domain/api-key.ts'
 import { deriveProofKeys } from '../service/src/domain/proof.ts'
 import type { Caller } from '../service/src/domain/records.ts'
+import { startFiguresKeeper } from '../service/src/console/figures-keeper.ts'
 import { createTally } from '../service/src/console/tally.ts'
 import { prepareFirstStart } from '../service/src/first-start.ts'
 import { startHoldSweep } from '../service/src/hold-sweep.ts'
@@ -114,7 +115,9 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   })
   const minted = await prepareFirstStart(context, { sandbox: undefined, production: undefined })
   await app.listen({ host: '127.0.0.1', port: 0 })
-  const sweep = startHoldSweep({ store, now, onFailure: (error) => app.log.error({ err: error }) })
+  const onFailure = (error: unknown) => app.log.error({ err: error })
+  const sweep = startHoldSweep({ store, now, onFailure })
+  const figures = startFiguresKeeper({ store, tally: context.tally, onFailure })
   const buyers = known ?? (await prepareBuyers(app, minted?.sandbox, mandates))
   const caller = await store.authenticate(hashApiKey(buyers.key))
   assert(caller)
@@ -124,7 +127,7 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     ledger: () => reportLedger(store, caller, mandates),
     close: async () => {
       await app.close()
-      await sweep.stop()
+      await Promise.all([sweep.stop(), figures.stop()])
       await store.close()
     },
   }

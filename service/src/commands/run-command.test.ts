@@ -71,7 +71,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   assert.deepEqual(await status(), {
     code: 0,
     errors: '',
-    output: `Ledger   ${path}\nSchema   none yet; this release needs version 1\nTo do    purser migrate up, or the next start, runs step 1`,
+    output: `Ledger   ${path}\nSchema   none yet; this release needs version 2\nTo do    purser migrate up, or the next start, runs steps 1, 2`,
   })
   assert.deepEqual(readdirSync(folder), [])
 
@@ -79,7 +79,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   const before = [readdirSync(folder), statSync(path).mtimeMs]
   assert.match(
     (await status()).output,
-    /^Schema {3}version 1; this release needs version 1\nTo do {4}nothing$/m,
+    /^Schema {3}version 2; this release needs version 2\nTo do {4}nothing$/m,
   )
   assert.deepEqual([readdirSync(folder), statSync(path).mtimeMs], before)
 
@@ -106,9 +106,9 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
 test('migrate up makes the schema, once [decision.78]', async (context) => {
   const { folder, purser } = withFolder(context)
   const up = () => purser('migrate', 'up')
-  assert.match((await up()).output, /data\/purser\.db has version 1 of the schema now\.$/)
+  assert.match((await up()).output, /data\/purser\.db has version 2 of the schema now\.$/)
   assert.ok(existsSync(join(folder, 'data/purser.db')))
-  assert.match((await up()).output, /has version 1 of the schema already; nothing was done\.$/)
+  assert.match((await up()).output, /has version 2 of the schema already; nothing was done\.$/)
   const service = openSqliteStore({ path: join(folder, 'data/purser.db') })
   const { code, errors } = await up()
   await service.close()

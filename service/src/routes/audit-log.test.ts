@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { auditEventTypes, type AuditEvent, type AuditEventType } from '@purser/wire/audit-log'
 
 import { changingNothing, readLedger } from '../../testing/ledger.ts'
+import { signIn } from '../../testing/console-session.ts'
 import {
   change,
   createMerchant,
@@ -51,6 +52,9 @@ const patch = async (path: string, id: string) => ({
   answer: await change(service, path),
 })
 const created = (answer: TestAnswer) => ({ id: answer.body.id as string, answer })
+
+/** What the last stop, or its end, said that it moved. */
+let stopData: Record<string, unknown> = {}
 
 const changes: readonly Change[] = [
   {
@@ -130,6 +134,50 @@ const changes: readonly Change[] = [
       return created(await service.call('DELETE', `/accounts/api-keys/${body.id}`))
     },
     data: () => ({}),
+  },
+  {
+    type: 'session.started',
+    act: async () => {
+      const answer = await service.call('POST', '/v1/console/session', {
+        key: null,
+        body: { api_key: service.sandboxKey },
+      })
+      return { id: answer.body.id as string, answer }
+    },
+    data: () => ({}),
+  },
+  {
+    type: 'session.ended',
+    act: async () => {
+      const browser = await signIn(service)
+      const { body } = await browser.call('GET', '/v1/console/session')
+      return { id: body.id as string, answer: await browser.call('DELETE', '/v1/console/session') }
+    },
+    data: () => ({}),
+  },
+  {
+    type: 'agents.stopped',
+    act: async () => {
+      const answer = await service.call('POST', '/v1/console/stop')
+      const { stop_id: id, ...data } = answer.body
+      assert.ok(data.paused_mandates > 0 && data.voided_holds > 0)
+      stopData = data
+      await service.call('POST', '/v1/console/resume', { body: { stop_id: id } })
+      return { id: id as string, answer }
+    },
+    data: () => stopData,
+  },
+  {
+    type: 'agents.resumed',
+    act: async () => {
+      const { body: stopped } = await service.call('POST', '/v1/console/stop')
+      const body = { stop_id: stopped.stop_id }
+      const answer = await service.call('POST', '/v1/console/resume', { body })
+      assert.equal(answer.body.resumed_mandates, stopped.paused_mandates)
+      stopData = answer.body
+      return { id: stopped.stop_id as string, answer }
+    },
+    data: () => stopData,
   },
 ]
 for (const { type, act, data } of changes) {

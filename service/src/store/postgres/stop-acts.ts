@@ -61,7 +61,7 @@ export async function resumeMandates(
   }
   await transaction.commit(
     move(scope, ids, { to: 'active', stopId: null, atMs }),
-    ...eventsOf(scope, ids, step, () => ({ type: 'mandate.resumed', data: {} })),
+    ...eventsOf(scope, ids, step, () => ({ type: 'mandate.resumed', data: { voided_holds: 0 } })),
   )
   return { moved: ids.length, voidedHolds: 0, lastId: ids.at(-1) }
 }

@@ -60,7 +60,7 @@ export function prepareStopActs(
           id: eventIds[index] ?? '',
           type: 'mandate.resumed',
           subjectId: id,
-          data: {},
+          data: { voided_holds: 0 },
           atMs,
         } as const
         recordEvent(auditEvent({ keyId: actor }, scope, event))

@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util'
+
+import { Purser } from '@purser/client'
+
+import type { StoreKind } from './ledgers.ts'
+import { Rig, type Block, type Order } from './rig.ts'
+
+// What payments lose while a console is open: its overview asked for each second, and its feed running.
+// `node bench/console-open.ts --store postgres`
+
+const { values } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'sqlite' },
+    pairs: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '4' },
+  },
+})
+const order: Order = {
+  service: 'service',
+  flow: 'verify',
+  clients: 64,
+  spread: 'uniform',
+  seconds: Number(values.seconds),
+}
+
+/** The least share of its rate that a service must keep with a console open. */
+const leastShare = 0.9
+
+const rig = new Rig()
+process.once('SIGINT', () => void rig.close().finally(() => process.exit(130)))
+try {
+  await rig.open(values.store === 'postgres' ? 'postgres' : ('sqlite' satisfies StoreKind))
+  await rig.renew([order])
+  await rig.run({ ...order, isRehearsal: true })
+  const shares: number[] = []
+  for (let pair = 0; pair < Number(values.pairs); pair++) {
+    // Which comes first changes with each pair: what a ledger or a machine goes through counts for both.
+    const closed = async () => rig.run(order)
+    const [first, second] = pair % 2 === 0 ? [closed, withConsole] : [withConsole, closed]
+    const blocks = [await first(), await second()]
+    const [without, open] = pair % 2 === 0 ? blocks : blocks.toReversed()
+    if (!without || !open) continue
+    shares.push(open.perSecond / without.perSecond)
+    console.log(
+      `pair ${pair + 1}: ${Math.round(without.perSecond)}/s without, ${Math.round(open.perSecond)}/s with a console: ${share(shares.at(-1) ?? 0)}`,
+    )
+  }
+  const median = shares.toSorted((left, right) => left - right)[Math.floor(shares.length / 2)] ?? 0
+  console.log(
+    `with a console open, payments keep ${share(median)} of their rate (median); ${rig.ledger.faults.length} faults`,
+  )
+  process.exitCode = median >= leastShare && rig.ledger.faults.length === 0 ? 0 : 1
+} finally {
+  await rig.close()
+}
+
+/** A block while somebody looks at the overview. */
+async function withConsole(): Promise<Block> {
+  const { port, key } = rig.targetOf('service')
+  const purser = new Purser({ apiKey: key, baseUrl: `http://127.0.0.1:${port}` })
+  const closing = new AbortController()
+  const feed = (async () => {
+    for await (const message of purser.console.feed({ signal: closing.signal }))
+      if (message.type === 'end') return
+  })().catch(() => undefined)
+  const polling = setInterval(() => void purser.console.overview().catch(() => undefined), 1_000)
+  try {
+    return await rig.run(order)
+  } finally {
+    clearInterval(polling)
+    closing.abort()
+    await feed
+  }
+}
+
+function share(part: number): string {
+  return `${(part * 100).toFixed(1)} %`
+}
