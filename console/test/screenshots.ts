@@ -37,15 +37,18 @@ const looks = [
   },
 ] as const
 
+/** The files that were written; what is there besides is of an older run. */
+const taken = new Set<string>()
+
 const endings: (() => Promise<void>)[] = []
 const life = { after: (stop: () => Promise<void>) => void endings.push(stop) }
 try {
   mkdirSync(folder, { recursive: true })
-  for (const file of readdirSync(folder)) if (file.endsWith('.webp')) rmSync(join(folder, file))
   const browser = await startBrowser()
   endings.push(() => browser.close())
   await pictureFullConsole(browser, await startTestService(life))
   await pictureEmptyConsole(browser, await startTestService(life))
+  for (const file of readdirSync(folder)) if (!taken.has(file)) rmSync(join(folder, file))
 } finally {
   for (const end of endings.toReversed()) await end()
 }
@@ -111,5 +114,6 @@ async function picture(page: Page, name: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 64 })
   await session.detach()
+  taken.add(`${name}.webp`)
   writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'))
 }

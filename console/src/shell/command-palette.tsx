@@ -59,7 +59,9 @@ function PaletteBody({ onClose }: { readonly onClose: () => void }) {
     >
       <div className="palette-head">
         <Icon name="search" size={18} />
+        {/* Focused as it appears: who types on at once loses no letter. */}
         <Autocomplete.Input
+          autoFocus
           className="palette-input"
           aria-label="Search and commands"
           placeholder="Go to a screen, or find by name, purpose, domain or id"
