@@ -46,6 +46,22 @@ const rooms: readonly Room[] = [
     ],
   },
   {
+    name: 'console',
+    path: 'console/src',
+    values: [
+      'console/src',
+      'examples/first-purchase/',
+      'npm:@purser/client',
+      'npm:@base-ui/react/',
+      'npm:@tanstack/react-query',
+      'npm:d3-scale',
+      'npm:d3-shape',
+      'npm:react',
+      'npm:react-dom/client',
+      'npm:react-router',
+    ],
+  },
+  {
     name: 'domain',
     path: 'service/src/domain',
     values: ['service/src/domain', 'node:crypto', 'node:url', 'node:zlib', 'packages/wire/src/api-keys.ts'],
@@ -106,6 +122,7 @@ const files = sourceFiles([
   'packages/merchant/src',
   'packages/mcp/src',
   'packages/cli/src',
+  'console/src',
   'service/src',
 ]).filter(({ path }) => !path.endsWith('.test.ts'))
 

@@ -15,7 +15,7 @@ export function sourceFiles(folders: readonly string[]): SourceFile[] {
   return folders
     .flatMap((folder) => readdirSync(join(projectFolder, folder), { recursive: true, withFileTypes: true }))
     .filter(
-      (entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'),
+      (entry) => entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.parentPath.includes('node_modules'),
     )
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()

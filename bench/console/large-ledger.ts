@@ -115,37 +115,29 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
         const nonce = isPaid ? ids.nonce() : null
         const resource = `https://${seller.domain}/v1/reports/2026-11`
         const before = spentMicro[place] ?? 0n
-        const reason = isPaid
+        const [reasonCode, reasonDetail] = isPaid
           ? [null, null]
           : isDenied
             ? (denials[random.below(denials.length)] ?? [null, null])
             : ['within_policy', null]
-        const status = isPaid ? 'paid' : isDenied ? 'denied' : 'approved'
-        const who = [accountId, id, 'sandbox', 'payer', status, mandate.agentId, mandate.id]
-        const what = [amountText, amountMicro, 'USDC', resource, seller.domain, accountId, seller.id]
-        const why = [
-          isPaid ? null : 'data',
-          ...reason,
-          nonce,
-          nowMs,
-          isDenied ? 8 : null,
-          isPaid ? null : before,
-        ]
-        transactions.push([...who, ...what, ...why])
+        transactions.push(
+          // prettier-ignore
+          [
+            accountId, id, 'sandbox', 'payer', isPaid ? 'paid' : isDenied ? 'denied' : 'approved',
+            mandate.agentId, mandate.id, amountText, amountMicro, 'USDC', resource, seller.domain,
+            accountId, seller.id, isPaid ? null : 'data', reasonCode, reasonDetail,
+            nonce, nowMs, isDenied ? 8 : null, isPaid ? null : before,
+          ],
+        )
         if (!isPaid) continue
         spentMicro[place] = before + amountMicro
-        const held = [
-          accountId,
-          nonce,
-          'sandbox',
-          mandate.agentId,
-          mandate.id,
-          amountText,
-          amountMicro,
-          'USDC',
-        ]
-        const captured = ['captured', nowMs, nowMs + 360_000, id, keyId, seller.domain, null, before, 0n]
-        holds.push([...held, resource, ...captured])
+        holds.push(
+          // prettier-ignore
+          [
+            accountId, nonce, 'sandbox', mandate.agentId, mandate.id, amountText, amountMicro, 'USDC', resource,
+            'captured', nowMs, nowMs + 360_000, id, keyId, seller.domain, null, before, 0n,
+          ],
+        )
         const data = JSON.stringify({ agent_id: mandate.agentId, mandate_id: mandate.id, amount: amountText })
         events.push([
           accountId,

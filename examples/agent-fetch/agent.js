@@ -1,10 +1,7 @@
 import { Purser, wrapFetchWithPayment } from '@purser/client'
 
 // The agent's own key: it can ask for payments within the agent's mandates, and do nothing else.
-const client = new Purser({
-  apiKey: process.env.PURSER_AGENT_KEY,
-  baseUrl: process.env.PURSER_URL ?? 'http://127.0.0.1:8080',
-})
+const client = new Purser({ apiKey: process.env.PURSER_AGENT_KEY, baseUrl: process.env.PURSER_URL })
 
 // A fetch like any other, except that it pays when it is asked to, 5.00 at the most.
 const fetchPaid = wrapFetchWithPayment(fetch, {
@@ -12,15 +9,17 @@ const fetchPaid = wrapFetchWithPayment(fetch, {
   agentId: process.env.PURSER_AGENT_ID,
   mandateId: process.env.PURSER_MANDATE_ID,
   maxAmount: '5.00',
-  onDecision(decision) {
-    const { outcome, challenge } = decision
-    if (outcome === 'approved') console.log(`paying ${challenge.amount} for ${challenge.resource}`)
-    if (outcome === 'denied') console.log(`denied (${decision.reason_code}): ${decision.reason_detail}`)
-    if (outcome === 'skipped') console.log(`not paid (${decision.why}): ${decision.detail}`)
-  },
+  onDecision: tell,
 })
 
 for (const address of process.argv.slice(2)) {
   const answer = await fetchPaid(address, { signal: AbortSignal.timeout(30_000) })
   console.log(answer.status, await answer.text())
+}
+
+function tell(decision) {
+  const { outcome, challenge } = decision
+  if (outcome === 'approved') console.log(`paying ${challenge.amount} for ${challenge.resource}`)
+  if (outcome === 'denied') console.log(`denied (${decision.reason_code}): ${decision.reason_detail}`)
+  if (outcome === 'skipped') console.log(`not paid (${decision.why}): ${decision.detail}`)
 }

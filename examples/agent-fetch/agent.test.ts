@@ -17,6 +17,13 @@ for (const page of ['docs/guides/agents.md', 'packages/client/README.md']) {
   })
 }
 
+test("What the README shows of paying is the example's, to the letter", () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+  const code = readFileSync(script, 'utf8')
+  const shown = code.slice(code.indexOf('const client'), code.indexOf('\nfunction tell'))
+  assert.ok(shown.includes('wrapFetchWithPayment') && readme.includes(`\`\`\`js\n${shown}\`\`\`\n`))
+})
+
 test('The agent buys within its mandate, and says why it does not buy the rest', async (context) => {
   const service = await startTestService(context)
   const cheap = await startMerchant(context, service, { price: '4.00' })

@@ -1,4 +1,4 @@
-// node examples/ai-sdk-agent/agent.ts 'http://localhost:3000/forecast?days=7' http://localhost:3000/weather
+// npx node examples/ai-sdk-agent/agent.ts 'http://localhost:3000/forecast?days=7' http://localhost:3000/weather
 import { purserTools } from '@purser/mcp/ai-sdk'
 import { generateText, isStepCount } from 'ai'
 

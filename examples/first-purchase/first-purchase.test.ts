@@ -9,9 +9,9 @@ import { startTestService } from '../../service/testing/service.ts'
 
 const script = join(import.meta.dirname, 'first-purchase.js')
 
-test("The README's first purchase is the example, to the letter", () => {
-  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-  assert.ok(readme.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
+test('The first purchase in the guide to payments is the example, to the letter', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/payments.md'), 'utf8')
+  assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
 test('The first purchase is charged once, and what is over the cap is refused', async (context) => {

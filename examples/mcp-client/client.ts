@@ -1,4 +1,4 @@
-// node examples/mcp-client/client.ts http://localhost:3000/weather 'http://localhost:3000/forecast?days=7'
+// npx node examples/mcp-client/client.ts http://localhost:3000/weather 'http://localhost:3000/forecast?days=7'
 import { fileURLToPath } from 'node:url'
 
 import { Client } from '@modelcontextprotocol/client'
@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 const { PURSER_URL = '', PURSER_AGENT_KEY = '' } = process.env
 
-// Outside this repository: command 'npx', args ['--yes', '@purser/mcp'].
+// In a folder of your own, where the package is installed: node_modules/@purser/mcp/dist/main.js.
 const server = fileURLToPath(import.meta.resolve('@purser/mcp/server'))
 const client = new Client({ name: 'shopper', version: '1.0.0' })
 await client.connect(

@@ -15,6 +15,13 @@ for (const page of ['docs/guides/merchants.md', 'packages/merchant/README.md']) 
   })
 }
 
+test("What the README shows of being paid is the example's, to the letter", () => {
+  const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
+  const code = readFileSync(join(import.meta.dirname, 'server.js'), 'utf8')
+  const shown = code.slice(code.indexOf('const client'), code.indexOf('\n// A price can'))
+  assert.ok(shown.includes('requirePayment') && readme.includes(`\`\`\`js\n${shown}\`\`\`\n`))
+})
+
 test('The Express example sells the weather, by the day, and gives its front page away', async (context) => {
   const { url, fetchPaid, spent } = await openExample(context, [join(import.meta.dirname, 'server.js')])
   assert.equal((await fetch(url)).status, 200)

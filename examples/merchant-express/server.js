@@ -12,10 +12,6 @@ const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: pr
 // 'api.example.com'` is enough: `https://api.example.com` follows from it.
 const merchant = { client, merchantDomain: 'localhost', publicUrl: `http://localhost:${port}` }
 
-app.get('/', (request, response) => {
-  response.send('The weather of the day is at /weather, for 0.05 USDC.\n')
-})
-
 app.get('/weather', requirePayment({ ...merchant, price: '0.05' }), (request, response) => {
   response.json({ sky: 'clear', celsius: 21 })
 })
@@ -26,6 +22,10 @@ const byDays = ({ query }) => prices[query.days] ?? prices[1]
 
 app.get('/forecast', requirePayment({ ...merchant, price: byDays }), (request, response) => {
   response.json({ days: request.query.days in prices ? Number(request.query.days) : 1, sky: 'rain, later' })
+})
+
+app.get('/', (request, response) => {
+  response.send('The weather of the day is at /weather, for 0.05 USDC.\n')
 })
 
 app.listen(port, () => console.log(`open at http://localhost:${port}`))

@@ -379,7 +379,10 @@ function changeDatabase(folder: string, statement: string): Record<string, never
 /** The database with all pages overwritten at which a table or an index begins. */
 function withoutTables(folder: string, bytes: Buffer): Buffer {
   const database = new Database(databasePath(folder))
-  const roots = database.prepare('select rootpage from sqlite_schema').pluck().all() as number[]
+  const roots = database
+    .prepare('select rootpage from sqlite_schema where rootpage > 0')
+    .pluck()
+    .all() as number[]
   const pageSize = database.pragma('page_size', { simple: true }) as number
   database.close()
   const damaged = Buffer.from(bytes)

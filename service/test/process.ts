@@ -36,13 +36,16 @@ export interface ProcessOptions {
   /** The environment; nothing else is handed on but PATH, and PURSER_PORT is 0 when it is not named. */
   readonly settings?: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
-  /** What is run of `service/src`; `main.ts`, as `npm start` does, when it is not named. */
-  readonly program?: 'main.ts' | 'purser.ts'
+  /** What is run: `main.ts`, as `npm start` does, when it is not named; or the `purser` command. */
+  readonly program?: keyof typeof programs
 }
 
 type Context = { readonly after: (stop: () => Promise<void>) => void }
 
-const sourceFolder = join(import.meta.dirname, '../src')
+const programs = {
+  'main.ts': join(import.meta.dirname, '../src/main.ts'),
+  'purser.ts': join(import.meta.dirname, '../../packages/cli/src/purser.ts'),
+}
 
 /** A folder of the test's own, which goes when the test ends. */
 export function makeFolder(context: Context): string {
@@ -73,7 +76,7 @@ export function spawnProcess(
   context: Context,
   { folder, settings, flags = [], program = 'main.ts' }: ProcessOptions,
 ): ServiceProcess {
-  const child = spawn(process.execPath, [join(sourceFolder, program), ...flags], {
+  const child = spawn(process.execPath, [programs[program], ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PURSER_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { endpoints } from '@purser/wire/openapi'
-
 import { projectFolder } from '../source-files.ts'
 
 /** A JSON schema, as far as packages/wire uses it. */
@@ -72,5 +70,5 @@ function isObjectSchema(value: unknown): value is Schema {
 }
 
 function isEndpoint(value: unknown): value is { readonly query?: unknown } {
-  return (endpoints as readonly unknown[]).includes(value)
+  return typeof value === 'object' && value !== null && 'method' in value && 'path' in value
 }

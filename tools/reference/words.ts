@@ -72,19 +72,22 @@ export const remedies: Readonly<Record<Word, string>> = {
   mandate_revoked: 'A revoked mandate stays so: create a new one.',
   agent_revoked:
     'A revoked agent stays so: create a new one. For an agent that you expect to work, check the id and the environment of the key.',
-  cross_site_request:
-    'Send the request from a page of the service itself; behind a proxy, set `PURSER_PUBLIC_URL`.',
-  csrf_token_missing: 'Read `csrf_token` from `GET /v1/console/session`, and send it as `X-Purser-Console`.',
-  environment_not_in_session: 'Sign in with a key of that environment, or leave `X-Purser-Environment` out.',
-  set_up_link_spent: 'Sign in with one of the keys that the first start printed.',
-  invalid_session: 'Sign in again.',
-  no_session: 'Sign in first; a key alone has no session.',
-  too_many_streams: 'Close a tab of the console, or wait for an export to end.',
-  query_too_slow: 'Try again in a moment, with a narrower filter. Payments are not held up by it.',
   payload_too_large: 'Send less: every body of the interface fits into a few KiB.',
   invalid_idempotency_key:
     'Send 1 to 255 printable ASCII characters without spaces at the ends, for instance a random UUID.',
   header_too_large: 'Send fewer or shorter headers; cookies have no meaning here.',
+  cross_site_request:
+    'Open the console at its own address; a page of another site cannot act in your session. Programs use an API key.',
+  csrf_token_missing:
+    'Send the token of the session, which `GET /console/session` tells, in `X-Purser-Console`. Programs use an API key.',
+  environment_not_in_session:
+    'Name an environment that the session sees, or sign in with a key of the other.',
+  set_up_link_spent:
+    'Sign in with an owner or operator key; the link works once, soon after the first start.',
+  invalid_session: 'Sign in again: sessions end by themselves, with their key, and when signed out of.',
+  no_session: 'Nothing is to be done: a key needs no session.',
+  too_many_streams: 'Close a tab that shows the live feed, or ask again after `Retry-After`.',
+  query_too_slow: 'Ask for a shorter time or again a little later. Payments are not held up by it.',
   bad_request: 'Look at what is between you and the service: the bytes that arrive are no HTTP request.',
   internal_error: 'Ask the operator, with the `x-request-id` of the answer: the log has the reason under it.',
   store_unavailable:

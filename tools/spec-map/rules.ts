@@ -234,5 +234,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.115', 'A decision is told with the values that its checks compared.'],
     ['decision.116', 'A query of the console that takes too long is 503, and payments go on.'],
     ['decision.117', 'The files of the console come under a strict policy.'],
+    ['decision.120', 'The console: at most 250 KB of JavaScript at first, usable within a second.'],
+    ['decision.121', 'The console marks the environment everywhere, and says what an act will do.'],
+    ['decision.122', 'The console: nothing inline, nobody else asked, text is text, WCAG 2.2 AA.'],
+    ['decision.123', 'The console is built on npm ci, and its absence hinders nothing.'],
+    ['decision.124', 'The console is tested in a real browser against the real service.'],
   ],
 }

@@ -21,7 +21,7 @@ export function readSpecMap(): SpecMap {
   const known = Object.values(rules).flatMap((chapter) => chapter.map(([id]) => id))
   const evidence = new Map<string, Evidence[]>(known.map((id) => [id, []]))
   const unknown: string[] = []
-  for (const { path, text } of sourceFiles(['packages', 'service', 'tools', 'examples'])) {
+  for (const { path, text } of sourceFiles(['packages', 'service', 'console', 'tools', 'examples'])) {
     if (!path.endsWith('.test.ts') && !path.endsWith('scenarios.ts')) continue
     for (const title of titlesIn(text)) {
       for (const id of idsIn(title)) {
@@ -53,10 +53,10 @@ export function renderSpecMap({ evidence }: SpecMap): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The first string of each call of test, it or describe, and the titles in tables of tests. */
+/** The first string of each call of test, it, describe or a story's chapter, and the titles in tables of tests. */
 function titlesIn(text: string): string[] {
   const calls = text.matchAll(
-    /\b(?:(?:test|it|describe)(?:\.\w+)?\(|title:)\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
+    /\b(?:(?:test|it|describe|chapter)(?:\.\w+)?\(|title:)\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,
   )
   return [...calls].map(([, single, double, template]) =>
     (single ?? double ?? template ?? '').replaceAll(/\\(.)/g, '$1'),

@@ -25,4 +25,8 @@ export const auditEventTypes = [
   'mandate.resumed',
   'mandate.revoked',
   'seller.created',
+  'agents.stopped',
+  'agents.resumed',
+  'session.started',
+  'session.ended',
 ] as const satisfies readonly AuditEventType[]

@@ -132,26 +132,26 @@ test('Every endpoint of the interface has its call [decision.90]', async () => {
     },
   })
   const calls: unknown[] = [purser.verifyAgent({} as never)]
-  const callAll = (resource: object) => {
-    for (const call of Object.values(resource) as (object | ((argument: string) => unknown))[]) {
-      if (typeof call === 'object') callAll(call)
-      else calls.push(started(call('{id}')))
+  const callAll = (resource: object): void => {
+    for (const call of Object.values(resource) as (Resource | ((argument: string) => unknown))[]) {
+      if (typeof call !== 'function') {
+        callAll(call)
+        continue
+      }
+      const result = call('{id}')
+      calls.push(isList(result) ? result.page() : isStream(result) ? result.next() : result)
     }
   }
-  for (const resource of Object.values(purser)) callAll(resource as object)
+  for (const resource of Object.values(purser)) callAll(resource as Resource)
   await Promise.allSettled(calls)
   const declared = endpoints.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/, '%7Bid%7D')}`)
   assert.deepEqual(asked.sort(), declared.sort())
 })
 
-/** A call that is under way: a list is not asked for, nor a feed, before it is read. */
-function started(result: unknown): unknown {
-  if (isList(result)) return result.page()
-  return isFeed(result) ? result.next() : result
-}
+type Resource = Readonly<Record<string, unknown>>
 
-function isFeed(value: unknown): value is AsyncGenerator {
-  return typeof value === 'object' && value !== null && 'next' in value
+function isStream(value: unknown): value is AsyncGenerator {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
 function isList(value: unknown): value is { page: () => Promise<unknown> } {

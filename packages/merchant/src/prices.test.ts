@@ -44,8 +44,11 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
     const app = fastify()
     await app.register(
       async (router) => {
-        const price = ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan'])
-        router.get('/data', { preHandler: forFastify({ ...merchant, price }) }, () => assert.fail())
+        const preHandler = forFastify({
+          ...merchant,
+          price: ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan']),
+        })
+        router.get('/data', { preHandler }, () => assert.fail())
         // A fixed price tells nothing of the request: its type is the route's.
         router.get('/fixed', { preHandler: forFastify({ ...merchant, price: '4.00' }) }, () => assert.fail())
       },

@@ -3,8 +3,8 @@ import { after, test } from 'node:test'
 
 import { auditEventTypes, type AuditEvent, type AuditEventType } from '@purser/wire/audit-log'
 
-import { changingNothing, readLedger } from '../../testing/ledger.ts'
 import { signIn } from '../../testing/console-session.ts'
+import { changingNothing, readLedger } from '../../testing/ledger.ts'
 import {
   change,
   createMerchant,
@@ -44,7 +44,7 @@ interface Change {
   readonly type: AuditEventType
   /** Makes the change; gives its answer and the id of what changed. */
   readonly act: (purchase: Purchase) => Promise<{ id: string; answer: TestAnswer }>
-  readonly data: (purchase: Purchase) => Record<string, unknown>
+  readonly data: (purchase: Purchase, answer: TestAnswer) => Record<string, unknown>
 }
 
 const patch = async (path: string, id: string) => ({
@@ -52,9 +52,6 @@ const patch = async (path: string, id: string) => ({
   answer: await change(service, path),
 })
 const created = (answer: TestAnswer) => ({ id: answer.body.id as string, answer })
-
-/** What the last stop, or its end, said that it moved. */
-let stopData: Record<string, unknown> = {}
 
 const changes: readonly Change[] = [
   {
@@ -136,13 +133,27 @@ const changes: readonly Change[] = [
     data: () => ({}),
   },
   {
+    type: 'agents.stopped',
+    act: async () => {
+      const answer = await service.call('POST', '/v1/console/stop')
+      return { id: answer.body.stop_id as string, answer }
+    },
+    data: (_, { body }) => ({ paused_mandates: body.paused_mandates, voided_holds: body.voided_holds }),
+  },
+  {
+    type: 'agents.resumed',
+    act: async () => {
+      const stopped = await service.call('POST', '/v1/console/stop')
+      const body = { stop_id: stopped.body.stop_id as string }
+      return { id: body.stop_id, answer: await service.call('POST', '/v1/console/resume', { body }) }
+    },
+    data: (_, { body }) => ({ resumed_mandates: body.resumed_mandates }),
+  },
+  {
     type: 'session.started',
     act: async () => {
-      const answer = await service.call('POST', '/v1/console/session', {
-        key: null,
-        body: { api_key: service.sandboxKey },
-      })
-      return { id: answer.body.id as string, answer }
+      const body = { api_key: service.sandboxKey }
+      return created(await service.call('POST', '/v1/console/session', { key: null, body }))
     },
     data: () => ({}),
   },
@@ -154,30 +165,6 @@ const changes: readonly Change[] = [
       return { id: body.id as string, answer: await browser.call('DELETE', '/v1/console/session') }
     },
     data: () => ({}),
-  },
-  {
-    type: 'agents.stopped',
-    act: async () => {
-      const answer = await service.call('POST', '/v1/console/stop')
-      const { stop_id: id, ...data } = answer.body
-      assert.ok(data.paused_mandates > 0 && data.voided_holds > 0)
-      stopData = data
-      await service.call('POST', '/v1/console/resume', { body: { stop_id: id } })
-      return { id: id as string, answer }
-    },
-    data: () => stopData,
-  },
-  {
-    type: 'agents.resumed',
-    act: async () => {
-      const { body: stopped } = await service.call('POST', '/v1/console/stop')
-      const body = { stop_id: stopped.stop_id }
-      const answer = await service.call('POST', '/v1/console/resume', { body })
-      assert.equal(answer.body.resumed_mandates, stopped.paused_mandates)
-      stopData = answer.body
-      return { id: stopped.stop_id as string, answer }
-    },
-    data: () => stopData,
   },
 ]
 for (const { type, act, data } of changes) {
@@ -199,7 +186,7 @@ for (const { type, act, data } of changes) {
       type,
       actor: operatorId,
       subject_id: id,
-      data: data(purchase),
+      data: data(purchase, answer),
       created_at: '2026-11-20T12:00:01.500Z',
     })
   })

@@ -6,6 +6,19 @@ import type { AuditEvent, CollectedMandate, Hold, Mandate, RegisteredSeller } fr
 import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
+/** What of a hold the decision about a capture looks at. */
+type CapturableHold = Pick<
+  HoldRow,
+  | 'account_id'
+  | 'resource_url'
+  | 'status'
+  | 'expires_at_ms'
+  | 'transaction_id'
+  | 'captured_by'
+  | 'merchant_domain'
+  | 'idempotency_key'
+>
+
 /** What a capture finds, read inside its transaction. */
 export interface CaptureFacts<FoundHold, FoundMandate> {
   readonly hold: FoundHold | undefined
@@ -45,7 +58,7 @@ export function decideEvaluation(proposal: ProposedTransaction, facts: PolicyFac
 }
 
 /** The decision about a capture, the same in every store (steps 4 to 8 of a verification). */
-export function decideCapture<FoundHold extends HoldRow, FoundMandate extends CollectedMandate>(
+export function decideCapture<FoundHold extends CapturableHold, FoundMandate extends CollectedMandate>(
   capture: Capture,
   { hold, mandate, seller }: CaptureFacts<FoundHold, FoundMandate>,
 ): CaptureDecision<FoundHold, FoundMandate> {

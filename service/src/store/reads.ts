@@ -45,6 +45,9 @@ export function prepareReads(
     if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
     if (filter.mandateId !== undefined) query = query.where('mandate_id', '=', filter.mandateId)
     if (filter.status !== undefined) query = query.where('status', '=', filter.status)
+    // Said once more: without it SQLite does not see that its index of what is not paid holds them all.
+    if (filter.status !== undefined && filter.status !== 'paid')
+      query = query.where(sql<boolean>`status <> 'paid'`)
     if (filter.merchantDomain !== undefined) {
       query = query.where('merchant_domain', '=', filter.merchantDomain)
       if (hasMerchantPrefixes) query = query.where(merchantPrefix(filter.merchantDomain))
@@ -158,6 +161,9 @@ export function prepareReads(
         .where('account_id', '=', scope.accountId)
         .where('environment', '=', scope.environment)
       if (filter.type !== undefined) query = query.where('type', '=', filter.type)
+      if (filter.type !== undefined && filter.type !== 'payment.verified') {
+        query = query.where(sql<boolean>`type <> 'payment.verified'`)
+      }
       if (filter.subjectId !== undefined) query = query.where('subject_id', '=', filter.subjectId)
       return pageOf(await takePage(query, page), page, toAuditEvent)
     },

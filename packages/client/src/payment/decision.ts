@@ -32,6 +32,7 @@ export type PaymentDecision =
   | {
       readonly outcome: 'skipped'
       readonly why: SkipReason
+      /** The sentence of `skipReasons`; for `other_resource` with both addresses. */
       readonly detail: string
       readonly challenge: PaymentChallenge | undefined
     }

@@ -155,6 +155,14 @@ test('A challenge that is not about what was asked for, or not understood, is no
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
+test('Of an offer for another address both are named: localhost is not 127.0.0.1 [decision.91]', async (context) => {
+  const resource = 'http://localhost:3000/data'
+  const { merchant, pay } = await prepareMarket(context, { challenge: () => ({ resource }) })
+  const decision = paymentDecisionOf(await pay()(`${merchant.url}/data`))
+  assert(decision?.outcome === 'skipped')
+  assert.ok(decision.detail.endsWith(` (${resource}, not ${merchant.url}/data)`), decision.detail)
+})
+
 test('maxAmount compares money, not text: 4.0 pays 4.00 [decision.91]', async (context) => {
   const { merchant, decisions, pay } = await prepareMarket(context)
   assert.equal((await pay({ maxAmount: '3.999999' })(merchant.url)).status, 402)

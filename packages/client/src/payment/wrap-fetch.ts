@@ -46,10 +46,11 @@ export function wrapFetchWithPayment(
     const answer = await fetch(input, init)
     if (answer.status !== 402) return answer
     try {
+      const address = addressOf(request) || answer.url
       const challenge = await readChallenge(answer)
-      const why = challenge ? whyNot(request, answer, challenge, maxAmount) : 'no_challenge'
+      const why = challenge ? whyNot(request, address, answer, challenge, maxAmount) : 'no_challenge'
       if (!challenge || why) {
-        const decision = skipped(why ?? 'no_challenge', challenge)
+        const decision = skipped(why ?? 'no_challenge', challenge, address)
         await onDecision?.(decision)
         return withDecision(answer, decision)
       }
@@ -89,20 +90,25 @@ function denied(
   return { outcome: 'denied', challenge, reason_code, reason_detail }
 }
 
-function skipped(why: SkipReason, challenge: PaymentChallenge | undefined): PaymentDecision {
-  return { outcome: 'skipped', why, detail: skipReasons[why], challenge }
+function skipped(why: SkipReason, challenge: PaymentChallenge | undefined, address: string): PaymentDecision {
+  const addresses =
+    why === 'other_resource' && challenge && address
+      ? ` (${new URL(challenge.resource).href}, not ${address})`
+      : ''
+  return { outcome: 'skipped', why, detail: skipReasons[why] + addresses, challenge }
 }
 
 /** Why this 402 is not to be paid, before anybody is asked; undefined when nothing speaks against it. */
 function whyNot(
   request: FetchArguments,
+  address: string,
   answer: Response,
   challenge: PaymentChallenge,
   maxAmount: string | undefined,
 ): SkipReason | undefined {
   if (headersOf(request).has('x-payment-proof')) return 'already_paying'
   if (answer.redirected) return 'redirected'
-  if (!isForAddress(challenge, addressOf(request) || answer.url)) return 'other_resource'
+  if (!isForAddress(challenge, address)) return 'other_resource'
   if (!isCollectedByHost(challenge)) return 'other_merchant'
   if (maxAmount !== undefined && compareAmounts(challenge.amount, maxAmount) > 0) return 'over_max_amount'
   if (!isRepeatable(request)) return 'body_cannot_be_repeated'

@@ -26,7 +26,7 @@ export const copiedTables: readonly CopiedTable[] = [
 ]
 
 /**
- * What is not carried over: what SQLite keeps only to be faster, lists that PostgreSQL has indexes for, and the parts of
+ * What is not carried over: what SQLite keeps only to be faster, lists that PostgreSQL has indexes for and the parts of
  * `audit_events`; the sums of the console, which are added up anew; and who is signed in to it.
  */
 export const leftOutTables: readonly string[] = [
@@ -39,7 +39,7 @@ export const leftOutTables: readonly string[] = [
   'sessions',
 ]
 
-/** Columns of the same kind. */
+/** Columns that SQLite keeps only to be faster. */
 export const leftOutColumns: readonly string[] = ['reserve', 'collected_by']
 
 /** A column, as far as a copy must know it. */

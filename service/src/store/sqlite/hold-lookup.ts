@@ -2,13 +2,26 @@ import type { HoldRow } from '../rows.ts'
 import type { CaptureAttempt } from '../store.ts'
 import type { SqliteDatabase } from './open.ts'
 
-/** A hold, and where it stands in its table. */
-export type FoundHold = HoldRow & { readonly rowid: bigint }
+/** What a capture must know of a hold, and where that stands in its table. */
+const columns = [
+  'account_id',
+  'agent_id',
+  'mandate_id',
+  'amount_micro',
+  'resource_url',
+  'status',
+  'expires_at_ms',
+  'transaction_id',
+  'captured_by',
+  'merchant_domain',
+  'idempotency_key',
+] as const satisfies readonly (keyof HoldRow)[]
+export type FoundHold = Pick<HoldRow, (typeof columns)[number]> & { readonly rowid: bigint }
 
 /** Finds the hold that somebody wants to capture. */
 export function prepareHoldLookup(db: SqliteDatabase) {
   const selectHold = db.prepare<[string, string, string], FoundHold>(
-    'select rowid, * from holds where account_id = ? and nonce = ? and environment = ?',
+    `select rowid, ${columns.join(', ')} from holds where account_id = ? and nonce = ? and environment = ?`,
   )
   const selectAccountOf = db
     .prepare<[string], string>('select account_id from record_accounts where id = ?')

@@ -8,11 +8,11 @@ import {
 } from 'node:worker_threads'
 
 import type { CommitTimes } from '../commit-times.ts'
-import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { createLedger, type Call } from './ledger.ts'
 import { connect, extendLog } from './open.ts'
+import { packCall, packReply, unpackCall, unpackReply, type Reply, type SentCall } from './thread-messages.ts'
 
 export interface LedgerThreadOptions {
   /** The file, which this process has opened. */
@@ -28,11 +28,7 @@ export interface LedgerThreadOptions {
 type ThreadStart = Pick<LedgerThreadOptions, 'path' | 'maxBatch'>
 
 /** What the thread is told: calls to write, and then an end. */
-type Message = readonly Call[] | 'close'
-
-/** What became of a call, as it crosses threads: there an error keeps its text but not its class. */
-type Reply = { readonly value: unknown } | { readonly failure: Failure | Error }
-type Failure = Pick<StoreUnavailableError, 'message' | 'retryAfterSeconds'>
+type Message = readonly SentCall[] | 'close'
 
 interface Waiting {
   readonly sinceMs: number
@@ -48,7 +44,7 @@ export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
   readonly #commitTimes: CommitTimes
-  #unsent: Call[] = []
+  #unsent: SentCall[] = []
   /** Who waits for an outcome, in the order of the calls, which is that of the replies. */
   #waiting: Waiting[] = []
   #idle: (() => void)[] = []
@@ -74,7 +70,7 @@ export class LedgerThread {
         new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 }),
       )
     }
-    if (this.#unsent.push(call) === 1) setImmediate(() => this.#send())
+    if (this.#unsent.push(packCall(call)) === 1) setImmediate(() => this.#send())
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.length === 0) this.#worker.ref()
     return new Promise((resolve, reject) =>
@@ -111,9 +107,9 @@ export class LedgerThread {
     const [first] = this.#waiting
     if (first) this.#commitTimes.add(first.sinceMs)
     for (const [index, { resolve, reject }] of this.#waiting.splice(0, replies.length).entries()) {
-      const reply = replies[index]
-      if (reply && 'value' in reply) resolve(reply.value)
-      else reject(revive(reply?.failure))
+      const settled = unpackReply(replies[index])
+      if ('error' in settled) reject(settled.error)
+      else resolve(settled.value)
     }
     if (this.#waiting.length === 0) this.#rest()
   }
@@ -131,20 +127,6 @@ export class LedgerThread {
   }
 }
 
-function revive(failure: Failure | Error | undefined): unknown {
-  if (failure === undefined || failure instanceof Error) return failure
-  return new StoreUnavailableError(failure.message, { retryAfterSeconds: failure.retryAfterSeconds })
-}
-
-function pack(settled: Settled<unknown>): Reply {
-  if (!('error' in settled)) return settled
-  const { error } = settled
-  if (!(error instanceof StoreUnavailableError)) {
-    return { failure: error instanceof Error ? error : new Error(String(error)) }
-  }
-  return { failure: { message: error.message, retryAfterSeconds: error.retryAfterSeconds } }
-}
-
 /** In the thread: writes what has arrived, again and again, until it is told to close. */
 function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
   const database = connect(path)
@@ -156,7 +138,7 @@ function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
 
   function take(message: Message): void {
     if (message === 'close') isClosing = true
-    else for (const call of message) calls.push(call)
+    else for (const call of message) calls.push(unpackCall(call))
   }
 
   /** Everything that has arrived meanwhile. */
@@ -172,7 +154,7 @@ function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
     take(message)
     for (takeArrived(); calls.length > 0; takeArrived()) {
       const batch = calls.splice(0, batchSize(calls.length, maxBatch))
-      port.postMessage(ledger.write(batch).map(pack))
+      port.postMessage(ledger.write(batch).map(packReply))
     }
     if (isClosing) {
       void checkpoints.stop().finally(() => {

@@ -116,11 +116,17 @@ export function connect(path: string): SqliteDatabase {
   return configure(new Database(path, { timeout: 5_000 }))
 }
 
+/**
+ * How much of the file a connection keeps in its own memory. After a commit that split a page, SQLite
+ * looks at every page it keeps; what it does not keep, the operating system does.
+ */
+const cacheKibibytes = 16_384
+
 function configure(database: SqliteDatabase): SqliteDatabase {
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = full')
   database.pragma(`wal_autocheckpoint = ${logPages}`)
-  database.pragma('cache_size = -65536')
+  database.pragma(`cache_size = -${cacheKibibytes}`)
   database.pragma('temp_store = memory')
   return database.defaultSafeIntegers(true)
 }

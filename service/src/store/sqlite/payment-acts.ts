@@ -71,11 +71,12 @@ export function preparePaymentActs(
     const { transactionId: id, caller, nowMs } = capture
     const { account_id, agent_id, mandate_id } = hold
     const merchantDomain = normalizeHostName(capture.merchantDomain)
+    const listed = { account_id, id, agent_id, mandate_id, merchant_domain: merchantDomain }
     insertPayment.run(id, merchantDomain, seller?.accountId, seller?.id, nowMs, caller.keyId, hold.rowid)
-    recorded.push({ account_id, id, agent_id, mandate_id })
+    recorded.push(listed)
     if (!seller || seller.accountId === account_id) return
     copyToPayee.run(account_id, id)
-    recorded.push({ account_id: seller.accountId, id, agent_id, mandate_id })
+    recorded.push({ ...listed, account_id: seller.accountId })
   }
 
   return {

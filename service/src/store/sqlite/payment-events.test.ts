@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import type { AuditEvent, Hold, Mandate } from '../../domain/records.ts'
-import { StoreLedger, type Tenant } from '../../../testing/store-ledger.ts'
+import { shopDomain, StoreLedger, type Tenant } from '../../../testing/store-ledger.ts'
 import type { AuditFilter, Store } from '../store.ts'
 import { applicationId, migrations } from './schema.ts'
 import { openSqliteStore } from './sqlite-store.ts'
@@ -66,6 +66,13 @@ test('A file of schema 1 keeps its events with their ids, its open proofs can be
   )
   assert.deepEqual(await readInPages(store, owner, {}, 2), recorded)
   assert.deepEqual(await store.findLedgerFaults(), [])
+  for (const filter of [{ merchantDomain: shopDomain }, { agentId: mandate.agentId }]) {
+    const { items } = await store.listTransactions(owner.sandbox, filter, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ id }) => id),
+      [paidId],
+    )
+  }
 
   ledger.clock.nowMs += 10
   const capture = ledger.newCapture(owner.sandbox, open, { idempotencyKey: 'again' })
@@ -147,6 +154,10 @@ function writeAsSchema1(from: string, to: string): void {
       .join(', ')
     database.exec(`insert into main.${table} (${columns}) select ${columns} from later.${table}`)
   }
-  database.exec(`update main.audit_events set id = old_id(id) where type = 'payment.verified'`)
+  database.exec(`
+    update main.audit_events set id = old_id(id) where type = 'payment.verified';
+    insert into main.transaction_lists select account_id, agent_id, id from main.transactions;
+    insert into main.transaction_lists select account_id, mandate_id, id from main.transactions;
+    update main.list_progress set listed_up_to = (select max(rowid) from main.transactions)`)
   database.close()
 }

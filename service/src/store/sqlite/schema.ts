@@ -208,6 +208,12 @@ export const migrations: readonly string[] = [
 
   -- room for what a capture writes into a hold, given up by the capture: so the row does not grow out of its page
   alter table holds add column reserve blob;
+
+  -- a merchant's transactions are listed like those of agents and mandates
+  insert into transaction_lists (account_id, list_id, id)
+    select account_id, 'merchant:' || merchant_domain, id from transactions
+    where rowid <= (select listed_up_to from list_progress);
+  drop index transactions_by_merchant;
   `,
   `
   -- which of the nine checks failed, and what the mandate had spent when it was asked (check 9)

@@ -22,6 +22,7 @@ import { openSqliteFile, type OpenedFile } from './open.ts'
 import { QueryThread } from './query-thread.ts'
 import { migrations } from './schema.ts'
 import { prepareSessionReads } from './session-reads.ts'
+import { listOf } from './transaction-lists.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -194,8 +195,7 @@ function createStore(
     listMandates: (...input) => read(() => reads.listMandates(...input)),
     listSellers: (...input) => read(() => reads.listSellers(...input)),
     listTransactions: (scope, filter, page) => {
-      const hasList = filter.agentId !== undefined || filter.mandateId !== undefined
-      return hasList
+      return listOf(filter) !== undefined
         ? act('listTransactions', scope, filter, page)
         : read(() => reads.listTransactions(scope, filter, page))
     },

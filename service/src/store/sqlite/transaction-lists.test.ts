@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import type { Mandate } from '../../domain/records.ts'
+import type { Mandate, Scope } from '../../domain/records.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
-import type { Store } from '../store.ts'
+import type { Store, TransactionFilter } from '../store.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-/** More than may wait in memory: each evaluation waits in two lists. */
+/** More than may wait in memory: each evaluation waits in three lists. */
 const evaluations = 24_000
 
 test('What waits to be listed, what is listed, and what a crash left unlisted read as one list [decision.24] [decision.49]', async (context) => {
@@ -20,13 +20,21 @@ test('What waits to be listed, what is listed, and what a crash left unlisted re
   const ledger = new StoreLedger({ store, close: () => store.close() })
   const owner = await ledger.tenant()
   const mandates = await Promise.all(Array.from({ length: 40 }, () => ledger.mandate(owner.sandbox)))
-  const expected = new Map<string, string[]>(mandates.map(({ id }) => [id, []]))
+  const merchants = ['one.example', 'two.example', 'three.example']
+  const expected = new Map<string, string[]>(
+    [...mandates.map(({ id }) => id), ...merchants].map((id) => [id, []]),
+  )
   for (let done = 0; done < evaluations; done += 1_000) {
     const proposals = Array.from({ length: 1_000 }, (_, index) =>
-      ledger.newProposal(mandates[(done + index) % mandates.length] ?? assert.fail()),
+      ledger.newProposal(mandates[(done + index) % mandates.length] ?? assert.fail(), {
+        merchantDomain: merchants[index % merchants.length] ?? assert.fail(),
+      }),
     )
     await Promise.all(proposals.map((proposal) => ledger.store.evaluate(proposal)))
-    for (const { id, mandateId } of proposals) expected.get(mandateId)?.unshift(id)
+    for (const { id, mandateId, merchantDomain } of proposals) {
+      expected.get(mandateId)?.unshift(id)
+      expected.get(merchantDomain)?.unshift(id)
+    }
   }
   await assertLists(store, mandates, expected)
 
@@ -40,22 +48,29 @@ test('What waits to be listed, what is listed, and what a crash left unlisted re
   await assertLists(recovered, mandates, expected)
 })
 
-/** Every mandate's list is complete and newest first, and so is that of its agent; page by page. */
+/** Every mandate's list is complete and newest first, and so are that of its agent and those of merchants. */
 async function assertLists(
   store: Store,
   mandates: readonly Mandate[],
   expected: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
-  for (const mandate of mandates) {
-    for (const filter of [{ mandateId: mandate.id }, { agentId: mandate.agentId }]) {
-      const ids: string[] = []
-      let olderThan: string | undefined
-      do {
-        const page = await store.listTransactions(mandate, filter, { limit: 150, olderThan })
-        ids.push(...page.items.map(({ id }) => id))
-        olderThan = page.next
-      } while (olderThan !== undefined)
-      assert.deepEqual(ids, expected.get(mandate.id))
-    }
+  const [{ accountId, environment }] = mandates as [Mandate]
+  const scope = { accountId, environment }
+  const ofMandate = new Map(mandates.map((mandate) => [mandate.id, mandate]))
+  for (const [id, ids] of expected) {
+    const mandate = ofMandate.get(id)
+    const filters = mandate ? [{ mandateId: id }, { agentId: mandate.agentId }] : [{ merchantDomain: id }]
+    for (const filter of filters) assert.deepEqual(await readInPages(store, scope, filter), ids)
   }
+}
+
+async function readInPages(store: Store, scope: Scope, filter: TransactionFilter): Promise<string[]> {
+  const ids: string[] = []
+  let olderThan: string | undefined
+  do {
+    const page = await store.listTransactions(scope, filter, { limit: 150, olderThan })
+    ids.push(...page.items.map(({ id }) => id))
+    olderThan = page.next
+  } while (olderThan !== undefined)
+  return ids
 }

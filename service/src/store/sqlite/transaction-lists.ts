@@ -4,15 +4,18 @@ import type { Page, PageOf, TransactionFilter } from '../store.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** How many entries may wait in memory before each batch of payments writes some of them. */
-const maxWaiting = 32_768
-/** How many waiting entries a batch writes for each transaction of its own, which adds two. */
-const writtenForEach = 4
+const maxWaiting = 49_152
+/** How many waiting entries a batch writes for each transaction of its own, which adds three. */
+const writtenForEach = 6
 
 /** How many written entries of a list are kept in memory before they are let go. */
 const forgottenAtOnce = 1_024
 
 /** What of a transaction says which lists it stands in. */
-export type ListedTransaction = Pick<TransactionRow, 'account_id' | 'id' | 'agent_id' | 'mandate_id'>
+export type ListedTransaction = Pick<
+  TransactionRow,
+  'account_id' | 'id' | 'agent_id' | 'mandate_id' | 'merchant_domain'
+>
 
 /** Entries of one list that are not written yet. */
 interface WaitingList {
@@ -24,8 +27,8 @@ interface WaitingList {
 }
 
 /**
- * The lists of each agent's and each mandate's transactions. An index would cost every payment a page
- * of its own in the write-ahead log, for each of the two. So the entries wait in memory and are written
+ * The lists of each agent's, each mandate's and each merchant's transactions. An index would cost every
+ * payment a page of its own in the write-ahead log, for each of the three. So the entries wait in memory and are written
  * list by list, many of a list at once. Nothing is lost by that: what was not written yet is found again
  * by its rowid when the file is opened, and reads look into both.
  */
@@ -36,7 +39,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
   const setProgress = db.prepare('update list_progress set listed_up_to = ?')
   const selectUnlisted = db.prepare<[bigint], ListedTransaction & { rowid: bigint }>(
-    'select rowid, account_id, id, agent_id, mandate_id from transactions where rowid > ? order by rowid',
+    'select rowid, account_id, id, agent_id, mandate_id, merchant_domain from transactions where rowid > ? order by rowid',
   )
   const selectTransaction = db.prepare<[string, string], TransactionRow>(
     'select * from transactions where account_id = ? and id = ?',
@@ -58,8 +61,9 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     id,
     agent_id: agentId,
     mandate_id: mandateId,
+    merchant_domain: merchantDomain,
   }: ListedTransaction): void {
-    for (const listId of [agentId, mandateId]) {
+    for (const listId of [agentId, mandateId, listOfMerchant(merchantDomain)]) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
       const entry = { id, rowid: lastRowid }
@@ -152,9 +156,9 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     latest: (accountId: string, listId: string, most: number): TransactionRow[] =>
       readList(accountId, listId, { most, fits: ({ side }) => side === 'payer' }),
 
-    /** A page of the transactions of an agent or of a mandate. */
+    /** A page of the transactions of an agent, of a mandate or of a merchant. */
     list(scope: Scope, filter: TransactionFilter, page: Page): PageOf<Transaction> {
-      const rows = readList(scope.accountId, filter.mandateId ?? filter.agentId ?? '', {
+      const rows = readList(scope.accountId, listOf(filter) ?? '', {
         olderThan: page.olderThan,
         most: page.limit + 1,
         fits: (row) => fitsFilter(row, scope, filter),
@@ -166,6 +170,19 @@ export function prepareTransactionLists(db: SqliteDatabase) {
 }
 
 export type TransactionLists = ReturnType<typeof prepareTransactionLists>
+
+/** The list that holds all transactions that fit; none when an index finds them better. */
+export function listOf(filter: TransactionFilter): string | undefined {
+  const { mandateId, agentId, merchantDomain, status } = filter
+  // Most of a merchant's are paid, and what is not has an index.
+  const isOfMerchant = merchantDomain !== undefined && (status ?? 'paid') === 'paid'
+  return mandateId ?? agentId ?? (isOfMerchant ? listOfMerchant(merchantDomain) : undefined)
+}
+
+/** No id of an agent or a mandate begins like this. */
+function listOfMerchant(domain: string): string {
+  return `merchant:${domain}`
+}
 
 interface ListReading {
   readonly olderThan?: string | undefined

@@ -1,0 +1,36 @@
+import { ApiError, ConnectionError, ValidationError } from '@purser/client'
+
+/** What each error code means to a person, and what would help. */
+const sentences: Record<string, string> = {
+  not_found: 'It does not exist here, or belongs to another environment.',
+  agent_revoked: 'The agent is revoked, for good. Create another one.',
+  mandate_revoked: 'The mandate is revoked, for good. Create another one.',
+  seller_exists: 'A seller with this domain is registered already.',
+  last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
+  insufficient_scope: 'Your key may not do this.',
+  invalid_api_key: 'The service does not know this key, or it is revoked.',
+  set_up_link_spent: 'This set-up link was used already, or has expired. Sign in with a key.',
+  query_too_slow: 'The answer took longer than it may, and was given up so that payments are not held up.',
+  too_many_streams: 'Too many live feeds and exports are open. Close another window of the console.',
+  store_unavailable: 'The service cannot reach its database right now.',
+  csrf_token_missing: 'This page is out of date. Load it again.',
+}
+
+/** A sentence that says why something failed, and what would help. */
+export function explainFailure(error: unknown): string {
+  if (error instanceof ValidationError) {
+    return error.items
+      .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${msg}`)
+      .join('; ')
+  }
+  if (error instanceof ApiError)
+    return sentences[error.code] ?? `The service answered ${error.status}: ${error.code}.`
+  if (error instanceof ConnectionError) return 'The service could not be reached. Is it running?'
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** The faults of a form by their field, as the service found them. */
+export function faultsByField(error: unknown): Record<string, string> {
+  if (!(error instanceof ValidationError)) return {}
+  return Object.fromEntries(error.items.map(({ loc, msg }) => [String(loc[1] ?? ''), msg]))
+}

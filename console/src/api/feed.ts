@@ -1,0 +1,77 @@
+import type { FeedEvent, Transaction } from '@purser/client'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+
+import { useSeen } from './seen.tsx'
+
+/** Most transactions that the feed shows. */
+const shownTransactions = 40
+
+/** At most this often the figures are read anew while payments arrive. */
+const refreshMs = 1_500
+
+/** The pauses before a lost feed is opened again: the first, and the longest. */
+const reopenMs = { first: 1_000, longest: 15_000 }
+
+type FeedState = 'connecting' | 'live' | 'lost'
+
+/** The latest transactions, newest first, as they happen; and whether more are to be expected. */
+export function useFeed(): { readonly transactions: readonly Transaction[]; readonly state: FeedState } {
+  const { purser, environment } = useSeen()
+  const queries = useQueryClient()
+  const [transactions, setTransactions] = useState<readonly Transaction[]>([])
+  const [state, setState] = useState<FeedState>('connecting')
+
+  useEffect(() => {
+    const closing = new AbortController()
+    const { signal } = closing
+    let refresh: ReturnType<typeof setTimeout> | undefined
+    let lastEventId: string | undefined
+
+    function readAnew() {
+      refresh = undefined
+      void queries.invalidateQueries({ queryKey: [environment] })
+    }
+
+    /** Reads one connection to its end: true when the session is over, and no other will do. */
+    async function read(): Promise<boolean> {
+      for await (const message of purser.console.feed({ lastEventId, query: { environment }, signal })) {
+        if (message.type === 'end') return message.reason === 'signed_out'
+        setState('live')
+        setTransactions((before) => newestFirst(before, message))
+        // The first message is what was there before; every other one changes the figures.
+        if (lastEventId !== undefined) refresh ??= setTimeout(readAnew, refreshMs)
+        lastEventId = message.id
+      }
+      return false
+    }
+
+    async function keepReading() {
+      for (let pauseMs = reopenMs.first; !signal.aborted; pauseMs = Math.min(pauseMs * 2, reopenMs.longest)) {
+        const heard = lastEventId
+        const isOver = await read().catch(() => false)
+        if (signal.aborted) return
+        setState('lost')
+        if (isOver) {
+          queries.setQueryData(['session'], null)
+          return
+        }
+        if (lastEventId !== heard) pauseMs = reopenMs.first
+        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+      }
+    }
+
+    void keepReading()
+    return () => {
+      closing.abort()
+      clearTimeout(refresh)
+    }
+  }, [purser, environment, queries])
+  return { transactions, state }
+}
+
+function newestFirst(before: readonly Transaction[], event: FeedEvent): readonly Transaction[] {
+  const arrived = event.transactions.toReversed()
+  const ids = new Set(arrived.map(({ id }) => id))
+  return [...arrived, ...before.filter(({ id }) => !ids.has(id))].slice(0, shownTransactions)
+}

@@ -1,0 +1,62 @@
+import { AuthenticationError, type Session } from '@purser/client'
+import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
+
+import { createPurser } from './purser.ts'
+
+const sessionKey = ['session']
+
+/** The session of this browser's cookie: null when nobody is signed in. */
+export function useSession() {
+  return useQuery({
+    queryKey: sessionKey,
+    queryFn: async ({ signal }): Promise<Session | null> => {
+      try {
+        return await createPurser().console.session({ signal })
+      } catch (error) {
+        if (error instanceof AuthenticationError) return null
+        throw error
+      }
+    },
+    staleTime: Infinity,
+    retry: false,
+  })
+}
+
+/** The ways to sign in. */
+export function useSignInOptions() {
+  return useQuery({
+    queryKey: ['sign-in'],
+    queryFn: ({ signal }) => createPurser().console.signInOptions({ signal }),
+    staleTime: Infinity,
+  })
+}
+
+/** Exchanges a key, or the token of the set-up link, for a session. */
+export function useSignIn() {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: (secret: { api_key: string } | { set_up_token: string }) =>
+      createPurser().console.startSession(secret),
+    onSuccess: (session) => {
+      forgetTheRest(queries)
+      queries.setQueryData(sessionKey, session)
+    },
+  })
+}
+
+/** Ends the session in the service, and forgets everything that was read. */
+export function useSignOut(session: Session, environment: Session['environments'][number]) {
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: () => createPurser({ environment, csrfToken: session.csrf_token }).console.endSession(),
+    onSettled: () => {
+      queries.setQueryData(sessionKey, null)
+      forgetTheRest(queries)
+    },
+  })
+}
+
+/** What one session has read is not for the next one. */
+function forgetTheRest(queries: QueryClient): void {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
+}

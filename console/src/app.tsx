@@ -1,0 +1,81 @@
+import type { Environment, Session } from '@purser/client'
+import { lazy } from 'react'
+import { Navigate, Route, Routes, useParams } from 'react-router'
+
+import { Seeing } from './api/seen.tsx'
+import { useSession } from './api/session.ts'
+import { Overview } from './screens/overview/overview.tsx'
+import { NotFound } from './screens/not-found.tsx'
+import { SetUp } from './screens/sign-in/set-up.tsx'
+import { SignIn } from './screens/sign-in/sign-in.tsx'
+import { Frame } from './shell/frame.tsx'
+import { Failed, Waiting } from './ui/waiting.tsx'
+
+// The overview comes with the first load; every other screen when it is gone to.
+const Mandates = lazy(async () => ({ default: (await import('./screens/mandates/mandates.tsx')).Mandates }))
+const NewMandate = lazy(async () => ({
+  default: (await import('./screens/mandates/new-mandate.tsx')).NewMandate,
+}))
+const Mandate = lazy(async () => ({ default: (await import('./screens/mandates/mandate.tsx')).Mandate }))
+const Transactions = lazy(async () => ({
+  default: (await import('./screens/transactions/transactions.tsx')).Transactions,
+}))
+const Transaction = lazy(async () => ({
+  default: (await import('./screens/transactions/transaction.tsx')).Transaction,
+}))
+const Agents = lazy(async () => ({ default: (await import('./screens/agents/agents.tsx')).Agents }))
+const Agent = lazy(async () => ({ default: (await import('./screens/agents/agent.tsx')).Agent }))
+const Sellers = lazy(async () => ({ default: (await import('./screens/sellers/sellers.tsx')).Sellers }))
+const Keys = lazy(async () => ({ default: (await import('./screens/keys/keys.tsx')).Keys }))
+const AuditLog = lazy(async () => ({ default: (await import('./screens/audit-log/audit-log.tsx')).AuditLog }))
+const Developers = lazy(async () => ({
+  default: (await import('./screens/developers/developers.tsx')).Developers,
+}))
+const System = lazy(async () => ({ default: (await import('./screens/system/system.tsx')).System }))
+
+/** Every address of the console. The environment stands in it, so that no window is ever in doubt of its own. */
+export function App() {
+  const session = useSession()
+  if (session.isPending) return <Waiting />
+  if (session.isError) return <Failed error={session.error} onRetry={() => void session.refetch()} />
+  return (
+    <Routes>
+      <Route path="set-up" element={<SetUp />} />
+      {session.data ? (
+        <>
+          <Route index element={<Navigate to={`/${session.data.environments[0]}`} replace />} />
+          <Route path=":environment" element={<InEnvironment session={session.data} />}>
+            <Route index element={<Overview />} />
+            <Route path="mandates" element={<Mandates />} />
+            <Route path="mandates/new" element={<NewMandate />} />
+            <Route path="mandates/:id" element={<Mandate />} />
+            <Route path="transactions" element={<Transactions />} />
+            <Route path="transactions/:id" element={<Transaction />} />
+            <Route path="agents" element={<Agents />} />
+            <Route path="agents/:id" element={<Agent />} />
+            <Route path="sellers" element={<Sellers />} />
+            <Route path="keys" element={<Keys />} />
+            <Route path="audit-log" element={<AuditLog />} />
+            <Route path="developers" element={<Developers />} />
+            {session.data.role === 'operator' && <Route path="system" element={<System />} />}
+            <Route path="*" element={<NotFound />} />
+          </Route>
+        </>
+      ) : (
+        <Route path="*" element={<SignIn />} />
+      )}
+    </Routes>
+  )
+}
+
+/** The environment in the address, when the session may see it; else the one that it may. */
+function InEnvironment({ session }: { readonly session: Session }) {
+  const { environment } = useParams()
+  const seen = session.environments.find((one) => one === environment)
+  if (!seen) return <Navigate to={`/${session.environments[0] satisfies Environment | undefined}`} replace />
+  return (
+    <Seeing key={seen} session={session} environment={seen}>
+      <Frame />
+    </Seeing>
+  )
+}

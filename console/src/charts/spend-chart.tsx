@@ -1,0 +1,106 @@
+import type { MandateSpend } from '@purser/client'
+import { scaleLinear, scaleTime } from 'd3-scale'
+import { area, curveStepAfter, line } from 'd3-shape'
+
+import { groupDigits, readMicro, sumOf, writeMicro } from '../text/amounts.ts'
+import './chart.css'
+import { useWidth } from './width.ts'
+
+const height = 220
+const margin = { top: 14, right: 8, bottom: 24, left: 64 }
+const dayText = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+
+/** A point of the line; the amount is in whole USDC, good for drawing only. */
+interface Point {
+  readonly atMs: number
+  readonly spent: number
+}
+
+/** What was spent under a mandate, added up over time, below the line of its budget. */
+export function SpendChart({
+  spend,
+  total,
+  untilMs,
+}: {
+  readonly spend: MandateSpend
+  readonly total: string
+  /** The right end of the drawing: now. */
+  readonly untilMs: number
+}) {
+  const [box, width] = useWidth<HTMLDivElement>()
+  const points = pointsOf(spend, untilMs)
+  const budget = inWhole(total)
+  const top = Math.max(budget, points.at(-1)?.spent ?? 0)
+  const x = scaleTime([points[0]?.atMs ?? 0, untilMs], [margin.left, Math.max(width, 120) - margin.right])
+  const y = scaleLinear([0, top * 1.06 || 1], [height - margin.bottom, margin.top])
+  const stepLine = line<Point>(
+    (point) => x(point.atMs),
+    (point) => y(point.spent),
+  ).curve(curveStepAfter)
+  const below = area<Point>(
+    (point) => x(point.atMs),
+    y(0),
+    (point) => y(point.spent),
+  ).curve(curveStepAfter)
+  const spentInAll = sumOf([spend.spent_before, ...spend.stretches.map(({ paid_total }) => paid_total)])
+  return (
+    <figure className="chart">
+      <figcaption className="chart-legend">
+        <span className="legend-mark paid" /> Spent, added up
+        <span className="legend-mark limit" /> Total budget
+      </figcaption>
+      <div ref={box}>
+        <svg
+          className="chart-drawing"
+          width={width}
+          height={height}
+          role="img"
+          aria-label={`${groupDigits(spentInAll)} of ${groupDigits(total)} USDC spent, from ${dayText.format(points[0]?.atMs)} to ${dayText.format(untilMs)}`}
+        >
+          {y.ticks(4).map((tick) => (
+            <g key={tick} transform={`translate(0, ${y(tick)})`}>
+              <line className="chart-grid" x1={margin.left} x2={width - margin.right} />
+              <text className="chart-tick" x={margin.left - 8} dy="0.32em" textAnchor="end">
+                {tick.toLocaleString('en')}
+              </text>
+            </g>
+          ))}
+          {x.ticks(width < 480 ? 3 : 6).map((tick) => (
+            <text key={tick.getTime()} className="chart-tick" x={x(tick)} y={height - 6} textAnchor="middle">
+              {dayText.format(tick)}
+            </text>
+          ))}
+          <path className="chart-area" d={below([...points]) ?? ''} />
+          <path className="chart-line" d={stepLine([...points]) ?? ''} />
+          <line
+            className="chart-limit"
+            x1={margin.left}
+            x2={width - margin.right}
+            y1={y(budget)}
+            y2={y(budget)}
+          />
+        </svg>
+      </div>
+    </figure>
+  )
+}
+
+/** The sums at the end of each stretch, added up exactly before they become coordinates. */
+function pointsOf({ spent_before, stretches }: MandateSpend, untilMs: number): Point[] {
+  let spentMicro = readMicro(spent_before) ?? 0n
+  const points: Point[] = []
+  for (const { starts_at, paid_total } of stretches) {
+    const atMs = Date.parse(starts_at)
+    if (atMs > untilMs) break
+    points.push({ atMs, spent: inWhole(writeMicro(spentMicro)) })
+    spentMicro += readMicro(paid_total) ?? 0n
+    points.push({ atMs, spent: inWhole(writeMicro(spentMicro)) })
+  }
+  points.push({ atMs: untilMs, spent: inWhole(writeMicro(spentMicro)) })
+  return points
+}
+
+/** An amount as a number of pixels' worth: never shown, never added. */
+function inWhole(amount: string): number {
+  return Number(amount)
+}

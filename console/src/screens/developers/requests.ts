@@ -1,0 +1,112 @@
+import type { Environment, Mandate } from '@purser/client'
+
+/** A request of the interface, ready to be written out. */
+interface SampleRequest {
+  readonly id: string
+  readonly title: string
+  readonly about: string
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body?: unknown
+}
+
+/** The requests of a first day, with the newest mandate's ids where there is one. */
+export function requestsFor({
+  environment,
+  mandate,
+  nowMs,
+}: {
+  readonly environment: Environment
+  readonly mandate: Mandate | undefined
+  readonly nowMs: number
+}): readonly SampleRequest[] {
+  const agentId = mandate?.agent_id ?? 'AGENT_ID'
+  const mandateId = mandate?.id ?? 'MANDATE_ID'
+  const seller = mandate?.allowed_sellers.find((one) => one !== '*') ?? 'api.example.com'
+  const payment = {
+    agent_id: agentId,
+    mandate_id: mandateId,
+    amount: '1.00',
+    resource_url: `https://${seller}/data`,
+  }
+  const inThirtyDays = new Date(nowMs + 30 * 24 * 3_600_000).toISOString()
+  const evaluate: SampleRequest = {
+    id: 'evaluate',
+    title: 'Ask for a decision',
+    about:
+      'Runs the nine checks and records the outcome: 200 when approved, 402 when denied. Nothing is charged.',
+    method: 'POST',
+    path: '/v1/policy/evaluate',
+    body: { ...payment, merchant_domain: seller },
+  }
+  const proof: SampleRequest = {
+    id: 'proof',
+    title: 'Ask for a proof of payment',
+    about: 'For the agent. The amount is held for its life, six minutes, until the merchant has it verified.',
+    method: 'POST',
+    path: '/v1/payments/proof',
+    body: payment,
+  }
+  return [
+    {
+      id: 'create-agent',
+      title: 'Create an agent',
+      about: 'Whoever will spend.',
+      method: 'POST',
+      path: '/agents',
+      body: { name: 'research-bot' },
+    },
+    {
+      id: 'create-mandate',
+      title: 'Create a mandate',
+      about: 'A budget for one agent, and its limits.',
+      method: 'POST',
+      path: '/mandates',
+      body: {
+        agent_id: agentId,
+        purpose: 'Buy research data',
+        max_spend_total: '10.00',
+        max_spend_per_transaction: '5.00',
+        allowed_sellers: [seller],
+        expires_at: inThirtyDays,
+      },
+    },
+    ...(environment === 'sandbox' ? [proof] : []),
+    evaluate,
+    {
+      id: 'verify-agent',
+      title: 'Check an agent beforehand',
+      about: 'The same checks; records nothing. 200 when authorized, 403 when not.',
+      method: 'POST',
+      path: '/v1/verify-agent',
+      body: { ...payment, merchant_domain: seller },
+    },
+    {
+      id: 'transactions',
+      title: 'List denied transactions',
+      about: 'Newest first; the next page stands in the Link header.',
+      method: 'GET',
+      path: '/v1/transactions?status=denied',
+    },
+  ]
+}
+
+/** The request as a line for a shell. The key stays in the shell's own variable. */
+export function curlOf(
+  { method, path, body }: SampleRequest,
+  { serviceUrl, keyName }: { readonly serviceUrl: string; readonly keyName: string },
+): string {
+  const lines = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(serviceUrl + path)}`,
+    `  -H "Authorization: Bearer $${keyName}"`,
+  ]
+  if (body !== undefined) {
+    lines.push("  -H 'Content-Type: application/json'", `  -d ${quoted(JSON.stringify(body, null, 2))}`)
+  }
+  return lines.join(' \\\n')
+}
+
+/** A word that a shell takes as it is, whatever stands in it. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

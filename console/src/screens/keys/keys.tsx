@@ -1,0 +1,127 @@
+import type { ListedApiKey } from '@purser/client'
+import { useState } from 'react'
+import { useSearchParams } from 'react-router'
+
+import { useChange, useReadPages } from '../../api/queries.ts'
+import { useSeen } from '../../api/seen.tsx'
+import { Badge, StatusBadge } from '../../ui/badge.tsx'
+import { Button } from '../../ui/button.tsx'
+import type { Column } from '../../ui/data-table.tsx'
+import { ConfirmByTyping } from '../../ui/dialog.tsx'
+import { Menu, MenuItem } from '../../ui/menu.tsx'
+import { EmptyState } from '../../ui/notice.tsx'
+import { PagedTable } from '../../ui/paged-table.tsx'
+import { Panel } from '../../ui/panel.tsx'
+import { sayDone } from '../../ui/toast.tsx'
+import { When } from '../../ui/when.tsx'
+import { Screen } from '../screen.tsx'
+import { NewKey } from './new-key.tsx'
+
+const columns: readonly Column<ListedApiKey>[] = [
+  {
+    title: 'Key',
+    isName: true,
+    cell: (key) => (
+      <>
+        <strong>{key.label || key.agent_name || `${key.role} key`}</strong>
+        <div className="cell-sub">
+          <code>
+            {key.environment === 'sandbox' ? 'svc_sand_' : 'svc_prod_'}…{key.hint}
+          </code>
+        </div>
+      </>
+    ),
+  },
+  {
+    title: 'Role',
+    cell: (key) => (
+      <>
+        {key.role}
+        {key.agent_name !== null && <div className="cell-sub">{key.agent_name}</div>}
+      </>
+    ),
+  },
+  {
+    title: 'Environment',
+    cell: ({ environment }) => (
+      <Badge tone={environment === 'sandbox' ? 'warn' : 'accent'}>{environment}</Badge>
+    ),
+  },
+  { title: 'Status', cell: (key) => <StatusBadge status={key.revoked_at === null ? 'active' : 'revoked'} /> },
+  {
+    title: 'Last used',
+    cell: ({ last_used_at }) => (last_used_at === null ? 'Never' : <When at={last_used_at} />),
+  },
+  { title: 'Issued', isMinor: true, cell: ({ created_at }) => <When at={created_at} /> },
+  { title: 'Acts', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
+]
+
+/** Who may call the service: keys are issued here, shown once, and revoked. */
+export function Keys() {
+  const [parameters, setParameters] = useSearchParams()
+  const query = useReadPages('api-keys', (purser, cursor, signal) =>
+    purser.console.apiKeys.list(cursor ? { cursor } : {}, { signal }).page(),
+  )
+  const issue = (
+    <Button look="main" icon="plus" onClick={() => setParameters({ new: '' })}>
+      New key
+    </Button>
+  )
+  return (
+    <Screen
+      title="Keys"
+      lead="Who may call the service, in both environments. An agent’s key can spend within its mandates, and nothing else."
+      actions={issue}
+    >
+      <Panel title="All keys" flush isTitleHidden>
+        <PagedTable
+          label="Keys"
+          query={query}
+          columns={columns}
+          rowKey={({ id }) => id}
+          empty={
+            <EmptyState icon="key" title="No key yet" action={issue}>
+              Agents and merchants call the service with keys of their own.
+            </EmptyState>
+          }
+        />
+      </Panel>
+      <NewKey isOpen={parameters.has('new')} onClose={() => setParameters({}, { replace: true })} />
+    </Screen>
+  )
+}
+
+function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
+  const { session } = useSeen()
+  const [isOpen, setOpen] = useState(false)
+  const revoke = useChange((purser) => purser.apiKeys.revoke(apiKey.id), {
+    onDone: () => {
+      setOpen(false)
+      sayDone('The key is revoked')
+    },
+  })
+  return (
+    <>
+      <Menu label={`Acts on the key ending in ${apiKey.hint}`}>
+        <MenuItem icon="stop" isDangerous onClick={() => setOpen(true)}>
+          Revoke…
+        </MenuItem>
+      </Menu>
+      <ConfirmByTyping
+        title="Revoke this key?"
+        word={apiKey.hint}
+        action="Revoke for good"
+        isOpen={isOpen}
+        isWorking={revoke.isPending}
+        onClose={() => setOpen(false)}
+        onConfirm={() => revoke.mutate(undefined)}
+      >
+        <p>
+          Whoever calls with the {apiKey.role} key ending in <code>{apiKey.hint}</code> is refused from then
+          on.
+        </p>
+        {apiKey.id === session.key_id && <p>You signed in with it: this session ends with the key.</p>}
+      </ConfirmByTyping>
+    </>
+  )
+}

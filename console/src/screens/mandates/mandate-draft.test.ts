@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import {
+  draftFaults,
+  emptyDraft,
+  newMandateOf,
+  sentenceOf,
+  warningsOf,
+  type MandateDraft,
+} from './mandate-draft.ts'
+
+const nowMs = Date.UTC(2026, 10, 20, 12)
+const draft: MandateDraft = {
+  ...emptyDraft(nowMs),
+  agentId: 'agent_1',
+  purpose: 'Papers',
+  total: '1200.00',
+  cap: '5.00',
+  sellers: 'api.example.com, data.example.org',
+}
+
+test('The form says in one sentence what the mandate will allow [decision.121]', () => {
+  const rows: [Partial<MandateDraft>, RegExp][] = [
+    [
+      {},
+      /^ada may spend up to 1,200\.00 USDC in all, at most 5\.00 USDC at once, at api\.example\.com or data\.example\.org, until /,
+    ],
+    [{ sellers: '*' }, /, at any seller, until /],
+    [{ sellers: '' }, /^ada may buy nothing: no seller is allowed\.$/],
+    [{ categories: 'maps' }, /, in the maps category only, until /],
+    [{ categories: '*' }, /data\.example\.org, until /],
+    [{ total: 'much' }, /^ada may spend up to … USDC in all/],
+    [{ expiresLocal: '' }, /until a time still to be chosen\.$/],
+  ]
+  for (const [changes, sentence] of rows) assert.match(sentenceOf({ ...draft, ...changes }, 'ada'), sentence)
+})
+
+test('It warns of what the owner may not have meant, and of nothing else [decision.121]', () => {
+  const rows: [Partial<MandateDraft>, RegExp[]][] = [
+    [{}, []],
+    [{ sellers: '*' }, [/every seller there is/]],
+    [{ sellers: ' \n' }, [/every payment will be denied/]],
+    [{ cap: '1200.01' }, [/above the total budget/]],
+    [{ total: '0', cap: '0' }, [/zero allows no payment/]],
+    [{ expiresLocal: '2026-01-01T00:00' }, [/This time is over/]],
+    [{ expiresLocal: '2099-01-01T00:00' }, [/more than a year/]],
+  ]
+  for (const [changes, expected] of rows) {
+    const warnings = warningsOf({ ...draft, ...changes }, nowMs)
+    assert.equal(warnings.length, expected.length, warnings.join('; '))
+    expected.forEach((words, index) => assert.match(warnings[index] ?? '', words))
+  }
+})
+
+test('A form with gaps is not sent: each gap is named by its field', () => {
+  assert.deepEqual(draftFaults(draft), {})
+  assert.deepEqual(Object.keys(draftFaults({ ...emptyDraft(nowMs), expiresLocal: '' })).sort(), [
+    'agent_id',
+    'expires_at',
+    'max_spend_per_transaction',
+    'max_spend_total',
+  ])
+})
+
+test('Sellers come one a line or with commas, each once', () => {
+  const { allowed_sellers } = newMandateOf({
+    ...draft,
+    sellers: 'a.example,b.example\n a.example  c.example',
+  })
+  assert.deepEqual(allowed_sellers, ['a.example', 'b.example', 'c.example'])
+})

@@ -1,0 +1,127 @@
+import type { Mandate, NewMandate } from '@purser/client'
+
+import { groupDigits, readMicro } from '../../text/amounts.ts'
+
+/** A mandate as it stands in the form, as text. */
+export interface MandateDraft {
+  readonly agentId: string
+  readonly purpose: string
+  readonly total: string
+  readonly cap: string
+  readonly sellers: string
+  readonly categories: string
+  /** As `<input type="datetime-local">` has it: by the reader's clock, without a zone. */
+  readonly expiresLocal: string
+}
+
+const dayMs = 24 * 3_600_000
+const clock = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'short' })
+
+/** An empty form; a mandate lasts 30 days unless its owner says otherwise. */
+export function emptyDraft(nowMs: number): MandateDraft {
+  return {
+    agentId: '',
+    purpose: '',
+    total: '',
+    cap: '',
+    sellers: '',
+    categories: '',
+    expiresLocal: localText(nowMs + 30 * dayMs),
+  }
+}
+
+/** The form with another mandate's limits; a time that is over is moved 30 days ahead. */
+export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
+  const expiresMs = Date.parse(mandate.expires_at)
+  return {
+    agentId: mandate.agent_id,
+    purpose: mandate.purpose,
+    total: mandate.max_spend_total,
+    cap: mandate.max_spend_per_transaction,
+    sellers: mandate.allowed_sellers.join('\n'),
+    categories: mandate.allowed_categories.join('\n'),
+    expiresLocal: localText(expiresMs > nowMs ? expiresMs : nowMs + 30 * dayMs),
+  }
+}
+
+/** What the service is asked to create. The draft must be without faults. */
+export function newMandateOf(draft: MandateDraft): NewMandate {
+  return {
+    agent_id: draft.agentId,
+    purpose: draft.purpose.trim(),
+    max_spend_total: draft.total.trim(),
+    max_spend_per_transaction: draft.cap.trim(),
+    allowed_sellers: entriesOf(draft.sellers),
+    allowed_categories: entriesOf(draft.categories),
+    expires_at: new Date(draft.expiresLocal).toISOString(),
+  }
+}
+
+/** What is missing or unreadable, by the name of the field in the interface. */
+export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandate, string>> {
+  const amountFault = 'An amount such as 10.00, with at most six digits after the point.'
+  return {
+    ...(draft.agentId === '' ? { agent_id: 'Choose the agent that may spend.' } : {}),
+    ...(readMicro(draft.total) === undefined ? { max_spend_total: amountFault } : {}),
+    ...(readMicro(draft.cap) === undefined ? { max_spend_per_transaction: amountFault } : {}),
+    ...(Number.isNaN(Date.parse(draft.expiresLocal)) ? { expires_at: 'A day and a time.' } : {}),
+  }
+}
+
+/** In one sentence, what the mandate will allow. */
+export function sentenceOf(draft: MandateDraft, agentName: string | undefined): string {
+  const sellers = entriesOf(draft.sellers)
+  const categories = entriesOf(draft.categories)
+  const expiresMs = Date.parse(draft.expiresLocal)
+  const who = agentName ?? 'The agent'
+  if (sellers.length === 0) return `${who} may buy nothing: no seller is allowed.`
+  const where = sellers.includes('*') ? 'any seller' : listed(sellers)
+  const what =
+    categories.length === 0 || categories.includes('*') ? '' : `, in the ${listed(categories)} category only`
+  const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clock.format(expiresMs)
+  return `${who} may spend up to ${amountOf(draft.total)} in all, at most ${amountOf(draft.cap)} at once, at ${where}${what}, until ${until}.`
+}
+
+/** What the owner may not have meant. The service allows all of it. */
+export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
+  const sellers = entriesOf(draft.sellers)
+  const totalMicro = readMicro(draft.total)
+  const capMicro = readMicro(draft.cap)
+  const expiresMs = Date.parse(draft.expiresLocal)
+  const warnings: string[] = []
+  if (sellers.includes('*')) warnings.push('* allows every seller there is, also ones that you do not know.')
+  if (sellers.length === 0) warnings.push('No seller is listed: every payment will be denied.')
+  if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
+    warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
+  }
+  if (totalMicro === 0n) warnings.push('A total budget of zero allows no payment.')
+  if (expiresMs <= nowMs) warnings.push('This time is over: the mandate would be expired from the start.')
+  if (expiresMs - nowMs > 366 * dayMs) {
+    warnings.push('It is valid for more than a year. A shorter time limits what a stolen key can do.')
+  }
+  return warnings
+}
+
+function entriesOf(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter((entry) => entry !== ''))]
+}
+
+function amountOf(text: string): string {
+  return readMicro(text) === undefined ? '… USDC' : `${groupDigits(text.trim())} USDC`
+}
+
+const spelledOut = 4
+
+function listed(entries: readonly string[]): string {
+  const shown = entries.slice(0, spelledOut)
+  const more = entries.length - shown.length
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format([
+    ...shown,
+    ...(more > 0 ? [`${more} more`] : []),
+  ])
+}
+
+function localText(timeMs: number): string {
+  const offsetMs = new Date(timeMs).getTimezoneOffset() * 60_000
+  return new Date(timeMs - offsetMs).toISOString().slice(0, 16)
+}

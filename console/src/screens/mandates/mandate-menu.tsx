@@ -1,0 +1,74 @@
+import type { Mandate } from '@purser/client'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+
+import { useChange } from '../../api/queries.ts'
+import { usePath } from '../../shell/go.tsx'
+import { Amount } from '../../ui/amount.tsx'
+import { ConfirmByTyping } from '../../ui/dialog.tsx'
+import { Menu, MenuItem } from '../../ui/menu.tsx'
+import { sayDone } from '../../ui/toast.tsx'
+
+/** What can be done with a mandate: pause, resume, duplicate, revoke. */
+export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
+  const { pause, resume, revoke } = useMandateMoves(mandate)
+  const [isRevoking, setRevoking] = useState(false)
+  const path = usePath()
+  const navigate = useNavigate()
+  const name = mandate.purpose || mandate.id
+  return (
+    <>
+      <Menu label={`Acts on ${name}`}>
+        {mandate.status === 'active' && (
+          <MenuItem icon="pause" onClick={() => pause.mutate(undefined)}>
+            Pause
+          </MenuItem>
+        )}
+        {mandate.status === 'paused' && (
+          <MenuItem icon="play" onClick={() => resume.mutate(undefined)}>
+            Resume
+          </MenuItem>
+        )}
+        <MenuItem icon="copy" onClick={() => void navigate(path(`mandates/new?like=${mandate.id}`))}>
+          Duplicate
+        </MenuItem>
+        {mandate.status !== 'revoked' && (
+          <MenuItem icon="stop" isDangerous onClick={() => setRevoking(true)}>
+            Revoke…
+          </MenuItem>
+        )}
+      </Menu>
+      <ConfirmByTyping
+        title="Revoke this mandate?"
+        word="revoke"
+        action="Revoke for good"
+        isOpen={isRevoking}
+        isWorking={revoke.isPending}
+        onClose={() => setRevoking(false)}
+        onConfirm={() => revoke.mutate(undefined, { onSuccess: () => setRevoking(false) })}
+      >
+        <p>
+          “<span className="breakable">{name}</span>” can never be used again.{' '}
+          <Amount value={mandate.remaining_budget} /> USDC of it stay unspent, and open proofs over{' '}
+          <Amount value={mandate.held_total} /> USDC end at once.
+        </p>
+        <p className="quiet">To stop it for a while, pause it instead.</p>
+      </ConfirmByTyping>
+    </>
+  )
+}
+
+/** Pausing and resuming undo one another, so their toasts offer it. */
+export function useMandateMoves({ id, purpose }: Mandate) {
+  const name = purpose || id
+  const resume = useChange((purser) => purser.mandates.resume(id), {
+    onDone: () => sayDone(`Resumed: ${name}`, { label: 'Undo', act: () => pause.mutate(undefined) }),
+  })
+  const pause = useChange((purser) => purser.mandates.pause(id), {
+    onDone: () => sayDone(`Paused: ${name}`, { label: 'Undo', act: () => resume.mutate(undefined) }),
+  })
+  const revoke = useChange((purser) => purser.mandates.revoke(id), {
+    onDone: () => sayDone(`Revoked: ${name}`),
+  })
+  return { pause, resume, revoke }
+}

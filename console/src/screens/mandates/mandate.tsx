@@ -1,0 +1,196 @@
+import type { MandateDetail } from '@purser/client'
+import { useState } from 'react'
+import { useParams } from 'react-router'
+
+import { useRead } from '../../api/queries.ts'
+import { SpendChart } from '../../charts/spend-chart.tsx'
+import { Go } from '../../shell/go.tsx'
+import { counted } from '../../text/reasons.ts'
+import { Amount } from '../../ui/amount.tsx'
+import { Badge, StatusBadge } from '../../ui/badge.tsx'
+import { BudgetBar } from '../../ui/budget-bar.tsx'
+import { Button } from '../../ui/button.tsx'
+import { Identifier } from '../../ui/code.tsx'
+import { DataTable } from '../../ui/data-table.tsx'
+import { Fact, Facts, Panel } from '../../ui/panel.tsx'
+import { Failed, Waiting } from '../../ui/waiting.tsx'
+import { Moment, When } from '../../ui/when.tsx'
+import { Screen } from '../screen.tsx'
+import { TransactionTable } from '../transactions/transaction-table.tsx'
+import { MandateMenu, useMandateMoves } from './mandate-menu.tsx'
+import { statusNow } from './mandate-status.ts'
+
+/** How often an open screen is read anew. */
+const refetchMs = 10_000
+
+/** One mandate: how much of it is gone, on what, and what is held. */
+export function Mandate() {
+  const { id = '' } = useParams()
+  const mandate = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
+    parameters: [id],
+    refetchMs,
+  })
+  if (mandate.isError && !mandate.data) {
+    return (
+      <Screen title="Mandate">
+        <Failed error={mandate.error} onRetry={() => void mandate.refetch()} />
+      </Screen>
+    )
+  }
+  return mandate.data ? <MandateScreen mandate={mandate.data} /> : <Waiting lines={8} />
+}
+
+function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
+  const { pause, resume } = useMandateMoves(mandate)
+  const name = mandate.purpose || 'Mandate without a purpose'
+  return (
+    <Screen
+      title={name}
+      heading={
+        <>
+          {name} <StatusBadge status={statusNow(mandate)} />
+          {mandate.is_stopped && <Badge tone="bad">by a stop of all agents</Badge>}
+        </>
+      }
+      above={<Go to="mandates">Mandates</Go>}
+      lead={
+        <>
+          For <Go to={`agents/${mandate.agent_id}`}>{mandate.agent_name}</Go>
+        </>
+      }
+      actions={
+        <>
+          {mandate.status === 'active' && (
+            <Button icon="pause" onClick={() => pause.mutate(undefined)} disabled={pause.isPending}>
+              Pause
+            </Button>
+          )}
+          {mandate.status === 'paused' && (
+            <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
+              Resume
+            </Button>
+          )}
+          <MandateMenu mandate={mandate} />
+        </>
+      }
+    >
+      <Panel title="Budget">
+        <div className="stack">
+          <BudgetBar
+            label={`Budget of ${name}`}
+            spent={mandate.spent_total}
+            held={mandate.held_total}
+            total={mandate.max_spend_total}
+          />
+          <Facts>
+            <Fact name="Spent">
+              <Amount value={mandate.spent_total} currency={mandate.currency} />
+            </Fact>
+            <Fact name="Held by open proofs">
+              <Amount value={mandate.held_total} currency={mandate.currency} />
+            </Fact>
+            <Fact name="Left">
+              <Amount value={mandate.remaining_budget} currency={mandate.currency} />
+            </Fact>
+            <Fact name="Total">
+              <Amount value={mandate.max_spend_total} currency={mandate.currency} />
+            </Fact>
+          </Facts>
+        </div>
+      </Panel>
+      <Panel title="Spend over the last 30 days">
+        <Spend mandate={mandate} />
+      </Panel>
+      <Panel title="Limits">
+        <Facts>
+          <Fact name="Cap for one payment">
+            <Amount value={mandate.max_spend_per_transaction} currency={mandate.currency} />
+          </Fact>
+          <Fact name="Sellers">
+            {mandate.allowed_sellers.length === 0
+              ? 'None: every payment is denied'
+              : mandate.allowed_sellers.map((one) => (one === '*' ? 'Every seller (*)' : one)).join(', ')}
+          </Fact>
+          <Fact name="Categories">{mandate.allowed_categories.join(', ') || 'Every category'}</Fact>
+          <Fact name="Expires">
+            <Moment at={mandate.expires_at} />{' '}
+            <span className="quiet">
+              (<When at={mandate.expires_at} />)
+            </span>
+          </Fact>
+          <Fact name="Created">
+            <Moment at={mandate.created_at} />
+          </Fact>
+          <Fact name="Identifier">
+            <Identifier id={mandate.id} />
+          </Fact>
+        </Facts>
+      </Panel>
+      <Panel title={`Open holds (${mandate.open_holds.length})`} flush={mandate.open_holds.length > 0}>
+        <Holds holds={mandate.open_holds} />
+      </Panel>
+      <Panel
+        title="Transactions"
+        flush
+        aside={
+          <span className="quiet small">
+            {counted(mandate.paid_count, 'payment')}, {counted(mandate.denied_count, 'denial')} ·{' '}
+            <Go to={`transactions?mandate_id=${mandate.id}`}>filter and export</Go>
+          </span>
+        }
+      >
+        <TransactionTable
+          filters={{ mandate_id: mandate.id }}
+          empty={<p className="panel-body quiet">Nothing was asked of this mandate yet.</p>}
+        />
+      </Panel>
+    </Screen>
+  )
+}
+
+const days = 30
+const dayMs = 24 * 3_600_000
+
+function Spend({ mandate }: { readonly mandate: MandateDetail }) {
+  // The drawing begins at a quarter of an hour, as the service counts, and ends now.
+  const [startsAt] = useState(() =>
+    new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString(),
+  )
+  const spend = useRead(
+    'spend',
+    (purser, signal) =>
+      purser.console.mandates.spend(
+        mandate.id,
+        { starts_at: startsAt, step: 'day', stretches: days },
+        { signal },
+      ),
+    { parameters: [mandate.id, startsAt], refetchMs },
+  )
+  if (spend.isPending) return <Waiting />
+  if (spend.isError) return <Failed error={spend.error} onRetry={() => void spend.refetch()} />
+  return <SpendChart spend={spend.data} total={mandate.max_spend_total} untilMs={spend.dataUpdatedAt} />
+}
+
+function Holds({ holds }: { readonly holds: MandateDetail['open_holds'] }) {
+  if (holds.length === 0) {
+    return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or ends.</p>
+  }
+  return (
+    <DataTable
+      label="Open holds"
+      rows={holds}
+      rowKey={({ nonce }) => nonce}
+      columns={[
+        { title: 'For', isName: true, cell: ({ resource }) => <span className="breakable">{resource}</span> },
+        {
+          title: 'Amount',
+          figures: true,
+          cell: ({ amount, currency }) => <Amount value={amount} currency={currency} />,
+        },
+        { title: 'Asked', cell: ({ issued_at }) => <When at={issued_at} /> },
+        { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+        { title: 'Nonce', isMinor: true, cell: ({ nonce }) => <Identifier id={nonce} /> },
+      ]}
+    />
+  )
+}

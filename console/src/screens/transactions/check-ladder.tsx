@@ -1,0 +1,59 @@
+import type { PolicyCheck } from '@purser/client'
+
+import { Icon, type IconName } from '../../ui/icon.tsx'
+import { Moment } from '../../ui/when.tsx'
+import './check-ladder.css'
+
+/** What each check asks, in a person's words. */
+const questions: Record<PolicyCheck['name'], string> = {
+  agent_exists: 'The agent exists',
+  agent_active: 'The agent is active',
+  mandate_exists: 'The mandate exists and is the agent’s',
+  mandate_active: 'The mandate is active',
+  mandate_not_expired: 'The mandate has not expired',
+  seller_allowed: 'The seller is allowed',
+  category_allowed: 'The category is allowed',
+  within_transaction_limit: 'Within the cap for one payment',
+  within_total_budget: 'Within the total budget',
+}
+
+const states: Record<PolicyCheck['state'], { readonly icon: IconName; readonly word: string }> = {
+  passed: { icon: 'check', word: 'passed' },
+  failed: { icon: 'cross', word: 'failed' },
+  not_reached: { icon: 'skipped', word: 'not reached' },
+  not_asked: { icon: 'skipped', word: 'not asked' },
+  unknown: { icon: 'skipped', word: 'not recorded' },
+}
+
+/** The nine checks in their order: what each compared, and where it ended. */
+export function CheckLadder({
+  checks,
+  checkedAt,
+}: {
+  readonly checks: readonly PolicyCheck[]
+  readonly checkedAt: string | null
+}) {
+  return (
+    <>
+      <ol className="ladder">
+        {checks.map(({ check, name, state, values }) => (
+          <li key={check} className={`rung ${state}`} aria-label={`Check ${check}`}>
+            <span className="rung-mark">
+              <Icon name={states[state].icon} size={14} />
+            </span>
+            <span className="rung-question">
+              {questions[name]}
+              {values !== '' && <code className="rung-values breakable">{values}</code>}
+            </span>
+            <span className="rung-state">{states[state].word}</span>
+          </li>
+        ))}
+      </ol>
+      {checkedAt !== null && (
+        <p className="quiet small">
+          As it stood when it was decided, <Moment at={checkedAt} />.
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,163 @@
+import { Autocomplete } from '@base-ui/react/autocomplete'
+import { Dialog } from '@base-ui/react/dialog'
+import { useState } from 'react'
+import { useNavigate } from 'react-router'
+
+import { useRead } from '../api/queries.ts'
+import { useSeen } from '../api/seen.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import './command-palette.css'
+import { usePath } from './go.tsx'
+import { placesFor } from './navigation.ts'
+import { useTheme } from './theme.ts'
+import { useLater } from './later.ts'
+
+interface Command {
+  readonly id: string
+  readonly text: string
+  readonly kind: string
+  readonly icon: IconName
+  readonly run: () => void
+}
+
+/** Goes anywhere and finds anything by typing. */
+export function CommandPalette({
+  isOpen,
+  onClose,
+}: {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+}) {
+  return (
+    <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="dialog-veil" />
+        <Dialog.Popup className="palette" aria-label="Search and commands">
+          <PaletteBody onClose={onClose} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+function PaletteBody({ onClose }: { readonly onClose: () => void }) {
+  const [text, setText] = useState('')
+  const found = useFound(text.trim())
+  const commands = useCommands(onClose).filter(({ text: words }) => matches(words, text))
+  const items = [...commands, ...found.map((one) => ({ ...one, run: closing(onClose, one.run) }))]
+  return (
+    <Autocomplete.Root
+      items={items}
+      mode="none"
+      inline
+      open
+      autoHighlight="always"
+      keepHighlight
+      value={text}
+      onValueChange={(value, { reason }) => reason !== 'item-press' && setText(value)}
+      itemToStringValue={(command: Command) => command.text}
+    >
+      <div className="palette-head">
+        <Icon name="search" size={18} />
+        {/* Focused as it appears: who types on at once loses no letter. */}
+        <Autocomplete.Input
+          autoFocus
+          className="palette-input"
+          aria-label="Search and commands"
+          placeholder="Go to a screen, or find by name, purpose, domain or id"
+        />
+        <kbd>Esc</kbd>
+      </div>
+      <Autocomplete.Empty className="palette-empty">
+        {text.trim() === '' ? '' : 'Nothing here goes by that name.'}
+      </Autocomplete.Empty>
+      <Autocomplete.List className="palette-list">
+        {(command: Command) => (
+          <Autocomplete.Item key={command.id} value={command} className="palette-item" onClick={command.run}>
+            <Icon name={command.icon} size={18} />
+            <span className="palette-text">{command.text}</span>
+            <span className="quiet small">{command.kind}</span>
+          </Autocomplete.Item>
+        )}
+      </Autocomplete.List>
+    </Autocomplete.Root>
+  )
+}
+
+function matches(words: string, typed: string): boolean {
+  return typed
+    .trim()
+    .toLowerCase()
+    .split(/\s+/)
+    .every((part) => words.toLowerCase().includes(part))
+}
+
+function closing(onClose: () => void, run: () => void): () => void {
+  return () => {
+    onClose()
+    run()
+  }
+}
+
+function useCommands(onClose: () => void): Command[] {
+  const { session } = useSeen()
+  const path = usePath()
+  const navigate = useNavigate()
+  const [theme, chooseTheme] = useTheme()
+  const otherTheme = theme === 'dark' ? 'light' : 'dark'
+  const goTo = (address: string) => closing(onClose, () => void navigate(address))
+  return [
+    ...placesFor(session.role).map(({ path: to, name, icon }) => ({
+      id: `go-${to}`,
+      text: name,
+      kind: 'Screen',
+      icon,
+      run: goTo(path(to)),
+    })),
+    {
+      id: 'new-mandate',
+      text: 'Create a mandate',
+      kind: 'Act',
+      icon: 'plus',
+      run: goTo(path('mandates/new')),
+    },
+    { id: 'new-agent', text: 'Create an agent', kind: 'Act', icon: 'plus', run: goTo(path('agents?new')) },
+    { id: 'new-key', text: 'Issue a key', kind: 'Act', icon: 'plus', run: goTo(path('keys?new')) },
+    { id: 'stop', text: 'Stop all agents', kind: 'Act', icon: 'stop', run: goTo(`${path('')}?stop`) },
+    {
+      id: 'theme',
+      text: `Change to the ${otherTheme} theme`,
+      kind: 'Act',
+      icon: theme === 'dark' ? 'sun' : 'moon',
+      run: closing(onClose, () => chooseTheme(otherTheme)),
+    },
+  ]
+}
+
+const kinds = {
+  agent: { icon: 'agent', kind: 'Agent', path: 'agents' },
+  mandate: { icon: 'mandate', kind: 'Mandate', path: 'mandates' },
+  seller: { icon: 'seller', kind: 'Seller', path: 'sellers' },
+  transaction: { icon: 'transaction', kind: 'Transaction', path: 'transactions' },
+} as const
+
+/** How long typing rests before the service is asked. */
+const restMs = 150
+
+function useFound(typed: string): Command[] {
+  const settled = useLater(typed, restMs)
+  const path = usePath()
+  const navigate = useNavigate()
+  const { data } = useRead('search', (purser, signal) => purser.console.search(settled, { signal }), {
+    parameters: [settled],
+    isEnabled: settled !== '',
+  })
+  if (settled === '') return []
+  return (data ?? []).map(({ kind, id, label }) => ({
+    id,
+    text: label,
+    kind: kinds[kind].kind,
+    icon: kinds[kind].icon,
+    run: () => void navigate(path(kind === 'seller' ? kinds[kind].path : `${kinds[kind].path}/${id}`)),
+  }))
+}

@@ -1,0 +1,28 @@
+import type { Environment } from '@purser/client'
+import { Link } from 'react-router'
+
+import { useSeen } from '../api/seen.tsx'
+import './environment-strip.css'
+
+const words = {
+  sandbox: 'Sandbox',
+  production: 'Production',
+} as const satisfies Record<Environment, string>
+
+const remarks = {
+  sandbox: 'Test money: nothing here is charged for real.',
+  production: 'Live: what you change here binds your agents.',
+} as const satisfies Record<Environment, string>
+
+/** Always on top, in a look of its own for each environment, so that the two are never taken for one another. */
+export function EnvironmentStrip() {
+  const { environment, session } = useSeen()
+  const other = session.environments.find((one) => one !== environment)
+  return (
+    <div className={`environment-strip ${environment}`} role="region" aria-label="Environment">
+      <strong>{words[environment]}</strong>
+      <span className="environment-remark">{remarks[environment]}</span>
+      {other && <Link to={`/${other}`}>Go to {words[other].toLowerCase()}</Link>}
+    </div>
+  )
+}

@@ -1,0 +1,137 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { Suspense, useEffect, useRef, useState } from 'react'
+import { NavLink, Outlet, useLocation } from 'react-router'
+
+import { useSeen } from '../api/seen.tsx'
+import { useSignOut } from '../api/session.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { Waiting } from '../ui/waiting.tsx'
+import { Boundary } from './boundary.tsx'
+import { CommandPalette } from './command-palette.tsx'
+import { EnvironmentStrip } from './environment-strip.tsx'
+import './frame.css'
+import { usePath } from './go.tsx'
+import { useShortcuts } from './keyboard.ts'
+import { placesFor } from './navigation.ts'
+import { useTheme } from './theme.ts'
+
+/** What stands around every screen: the environment, the way to the others, search, theme, sign-out. */
+export function Frame() {
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  const { pathname } = useLocation()
+  const main = useRef<HTMLElement>(null)
+  useShortcuts(() => setPaletteOpen(true))
+  useFocusOnArrival(main, pathname)
+
+  return (
+    <div className="frame">
+      <a className="skip-link" href="#content">
+        Skip to the content
+      </a>
+      <EnvironmentStrip />
+      <header className="top-bar">
+        <IconButton label="Menu" icon="menu" onClick={() => setMenuOpen(true)} />
+        <Brand />
+        <IconButton label="Search" icon="search" onClick={() => setPaletteOpen(true)} />
+      </header>
+      <div className="frame-body">
+        <header className="sidebar">
+          <Brand />
+          <SidebarBody onSearch={() => setPaletteOpen(true)} />
+        </header>
+        <main id="content" ref={main} tabIndex={-1}>
+          <Boundary key={pathname}>
+            <Suspense fallback={<Waiting lines={8} />}>
+              <Outlet />
+            </Suspense>
+          </Boundary>
+        </main>
+      </div>
+      <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
+        <Dialog.Portal>
+          <Dialog.Backdrop className="dialog-veil" />
+          <Dialog.Popup className="drawer" aria-label="Menu">
+            <div className="row spread">
+              <Brand />
+              <IconButton label="Close" icon="close" onClick={() => setMenuOpen(false)} />
+            </div>
+            <SidebarBody
+              onGo={() => setMenuOpen(false)}
+              onSearch={() => {
+                setMenuOpen(false)
+                setPaletteOpen(true)
+              }}
+            />
+          </Dialog.Popup>
+        </Dialog.Portal>
+      </Dialog.Root>
+      <CommandPalette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
+    </div>
+  )
+}
+
+function Brand() {
+  return (
+    <span className="brand">
+      <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
+        <rect className="brand-ground" width="32" height="32" rx="7" />
+        <path className="brand-letter" d="M11 25V8h6.5a5.25 5.25 0 0 1 0 10.5H11" />
+      </svg>
+      Purser
+    </span>
+  )
+}
+
+function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly onSearch: () => void }) {
+  const { session, environment } = useSeen()
+  const path = usePath()
+  const signOut = useSignOut(session, environment)
+  const [theme, chooseTheme] = useTheme()
+  const otherTheme = theme === 'dark' ? 'light' : 'dark'
+  return (
+    <>
+      <button type="button" className="search-button" onClick={onSearch}>
+        <Icon name="search" />
+        <span>Search</span>
+        <kbd>/</kbd>
+      </button>
+      <nav aria-label="Screens">
+        <ul className="places">
+          {placesFor(session.role).map((place) => (
+            <li key={place.path}>
+              <NavLink to={path(place.path)} end={place.path === ''} className="place" onClick={onGo}>
+                <Icon name={place.icon} size={18} />
+                {place.name}
+              </NavLink>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <div className="sidebar-foot">
+        <div className="who">
+          <strong className="breakable">{session.account.name}</strong>
+          <span className="quiet small">{session.role}</span>
+        </div>
+        <IconButton
+          label={`Change to the ${otherTheme} theme`}
+          icon={theme === 'dark' ? 'sun' : 'moon'}
+          onClick={() => chooseTheme(otherTheme)}
+        />
+        <IconButton label="Sign out" icon="signOut" onClick={() => signOut.mutate()} />
+      </div>
+    </>
+  )
+}
+
+/** Brings the keyboard and the eye to the top of a screen that was gone to. */
+function useFocusOnArrival(main: { readonly current: HTMLElement | null }, pathname: string): void {
+  const before = useRef(pathname)
+  useEffect(() => {
+    if (before.current === pathname) return
+    before.current = pathname
+    scrollTo(0, 0)
+    main.current?.focus({ preventScroll: true })
+  }, [main, pathname])
+}

@@ -1,0 +1,28 @@
+import type { Role } from '@purser/client'
+
+import type { IconName } from '../ui/icon.tsx'
+
+interface Place {
+  readonly path: string
+  readonly name: string
+  readonly icon: IconName
+  readonly role?: Role
+}
+
+/** The screens that the sidebar and the palette lead to, in their order. */
+const places: readonly Place[] = [
+  { path: '', name: 'Overview', icon: 'overview' },
+  { path: 'mandates', name: 'Mandates', icon: 'mandate' },
+  { path: 'transactions', name: 'Transactions', icon: 'transaction' },
+  { path: 'agents', name: 'Agents', icon: 'agent' },
+  { path: 'sellers', name: 'Sellers', icon: 'seller' },
+  { path: 'keys', name: 'Keys', icon: 'key' },
+  { path: 'audit-log', name: 'Audit log', icon: 'audit' },
+  { path: 'developers', name: 'Developers', icon: 'developer' },
+  { path: 'system', name: 'System', icon: 'system', role: 'operator' },
+]
+
+/** The screens that a role may see. */
+export function placesFor(role: Role): readonly Place[] {
+  return places.filter((place) => place.role === undefined || place.role === role)
+}

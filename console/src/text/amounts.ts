@@ -1,0 +1,39 @@
+const microsInOne = 1_000_000n
+
+/** An amount's text in millionths; `undefined` when it is none. Never a float. */
+export function readMicro(text: string): bigint | undefined {
+  const match = /^([0-9]+)(?:\.([0-9]{1,6}))?$/.exec(text.trim())
+  if (!match) return undefined
+  const [, whole = '0', fraction = ''] = match
+  return BigInt(whole) * microsInOne + BigInt(fraction.padEnd(6, '0'))
+}
+
+/** Millionths as text: at least two decimals and no more than needed, as the service writes sums. */
+export function writeMicro(micro: bigint): string {
+  const size = micro < 0n ? -micro : micro
+  const fraction = (size % microsInOne).toString().padStart(6, '0')
+  return `${micro < 0n ? '-' : ''}${size / microsInOne}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
+}
+
+/** The sum of amounts, exact. What is no amount counts as nothing. */
+export function sumOf(amounts: Iterable<string>): string {
+  let micro = 0n
+  for (const amount of amounts) micro += readMicro(amount) ?? 0n
+  return writeMicro(micro)
+}
+
+/** The same digits with a comma before each third: `1234567.50` → `1,234,567.50`. */
+export function groupDigits(amount: string): string {
+  const [whole = '', fraction] = amount.split('.')
+  const grouped = whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ',')
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+}
+
+/** What part of the whole an amount is, 0 to 1, good for drawing only. */
+export function shareOf(part: string, whole: string): number {
+  const wholeMicro = readMicro(whole) ?? 0n
+  const partMicro = readMicro(part) ?? 0n
+  if (wholeMicro <= 0n) return partMicro > 0n ? 1 : 0
+  const shareOfTenThousand = (partMicro * 10_000n) / wholeMicro
+  return Number(shareOfTenThousand > 10_000n ? 10_000n : shareOfTenThousand) / 10_000
+}

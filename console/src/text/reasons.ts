@@ -1,0 +1,29 @@
+import type { DenialCode, VerificationFailure } from '@purser/client'
+
+/** Each denial code in a person's words. */
+export const denialWords: Record<DenialCode, string> = {
+  agent_revoked: 'Agent revoked or unknown',
+  mandate_expired: 'Mandate expired, paused or revoked',
+  merchant_not_allowed: 'Seller or category not allowed',
+  amount_exceeds_per_transaction_limit: 'Over the cap for one payment',
+  total_budget_exceeded: 'Over the total budget',
+}
+
+/** Each reason why a verification failed, in a person's words. */
+export const failureWords: Record<VerificationFailure, string> = {
+  proof_expired: 'Proof too old, or stopped',
+  amount_mismatch: 'Amount or currency differs',
+  invalid_signature: 'Signature does not fit',
+  nonce_reused: 'Proof used before',
+}
+
+/** A reason code in words; a code that is not known stays as it is. */
+export function reasonInWords(code: string | null): string {
+  if (code === null) return ''
+  return code in denialWords ? denialWords[code as DenialCode] : code.replaceAll('_', ' ')
+}
+
+/** A count with its noun: `1 agent`, `3 agents`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`
+}

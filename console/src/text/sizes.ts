@@ -1,0 +1,23 @@
+const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+
+/** A number of bytes with three digits or so: `12.4 MiB`. */
+export function bytesInWords(bytes: number): string {
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10))
+  const size = bytes / 1024 ** power
+  return `${size.toFixed(power === 0 || size >= 100 ? 0 : 1)} ${units[power]}`
+}
+
+/** A stretch of time with its two largest units: `3 d 4 h`. */
+export function durationInWords(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.floor(seconds) % 60, 's'],
+  ] as const
+  const first = parts.findIndex(([count, unit]) => count > 0 || unit === 's')
+  return parts
+    .slice(first, first + 2)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ')
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { denialWords, reasonInWords } from './reasons.ts'
+import { bytesInWords, durationInWords } from './sizes.ts'
+import { distance } from './times.ts'
+
+test('Sizes and durations have the units of a person', () => {
+  assert.deepEqual([0, 1023, 1024, 12_990_000, 5e12].map(bytesInWords), [
+    '0 B',
+    '1023 B',
+    '1.0 KiB',
+    '12.4 MiB',
+    '4.5 TiB',
+  ])
+  assert.deepEqual([0, 59, 61, 90_000].map(durationInWords), ['0 s', '59 s', '1 min 1 s', '1 d 1 h'])
+})
+
+test('A moment is told by its distance, and what is no moment as it is', () => {
+  const nowMs = Date.UTC(2026, 10, 20, 12)
+  const rows: [string, string][] = [
+    ['2026-11-20T11:59:58Z', 'just now'],
+    ['2026-11-20T12:00:30Z', 'in a moment'],
+    ['2026-11-20T11:50:00Z', '10 min. ago'],
+    ['2026-11-20T15:00:00Z', 'in 3 hr.'],
+    ['2026-11-19T12:00:00Z', 'yesterday'],
+    ['2099-01-01T00:00:00Z', 'in 72 yr.'],
+    ['soon', 'soon'],
+  ]
+  for (const [at, words] of rows) assert.equal(distance(at, nowMs), words, at)
+})
+
+test('Every denial code has its words, and one that is not known stays readable', () => {
+  for (const [code, words] of Object.entries(denialWords)) assert.equal(reasonInWords(code), words)
+  assert.equal(reasonInWords('new_reason'), 'new reason')
+  assert.equal(reasonInWords(null), '')
+})

@@ -1,0 +1,45 @@
+import './badge.css'
+import { Icon, type IconName } from './icon.tsx'
+
+type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'accent'
+
+/** How each status of the interface looks: a tone, a drawing and always its word, so that colour is never alone. */
+const statuses: Record<string, { readonly tone: Tone; readonly icon: IconName; readonly word?: string }> = {
+  active: { tone: 'good', icon: 'check' },
+  paused: { tone: 'warn', icon: 'pause' },
+  revoked: { tone: 'bad', icon: 'stop' },
+  expired: { tone: 'quiet', icon: 'clock' },
+  paid: { tone: 'good', icon: 'check' },
+  approved: { tone: 'accent', icon: 'check' },
+  denied: { tone: 'bad', icon: 'cross' },
+  pending: { tone: 'quiet', icon: 'clock' },
+  open: { tone: 'warn', icon: 'hold' },
+  captured: { tone: 'good', icon: 'check' },
+  voided: { tone: 'quiet', icon: 'cross' },
+}
+
+export function StatusBadge({ status }: { readonly status: string }) {
+  const { tone, icon } = statuses[status] ?? { tone: 'quiet', icon: 'clock' }
+  return (
+    <Badge tone={tone} icon={icon}>
+      {status}
+    </Badge>
+  )
+}
+
+export function Badge({
+  tone,
+  icon,
+  children,
+}: {
+  readonly tone: Tone
+  readonly icon?: IconName
+  readonly children: string
+}) {
+  return (
+    <span className={`badge ${tone}`}>
+      {icon && <Icon name={icon} size={12} />}
+      {children}
+    </span>
+  )
+}

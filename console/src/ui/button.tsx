@@ -1,0 +1,52 @@
+import type { ButtonHTMLAttributes, ReactNode } from 'react'
+import { Link } from 'react-router'
+
+import './button.css'
+import { Icon, type IconName } from './icon.tsx'
+
+type Look = 'plain' | 'main' | 'danger' | 'bare'
+
+interface Common {
+  readonly look?: Look
+  readonly icon?: IconName
+  readonly children: ReactNode
+}
+
+/** A button; `look` says how loud it is. It submits no form unless told to. */
+export function Button({
+  look = 'plain',
+  icon,
+  children,
+  className = '',
+  ...rest
+}: Common & ButtonHTMLAttributes<HTMLButtonElement>) {
+  return (
+    <button type="button" className={`button ${look} ${className}`} {...rest}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  )
+}
+
+/** A button of which only the drawing is seen; the label is read aloud and shown on hover. */
+export function IconButton({
+  label,
+  icon,
+  ...rest
+}: { readonly label: string; readonly icon: IconName } & ButtonHTMLAttributes<HTMLButtonElement>) {
+  return (
+    <button type="button" className="button bare square" aria-label={label} title={label} {...rest}>
+      <Icon name={icon} size={18} />
+    </button>
+  )
+}
+
+/** A link that looks like a button: it goes somewhere, and does nothing. */
+export function ButtonLink({ to, look = 'plain', icon, children }: Common & { readonly to: string }) {
+  return (
+    <Link to={to} className={`button ${look}`}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </Link>
+  )
+}

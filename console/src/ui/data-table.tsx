@@ -1,0 +1,60 @@
+import type { ReactNode } from 'react'
+
+import './data-table.css'
+
+export interface Column<Row> {
+  /** The heading, and on a phone the name beside the value. */
+  readonly title: string
+  readonly cell: (row: Row) => ReactNode
+  /** Figures stand at the right edge. */
+  readonly figures?: boolean
+  /** The column that names the row; a phone shows it as the card's title. */
+  readonly isName?: boolean
+  /** Left away on a phone. */
+  readonly isMinor?: boolean
+  /** Only buttons: no heading is shown. */
+  readonly isActions?: boolean
+}
+
+/** Rows of one kind. On a phone each row becomes a card; the roles keep it a table for screen readers. */
+export function DataTable<Row>({
+  label,
+  columns,
+  rows,
+  rowKey,
+}: {
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+}) {
+  return (
+    <table className="data-table" role="table" aria-label={label}>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <th key={column.title} role="columnheader" scope="col" className={classOf(column)}>
+              {column.isActions ? <span className="only-read-aloud">{column.title}</span> : column.title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={rowKey(row)} role="row">
+            {columns.map((column) => (
+              <td key={column.title} role="cell" className={classOf(column)} data-title={column.title}>
+                {column.cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function classOf({ figures, isName, isMinor, isActions }: Column<never>): string {
+  const names = [figures && 'figures', isName && 'name', isMinor && 'minor', isActions && 'actions']
+  return names.filter((name) => name).join(' ')
+}

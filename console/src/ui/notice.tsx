@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react'
+
+import { Icon, type IconName } from './icon.tsx'
+import './notice.css'
+
+const icons = { warn: 'warning', bad: 'warning', good: 'check', plain: 'live' } as const satisfies Record<
+  string,
+  IconName
+>
+
+/** A remark that the eye should not miss. */
+export function Notice({
+  tone,
+  children,
+}: {
+  readonly tone: keyof typeof icons
+  readonly children: ReactNode
+}) {
+  return (
+    <div className={`notice ${tone}`} role={tone === 'bad' ? 'alert' : undefined}>
+      <Icon name={icons[tone]} size={18} />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+/** What a screen shows while it has nothing to show: what belongs there, and how it comes about. */
+export function EmptyState({
+  icon,
+  title,
+  children,
+  action,
+}: {
+  readonly icon: IconName
+  readonly title: string
+  readonly children: ReactNode
+  readonly action?: ReactNode
+}) {
+  return (
+    <div className="empty-state">
+      <span className="empty-icon">
+        <Icon name={icon} size={24} />
+      </span>
+      <h2>{title}</h2>
+      <div className="quiet empty-words">{children}</div>
+      {action && <div className="row">{action}</div>}
+    </div>
+  )
+}

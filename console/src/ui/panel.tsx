@@ -1,0 +1,71 @@
+import { useId, type ReactNode } from 'react'
+
+import './panel.css'
+
+/** A part of a screen with its heading. */
+export function Panel({
+  title,
+  aside,
+  children,
+  flush = false,
+  isTitleHidden = false,
+}: {
+  readonly title: string
+  /** What stands opposite the heading: a link or a button. */
+  readonly aside?: ReactNode
+  readonly children: ReactNode
+  /** Whether the content reaches the edges, as a table does. */
+  readonly flush?: boolean
+  /** Whether the heading is only read aloud: where the screen's own says it already. */
+  readonly isTitleHidden?: boolean
+}) {
+  const id = useId()
+  return (
+    <section className={flush ? 'panel flush' : 'panel'} aria-labelledby={id}>
+      <header className={isTitleHidden ? 'only-read-aloud' : 'panel-head'}>
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </header>
+      <div className="panel-body">{children}</div>
+    </section>
+  )
+}
+
+/** The head of a screen: its name, what it is about, and what can be done. */
+export function ScreenHead({
+  title,
+  lead,
+  actions,
+  above,
+}: {
+  readonly title: ReactNode
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+  /** Stands above the title: the way back. */
+  readonly above?: ReactNode
+}) {
+  return (
+    <header className="screen-head">
+      <div className="screen-words">
+        {above}
+        <h1>{title}</h1>
+        {lead && <div className="quiet">{lead}</div>}
+      </div>
+      {actions && <div className="row">{actions}</div>}
+    </header>
+  )
+}
+
+/** Facts about one thing, as pairs. */
+export function Facts({ children }: { readonly children: ReactNode }) {
+  return <dl className="facts">{children}</dl>
+}
+
+export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div className="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,66 @@
+import { Toast } from '@base-ui/react/toast'
+
+import { Button, IconButton } from './button.tsx'
+import { Icon } from './icon.tsx'
+import './toast.css'
+
+/** What may follow a toast: a button that takes the act back. */
+interface Undo {
+  readonly label: string
+  readonly act: () => void
+}
+
+const toasts = Toast.createToastManager()
+
+/** Says that something was done, for a few seconds; longer when it can be undone. */
+export function sayDone(text: string, undo?: Undo): void {
+  toasts.add({
+    title: text,
+    type: 'done',
+    timeout: undo ? 10_000 : 5_000,
+    ...(undo ? { data: { undo } } : {}),
+  })
+}
+
+/** Says that something failed, until it is read: why, and what would help. */
+export function sayFailed(text: string): void {
+  toasts.add({ title: text, type: 'failed', priority: 'high', timeout: 0 })
+}
+
+/** The corner where toasts appear; F6 brings the keyboard there. */
+export function Toasts() {
+  return (
+    <Toast.Provider toastManager={toasts} limit={4}>
+      <Toast.Portal>
+        <Toast.Viewport className="toasts">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  )
+}
+
+function ToastList() {
+  const { toasts: shown, close } = Toast.useToastManager()
+  return shown.map((toast) => {
+    const undo = (toast.data as { undo?: Undo } | undefined)?.undo
+    return (
+      <Toast.Root key={toast.id} toast={toast} className={`toast ${toast.type ?? ''}`} swipeDirection="right">
+        <Icon name={toast.type === 'failed' ? 'warning' : 'check'} size={18} />
+        <Toast.Title className="toast-text" />
+        {undo && (
+          <Button
+            look="bare"
+            onClick={() => {
+              close(toast.id)
+              undo.act()
+            }}
+          >
+            {undo.label}
+          </Button>
+        )}
+        <IconButton label="Dismiss" icon="close" onClick={() => close(toast.id)} />
+      </Toast.Root>
+    )
+  })
+}

@@ -1,0 +1,102 @@
+import type { Page } from 'playwright-core'
+
+/** A screen, as the tests and the pictures go there. */
+export interface ScreenStop {
+  readonly name: string
+  /** Its address below `/console/`. */
+  readonly path: string
+  /** What is there once it is complete. */
+  readonly isReady: (page: Page) => Promise<unknown>
+  /** What is done there before it is looked at: opening a dialog. */
+  readonly prepare?: (page: Page) => Promise<unknown>
+}
+
+const table = (name: string) => (page: Page) => page.getByRole('table', { name }).waitFor()
+const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
+const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click()
+
+/** Every screen of the console, and every dialog, for a service that has something on each. */
+export function everyScreen(ids: {
+  readonly agent: string
+  readonly mandate: string
+  readonly denied: string
+  readonly paid: string
+}): readonly ScreenStop[] {
+  return [
+    { name: 'overview', path: 'sandbox', isReady: text('Spent today') },
+    {
+      name: 'stop-all-agents',
+      path: 'sandbox?stop',
+      isReady: text('Type “stop” to confirm'),
+    },
+    {
+      name: 'search',
+      path: 'sandbox',
+      isReady: text('Spent today'),
+      prepare: async (page) => {
+        await page.keyboard.press('Control+k')
+        await page.keyboard.type('ma')
+        await page.getByRole('option', { name: /map-crawler/ }).waitFor()
+      },
+    },
+    { name: 'mandates', path: 'sandbox/mandates', isReady: table('Mandates') },
+    {
+      name: 'mandate-menu',
+      path: 'sandbox/mandates',
+      isReady: table('Mandates'),
+      prepare: async (page) => {
+        await press('Acts on Map tiles, northern Europe')(page)
+        await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
+      },
+    },
+    {
+      name: 'new-mandate',
+      path: `sandbox/mandates/new?like=${ids.mandate}`,
+      isReady: (page) => page.getByLabel('Purpose').waitFor(),
+      prepare: async (page) => {
+        await page.getByLabel('Allowed sellers').fill('*')
+        await page.getByLabel('Cap for one payment').fill('5000.00')
+      },
+    },
+    { name: 'mandate', path: `sandbox/mandates/${ids.mandate}`, isReady: table('Transactions') },
+    { name: 'transactions', path: 'sandbox/transactions', isReady: table('Transactions') },
+    { name: 'denial', path: `sandbox/transactions/${ids.denied}`, isReady: text('The nine checks') },
+    { name: 'payment', path: `sandbox/transactions/${ids.paid}`, isReady: text('The nine checks') },
+    { name: 'agents', path: 'sandbox/agents', isReady: table('Agents') },
+    {
+      name: 'new-agent',
+      path: 'sandbox/agents?new',
+      isReady: (page) => page.getByLabel('Capabilities').waitFor(),
+    },
+    { name: 'agent', path: `sandbox/agents/${ids.agent}`, isReady: table('Mandates of this agent') },
+    {
+      name: 'revoke-agent',
+      path: `sandbox/agents/${ids.agent}`,
+      isReady: table('Mandates of this agent'),
+      prepare: press('Revoke'),
+    },
+    { name: 'sellers', path: 'sandbox/sellers', isReady: table('Sellers') },
+    {
+      name: 'middleware',
+      path: 'sandbox/sellers',
+      isReady: table('Sellers'),
+      prepare: press('Middleware'),
+    },
+    { name: 'keys', path: 'sandbox/keys', isReady: table('Keys') },
+    { name: 'new-key', path: 'sandbox/keys?new', isReady: (page) => page.getByLabel('Label').waitFor() },
+    { name: 'audit-log', path: 'sandbox/audit-log', isReady: table('Audit log') },
+    { name: 'developers', path: 'sandbox/developers', isReady: text('Base address') },
+    { name: 'system', path: 'sandbox/system', isReady: text('Acts that wait') },
+    {
+      name: 'undo',
+      path: 'sandbox/mandates',
+      isReady: table('Mandates'),
+      prepare: async (page) => {
+        await press('Acts on Map tiles, northern Europe')(page)
+        await page.getByRole('menuitem', { name: /Pause|Resume/ }).click()
+        await page.getByRole('button', { name: 'Undo' }).waitFor()
+      },
+    },
+    { name: 'not-found', path: 'sandbox/nowhere', isReady: text('There is no such screen') },
+  ]
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+
+import type { Page } from 'playwright-core'
+
+import { issueKey, issueProof, startTestService, verifyProof } from '../../service/testing/service.ts'
+import { startBrowser } from './browser.ts'
+import { storyOf } from './story.ts'
+import { visit } from './visitor.ts'
+
+test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment [decision.124]', async (context) => {
+  const service = await startTestService(context)
+  service.clock.nowMs = Date.now()
+  const chapter = storyOf(context)
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+
+  await chapter('A key that the service does not know, or of an agent, opens nothing', async () => {
+    const purchaserKey = await issueKey(service, { role: 'merchant' })
+    await page.goto(`${service.url}/console/`)
+    for (const [key, words] of [
+      [`${service.sandboxKey.slice(0, -1)}x`, /does not know this key/],
+      [purchaserKey, /for owners and operators/],
+    ] as const) {
+      await page.getByLabel('Owner or operator key').fill(key)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('alert').filter({ hasText: words }).waitFor()
+    }
+  })
+
+  await context.test(
+    'The key is exchanged for a cookie that no script can read, and is kept nowhere',
+    async () => {
+      await visitor.signIn(service.sandboxKey)
+      const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie]))
+      assert.ok(!kept.includes('svc_'), kept)
+      const cookies = await page.context().cookies()
+      assert.deepEqual(
+        cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite]),
+        [[true, 'Strict']],
+      )
+      assert.ok(!JSON.stringify(cookies).includes(service.sandboxKey))
+    },
+  )
+
+  await chapter('The environment is marked on every screen [decision.121]', async () => {
+    const strip = page.getByRole('region', { name: 'Environment' })
+    assert.match(await strip.innerText(), /sandbox/i)
+    assert.match(page.url(), /\/console\/sandbox$/)
+    assert.equal(await page.title(), 'Overview · sandbox · Purser')
+  })
+
+  await chapter('The checklist is empty, and its program turns it green by itself', async () => {
+    await page.getByRole('heading', { name: 'Your first purchase' }).waitFor()
+    assert.deepEqual(await steps(page), [': to do', ': to do', ': to do', ': to do'])
+    const program = await page.getByLabel('First purchase', { exact: true }).innerText()
+    const output = await run(program, service.sandboxKey)
+    assert.match(output, /verified: true/)
+    // Nobody touches the page: it hears of the payment, and the panel goes when all is done.
+    await page.getByRole('heading', { name: 'Your first purchase' }).waitFor({ state: 'detached' })
+    await page.getByText('1 payment', { exact: true }).waitFor()
+    await page.locator('.tile', { hasText: 'Spent today' }).getByText('4.00').waitFor()
+  })
+
+  await chapter('A mandate is created in a form that says what it will allow, and warns', async () => {
+    await visitor.go('sandbox/mandates/new')
+    await page.getByText('every payment will be denied').waitFor()
+    await page.getByRole('button', { name: 'Create mandate' }).click()
+    await page.getByText('Choose the agent that may spend.').waitFor()
+    await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'research-bot' })
+    await page.getByLabel('Purpose').fill('Papers on heat pumps')
+    await page.getByLabel('Total budget').fill('20.00')
+    await page.getByLabel('Cap for one payment').fill('25.00')
+    await page.getByText('above the total budget').waitFor()
+    await page.getByLabel('Cap for one payment').fill('7.50')
+    await page.getByLabel('Allowed sellers').fill('*')
+    await page.getByText('allows every seller there is').waitFor()
+    await page.getByLabel('Allowed sellers').fill('api.example.com')
+    await page
+      .getByText('research-bot may spend up to 20.00 USDC in all, at most 7.50 USDC at once')
+      .waitFor()
+    await page.getByRole('button', { name: 'Create mandate' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Papers on heat pumps' }).waitFor()
+    const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
+    assert.deepEqual(
+      [body.max_spend_total, body.max_spend_per_transaction, body.allowed_sellers, body.status],
+      ['20.00', '7.50', ['api.example.com'], 'active'],
+    )
+  })
+
+  await chapter('A payment is seen the moment it happens', async () => {
+    const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
+    await visitor.go('sandbox')
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+    const proof = await issueProof(
+      service,
+      {
+        agentId: body.agent_id,
+        mandateId: body.id,
+        merchantDomain: 'api.example.com',
+        resourceUrl: 'https://api.example.com/data',
+      },
+      '6.66',
+    )
+    assert.equal((await verifyProof(service, proof)).status, 200)
+    const latest = page.getByRole('list', { name: 'Latest transactions' }).getByRole('listitem').first()
+    await latest.filter({ hasText: '6.66' }).filter({ hasText: 'paid' }).waitFor()
+    // The figures follow by themselves: 4.00 of the first purchase, and this.
+    await page.locator('.tile', { hasText: 'Spent today' }).getByText('10.66').waitFor()
+  })
+
+  await chapter('A mandate is paused, and the toast takes it back', async () => {
+    await visitor.go('sandbox/mandates')
+    await page.getByRole('button', { name: 'Acts on Papers on heat pumps' }).click()
+    await page.getByRole('menuitem', { name: 'Pause' }).click()
+    const row = page.getByRole('row', { name: /Papers on heat pumps/ })
+    await row.getByText('paused').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await row.getByText('active').waitFor()
+  })
+
+  await chapter('A key is shown once, and works; revoking it wants its ending typed', async () => {
+    await visitor.go('sandbox/keys?new')
+    await page.getByLabel('Role').selectOption('owner')
+    await page.getByText('Never give this key to an agent').waitFor()
+    await page.getByLabel('Label').fill('spare')
+    await page.getByRole('button', { name: 'Issue sandbox key' }).click()
+    const key = await page.getByLabel('Key', { exact: true }).innerText()
+    assert.equal((await service.call('GET', '/agents', { key })).status, 200)
+    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.ok(!(await page.content()).includes(key))
+    await page.getByRole('button', { name: `Acts on the key ending in ${key.slice(-4)}` }).click()
+    await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+    const revoke = page.getByRole('button', { name: 'Revoke for good' })
+    assert.equal(await revoke.isDisabled(), true)
+    await page.getByLabel(/to confirm/).fill(key.slice(-4))
+    await revoke.click()
+    await page.getByRole('row', { name: /spare/ }).getByText('revoked').waitFor()
+    assert.equal((await service.call('GET', '/agents', { key })).status, 401)
+  })
+
+  await visitor.leave()
+})
+
+/** Whether each step of the checklist is done, as it is read aloud. */
+function steps(page: Page): Promise<string[]> {
+  return page.locator('.check-step h3 .only-read-aloud').allInnerTexts()
+}
+
+/** What the program prints, run as its reader would run it. */
+async function run(program: string, key: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-first-purchase-'))
+  try {
+    const path = join(folder, 'first-purchase.mjs')
+    writeFileSync(path, program)
+    const { stdout } = await promisify(execFile)(process.execPath, [path], {
+      env: { PATH: process.env['PATH'], PURSER_SANDBOX_KEY: key },
+      timeout: 20_000,
+    })
+    return stdout
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

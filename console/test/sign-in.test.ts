@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+
+import { Provider } from 'oidc-provider'
+
+import { createTenant, startTestService } from '../../service/testing/service.ts'
+import { startBrowser } from './browser.ts'
+import { storyOf } from './story.ts'
+import { visit } from './visitor.ts'
+
+test('Signing in by OpenID Connect and by the set-up link, and signing out for good', async (context) => {
+  // It warns at length that it is set up for a test.
+  for (const loudness of ['warn', 'info'] as const) context.mock.method(console, loudness, () => {})
+  const provider = await startProvider(context)
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const service = await startTestService(context, {
+    PURSER_PORT: String(port),
+    PURSER_PUBLIC_URL: url,
+    PURSER_OIDC_ISSUER: provider.issuer,
+    PURSER_OIDC_CLIENT_ID: 'purser-console',
+    PURSER_OIDC_CLIENT_SECRET: 'a secret of the two',
+  })
+  provider.serve(`${url}/console/sign-in/callback`)
+  await createTenant(service, 'ada-at-the-provider')
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const chapter = storyOf(context)
+  const visitor = await visit(browser, service, { identityProvider: provider.issuer })
+  const { page } = visitor
+
+  async function signInAs(login: string): Promise<void> {
+    await page.goto(`${url}/console/`)
+    await page.getByRole('link', { name: 'Sign in with your identity provider' }).click()
+    await page.getByPlaceholder('Enter any login').fill(login)
+    await page.getByPlaceholder('and password').fill('any')
+    await page.getByRole('button', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+  }
+
+  await chapter(
+    'The set-up link of a first start opens the console once, and leaves the address',
+    async () => {
+      assert.ok(service.setUpToken)
+      const link = `${url}/console/set-up#${service.setUpToken}`
+      await page.goto(link)
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      assert.ok(!page.url().includes('#'))
+      const second = await visit(browser, service)
+      await second.page.goto(link)
+      await second.page.getByText('This set-up link was used already').waitFor()
+      assert.ok(!second.page.url().includes('#'))
+      await second.leave()
+      // The next chapters begin signed out, a day later.
+      await page.context().clearCookies()
+      service.clock.nowMs = Date.now()
+    },
+  )
+
+  await chapter(
+    'Who signs in at the provider sees both environments of the account, each marked as itself [decision.121]',
+    async () => {
+      await signInAs('ada-at-the-provider')
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      const strip = page.getByRole('region', { name: 'Environment' })
+      await strip.getByText('Sandbox', { exact: true }).waitFor()
+      await visitor.go('sandbox/agents?new')
+      await page.getByLabel('Name').fill('only-in-the-sandbox')
+      await page.getByRole('button', { name: 'Create agent' }).click()
+      await page.getByRole('heading', { level: 1, name: 'only-in-the-sandbox' }).waitFor()
+      await strip.getByRole('link', { name: 'Go to production' }).click()
+      await strip.getByText('Production', { exact: true }).waitFor()
+      await page.getByRole('heading', { name: 'Your first mandate' }).waitFor()
+      assert.equal(await page.title(), 'Overview · production · Purser')
+      await visitor.go('production/agents')
+      await page.getByText('No agent yet').waitFor()
+    },
+  )
+
+  await chapter(
+    'After signing out the cookie is worth nothing, in this browser or in any other',
+    async () => {
+      const cookies = await page.context().cookies(url)
+      const stolen = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
+      const look = () => fetch(`${url}/v1/console/session`, { headers: { cookie: stolen } })
+      assert.equal((await look()).status, 200)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('Owner or operator key').waitFor()
+      assert.equal((await look()).status, 401)
+      await page.goBack()
+      await page.getByLabel('Owner or operator key').waitFor()
+    },
+  )
+
+  await chapter(
+    'A session that ends elsewhere leads to the sign-in screen, and shows nothing more',
+    async () => {
+      await visitor.signIn(service.sandboxKey)
+      const { body: keys } = await service.call('GET', '/accounts/api-keys')
+      const spare = await service.call('POST', '/accounts/api-keys', {
+        body: { role: 'owner', environment: 'sandbox' },
+      })
+      const mine = keys.find((key: { environment: string }) => key.environment === 'sandbox')
+      await service.call('DELETE', `/accounts/api-keys/${mine.id}`, { key: spare.body.key })
+      await page.getByRole('link', { name: 'Agents' }).click()
+      await page.getByLabel('Owner or operator key').waitFor()
+    },
+  )
+
+  await chapter('Somebody the provider knows and no account does stays outside', async () => {
+    const stranger = await visit(browser, service, { identityProvider: provider.issuer })
+    await stranger.page.goto(`${url}/console/sign-in`)
+    await stranger.page.getByPlaceholder('Enter any login').fill('nobody-here')
+    await stranger.page.getByPlaceholder('and password').fill('any')
+    await stranger.page.getByRole('button', { name: 'Sign-in' }).click()
+    await stranger.page.getByRole('button', { name: 'Continue' }).click()
+    await stranger.page.waitForURL(`${url}/console/sign-in/callback**`)
+    assert.deepEqual(
+      (await stranger.page.context().cookies(url)).filter(({ name }) => name === 'purser-session'),
+      [],
+    )
+    await stranger.leave()
+  })
+
+  await visitor.leave()
+})
+
+/** A real OpenID provider, whose client is named once its address is known. */
+async function startProvider(
+  context: TestContext,
+): Promise<{ readonly issuer: string; readonly serve: (redirectUri: string) => void }> {
+  const server = createServer()
+  const port = await listen(server)
+  context.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const issuer = `http://127.0.0.1:${port}`
+  return {
+    issuer,
+    serve: (redirectUri) => {
+      const provider = new Provider(issuer, {
+        clients: [
+          { client_id: 'purser-console', client_secret: 'a secret of the two', redirect_uris: [redirectUri] },
+        ],
+        cookies: { keys: ['a key of the test'] },
+      })
+      server.on('request', (request, response) => void provider.callback()(request, response))
+    },
+  }
+}
+
+/** A port that was free a moment ago: the service must know its public address before it listens. */
+async function freePort(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
