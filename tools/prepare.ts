@@ -17,6 +17,6 @@ if (!existsSync(vite)) {
   })
   // The service pays without a console: what hinders the console's build must not hinder an installation.
   if (build.status !== 0) {
-    console.error('The console could not be built; `npm run build -w @purser/console` shows why.')
+    console.error('The console could not be built; `npm run build:console` shows why.')
   }
 }
