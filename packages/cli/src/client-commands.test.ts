@@ -92,7 +92,12 @@ test('evaluate --dry-run answers the same, and records nothing', async (context)
   assert.equal((await purser('evaluate', ...payment, '--amount', '1.00')).code, 0)
   const denied = await purser('evaluate', ...payment, '--amount', '11.00')
   assert.equal(denied.code, 3)
-  assert.match(denied.output, /^decision +denied\n[^]*^left +100\.00 USDC\n/m)
+  assert.match(
+    denied.output,
+    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 is more than the mandate allows for one payment; .*\n[^]*^left +100\.00 USDC\n/m,
+  )
+  const allowed = await purser('evaluate', ...payment, '--amount', '1.00')
+  assert.match(allowed.output, /^decision +approved\nreason +within_policy\nagent /)
   const report = JSON.parse((await purser('evaluate', ...payment, '--amount', '11.00', '--json')).output)
   assert.equal(report.authorized, false)
   assert.deepEqual(await json(context, 'transactions', 'list', '--agent', purchase.agentId), [])
