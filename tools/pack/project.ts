@@ -44,9 +44,15 @@ export async function resolveAlone(
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   writeFileSync(join(folder, 'package.json'), '{"name":"somebody-elses","private":true}\n')
   const parameters = [
-    ...['install', '--package-lock-only', '--no-audit', '--no-fund', '--loglevel=error'],
+    'install',
+    '--package-lock-only',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--fetch-retries=0',
+    `--registry=${registry}`,
     // A cache of its own, so that it knows nothing from elsewhere.
-    ...[`--registry=${registry}`, `--cache=${join(folder, 'cache')}`, '--fetch-retries=0'],
+    `--cache=${join(folder, 'cache')}`,
     ...packed.map(({ tarball }) => tarball),
   ]
   await run('npm', parameters, { cwd: folder })

@@ -149,7 +149,7 @@ for (const way of ways) {
         ...fields,
       })
       results.push(result)
-      if (result.isError) return
+      if (result.isError) return undefined
       assert.equal(typeof structured(result).remedy, 'string', said(result))
       assert.ok(said(result).includes(structured(result).remedy))
       return structured(result)
