@@ -22,8 +22,8 @@ interface Document {
   readonly paths: Record<string, Record<string, Operation>>
 }
 
-/** What is served beside the interface: the description itself and its reference. */
-const besideTheInterface = /^GET \/openapi\.json$|^(GET|HEAD) \/docs(\/.*)?$|^GET \/console/
+/** What is served beside the interface: the way to the console, the description itself and its reference. */
+const besideTheInterface = /^GET \/$|^GET \/openapi\.json$|^(GET|HEAD) \/docs(\/.*)?$|^GET \/console/
 
 test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [decision.28]', async (t) => {
   const service = await startTestService(t)
@@ -170,6 +170,29 @@ test('docs answers HTML that loads nothing from outside, without a key [decision
     for (const source of sources) assert.ok(["'self'", "'none'", 'data:'].includes(source), policy)
   }
   assert.ok(!directives.has('upgrade-insecure-requests'), 'the reference works over plain HTTP')
+})
+
+test('A browser at the bare address is led to the console, everything else gets the 404 of unknown paths [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  const at = (method: string, headers: Record<string, string>, path = '/') =>
+    sendPlain(service.url, { method, path, headers })
+  const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  for (const path of ['/', '/?a=b']) {
+    const led = await at('GET', browser, path)
+    assert.deepEqual([led.status, led.headers.location, led.headers.vary], [302, '/console/', 'accept'], path)
+  }
+  const others = [
+    at('GET', {}),
+    at('GET', { accept: '*/*' }),
+    at('GET', { accept: 'application/json' }),
+    at('GET', { ...browser, authorization: `Bearer ${service.sandboxKey}` }),
+    at('POST', browser),
+    at('GET', browser, '//'),
+    at('GET', browser, '/nothing'),
+  ]
+  for (const { status, text, headers } of await Promise.all(others)) {
+    assert.deepEqual([status, text, headers.location], [404, '{"detail":"Not Found"}', undefined])
+  }
 })
 
 test('The description that docs draws is the one of openapi.json [decision.28]', async (t) => {

@@ -110,6 +110,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   serveConsoleSystem(serve, options, { system: options.system, feeds })
   serveStaticFiles(app, builtConsole)
+  leadToConsole(app)
   if (options.oidc) serveOidcSignIn(app, { ...options, ...options.oidc })
   await serveReference(app)
   return app
@@ -152,6 +153,17 @@ function answerOtherMethods(app: FastifyInstance): void {
         send(reply, { ...refuse('Method Not Allowed'), headers: { allow: allowed.join(', ') } }),
     })
   }
+}
+
+/** Leads a browser from the bare address to the console; for all others `/` is as unknown as the interface has it. */
+function leadToConsole(app: FastifyInstance): void {
+  app.get('/', (request, reply) => {
+    const { accept = '', authorization } = request.headers
+    const isBrowser = accept.includes('text/html') && authorization === undefined
+    return isBrowser
+      ? reply.headers({ vary: 'accept', 'cache-control': 'no-store' }).redirect('/console/', 302)
+      : send(reply, refuse('Not Found'))
+  })
 }
 
 const openApiPath = '/openapi.json'

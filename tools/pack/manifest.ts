@@ -6,6 +6,7 @@ export interface Manifest {
   readonly exports?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
   readonly [other: string]: unknown
 }
 

@@ -13,7 +13,8 @@ import { bundle, gzippedBytes } from './bundle.ts'
 import type { Manifest } from './manifest.ts'
 import { packAll, type Packed } from './pack.ts'
 import { publishedPackages, type PublishedPackage } from './packages.ts'
-import { addProgram, compile, installInto } from './project.ts'
+import { addProgram, compile, installInto, resolveAlone } from './project.ts'
+import { startRegistry } from './registry.ts'
 import { olderNode, olderTypeScript, run } from './run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
@@ -66,6 +67,19 @@ describe('What others install', () => {
       for (const program of Object.values(nodes)) {
         assert.match(await run(program, parameters, { cwd: project }), /\w/)
       }
+    })
+  }
+
+  for (const { name } of publishedPackages) {
+    test(`npm finds all that ${name} needs, where the project itself is unknown [decision.92]`, async (context) => {
+      const { dependencies = {}, peerDependencies = {} } = packedAs(name).manifest
+      const needed = [name, ...Object.keys({ ...dependencies, ...peerDependencies })]
+      const own = packed.filter((one) => needed.includes(one.name))
+      const found = await resolveAlone(context, own, await startRegistry(context))
+      assert.deepEqual(
+        found.filter((one) => one.startsWith('@purser/')).sort(),
+        own.map((one) => one.name).sort(),
+      )
     })
   }
 

@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -20,6 +29,39 @@ export async function installInto(
   await run('npm', ['install', ...quiet, ...independent.map(({ tarball }) => tarball)], { cwd: folder })
   for (const one of dependent) await unpackInto(folder, one)
   return folder
+}
+
+/**
+ * The names of all that npm would install with packages into an empty project. Throws when it does not find
+ * something that they need.
+ */
+export async function resolveAlone(
+  context: { readonly after: (clean: () => void) => void },
+  packed: readonly Packed[],
+  registry: string,
+): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-resolved-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'package.json'), '{"name":"somebody-elses","private":true}\n')
+  const parameters = [
+    'install',
+    '--package-lock-only',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--fetch-retries=0',
+    `--registry=${registry}`,
+    // A cache of its own, so that it knows nothing from elsewhere.
+    `--cache=${join(folder, 'cache')}`,
+    ...packed.map(({ tarball }) => tarball),
+  ]
+  await run('npm', parameters, { cwd: folder })
+  const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, unknown>>
+  }
+  return Object.keys(lock.packages)
+    .filter((path) => path !== '')
+    .map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length))
 }
 
 /** Whether a package brings others along, which npm could not install without the network. */

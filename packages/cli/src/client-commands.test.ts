@@ -92,7 +92,12 @@ test('evaluate --dry-run answers the same, and records nothing', async (context)
   assert.equal((await purser('evaluate', ...payment, '--amount', '1.00')).code, 0)
   const denied = await purser('evaluate', ...payment, '--amount', '11.00')
   assert.equal(denied.code, 3)
-  assert.match(denied.output, /^decision +denied\n[^]*^left +100\.00 USDC\n/m)
+  assert.match(
+    denied.output,
+    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 is more than the mandate allows for one payment; .*\n[^]*^left +100\.00 USDC\n/m,
+  )
+  const allowed = await purser('evaluate', ...payment, '--amount', '1.00')
+  assert.match(allowed.output, /^decision +approved\nreason +within_policy\nagent /)
   const report = JSON.parse((await purser('evaluate', ...payment, '--amount', '11.00', '--json')).output)
   assert.equal(report.authorized, false)
   assert.deepEqual(await json(context, 'transactions', 'list', '--agent', purchase.agentId), [])
@@ -164,6 +169,39 @@ test('A list that is longer than a page is shown whole', async (context) => {
   const { output, errors } = await purser('agents', 'list', '--limit', '300')
   assert.equal(output.split('\n').length, 206)
   assert.equal(errors, '')
+})
+
+test('The mandates of one agent are picked out of all, and an agent that is shown says how', async (context) => {
+  const key = await otherAccount('idp_picked')
+  const { purser } = command(context, key)
+  const first = await preparePurchase(service, {}, key)
+  const second = await preparePurchase(service, {}, key)
+  const of = async (agentId: string, ...more: readonly string[]) => {
+    const { output } = await purser('mandates', 'list', '--agent', agentId, '--json', ...more)
+    return (JSON.parse(output) as { id: string }[]).map(({ id }) => id)
+  }
+  assert.deepEqual(await of(first.agentId, '--limit', '1'), [first.mandateId])
+  assert.deepEqual(await of(second.agentId), [second.mandateId])
+  const none = await purser('mandates', 'list', '--agent', 'agent_none')
+  assert.deepEqual(
+    [none.code, none.output, none.errors],
+    [0, '', 'There are no mandates of agent_none; purser mandates create makes one.'],
+  )
+  const shown = await purser('agents', 'show', first.agentId)
+  assert.equal(shown.errors, `purser mandates list --agent ${first.agentId} lists its mandates.`)
+  assert.equal((await purser('agents', 'show', first.agentId, '--json')).errors, '')
+})
+
+test('A list whose items are picked out says when there is more than was asked for', async (context) => {
+  const key = await otherAccount('idp_picked_more')
+  const { purser } = command(context, key)
+  const { agentId } = await preparePurchase(service, {}, key)
+  const more = words('--purpose more --total 1.00 --per-payment 1.00 --expires 1d --seller a.example.com')
+  await purser('mandates', 'create', '--agent', agentId, ...more)
+  await preparePurchase(service, {}, key)
+  const { output, errors } = await purser('mandates', 'list', '--agent', agentId, '--limit', '1')
+  assert.equal(output.split('\n').length, 2)
+  assert.equal(errors, 'There are more than these 1; --limit shows more.')
 })
 
 test('What others wrote is shown and not obeyed [decision.107]', async (context) => {

@@ -42,6 +42,18 @@ const cases: readonly (readonly [
     ['http://127.0.0.1:8080', 'svc_sand_x'],
   ],
   [
+    "the current profile's key for its own address in the environment",
+    undefined,
+    { PURSER_URL: 'http://127.0.0.1:1/' },
+    ['http://127.0.0.1:1', 'svc_sand_of_local'],
+  ],
+  [
+    'no key of a profile for its address when another profile is the current one',
+    undefined,
+    { PURSER_URL: 'https://purser.example.com' },
+    ['https://purser.example.com', undefined],
+  ],
+  [
     "no profile's key for an address of the environment",
     undefined,
     { PURSER_URL: 'http://a' },
@@ -87,6 +99,42 @@ test('Without a key the exit code is 4 and nothing is sent; at a terminal it is 
   assert.equal((await purserWith({ canAsk: true, readSecret }, 'agents', 'list', '--json')).output, '[]')
   assert.equal(asked, `API key for ${service.url}`)
 })
+
+const keyless: readonly (readonly [
+  what: string,
+  environment: Record<string, string>,
+  hasProfiles: boolean,
+  error: RegExp,
+])[] = [
+  [
+    'no profile and no variable',
+    {},
+    false,
+    /there is no key for http:\/\/127\.0\.0\.1:8080; set PURSER_API_KEY, or keep one with purser profile add\.$/,
+  ],
+  [
+    'a profile that PURSER_URL hides',
+    { PURSER_URL: 'http://127.0.0.1:2' },
+    true,
+    /there is no key for http:\/\/127\.0\.0\.1:2; PURSER_URL is set, so profile local \(http:\/\/127\.0\.0\.1:1\) is not used: unset PURSER_URL, or give --profile local\.$/,
+  ],
+  [
+    'the key that the service printed, under the name that it printed',
+    { PURSER_SANDBOX_KEY: 'svc_sand_printed' },
+    false,
+    /there is no key for .*; PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with purser profile add\.$/,
+  ],
+]
+for (const [what, environment, hasProfiles, error] of keyless) {
+  test(`What is said without a key names what would help: ${what} [decision.106]`, async (context) => {
+    const command = testCommand(context, environment)
+    if (hasProfiles) writeProfiles({ environment, homeFolder: command.folder }, profiles)
+    const { code, errors } = await command.purser('agents', 'list')
+    assert.equal(code, 4)
+    assert.match(errors, error)
+    assert.doesNotMatch(errors, /svc_sand_/)
+  })
+}
 
 const wrongSettings: readonly (readonly [environment: Record<string, string>, error: RegExp])[] = [
   [{ PURSER_API_KEY: 'svc_sand_a\n' }, /^PURSER_API_KEY holds a blank, a line end or the like/],

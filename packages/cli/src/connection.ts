@@ -23,7 +23,8 @@ export async function connect(
 
 /**
  * The service and the key to call it with. Both come from one place, so that a key is never sent to a
- * service that it was not kept for: the named profile, the environment, the current profile, or a question.
+ * service that it was not kept for: the named profile, the environment, the current profile, or a question. An
+ * address of the environment without a key takes the current profile's where that is kept for the same address.
  * Throws a `CommandError` when there is no key.
  */
 async function findConnection(profile: string | undefined, surroundings: Surroundings): Promise<Connection> {
@@ -32,10 +33,21 @@ async function findConnection(profile: string | undefined, surroundings: Surroun
   if (surroundings.canAsk) {
     return { ...known, key: await surroundings.readSecret(`API key for ${known.url}`) }
   }
-  throw new CommandError(
-    `there is no key for ${known.url}; set PURSER_API_KEY, or keep one with purser profile add`,
-    'unauthorised',
-  )
+  throw new CommandError(`there is no key for ${known.url}; ${keyRemedy(surroundings)}`, 'unauthorised')
+}
+
+/** What would give the command a key, where it has none. */
+export function keyRemedy(surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>): string {
+  const { PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey } = surroundings.environment
+  const { current, profiles } = readProfiles(surroundings)
+  const hidden = current === null ? undefined : profiles[current]
+  if (url && hidden) {
+    return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or give --profile ${current}`
+  }
+  if (sandboxKey) {
+    return 'PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with purser profile add'
+  }
+  return 'set PURSER_API_KEY, or keep one with purser profile add'
 }
 
 /** As `findConnection`, asking nobody: the key is undefined where there is none. */
@@ -44,21 +56,18 @@ export function findKnownConnection(
   surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>,
 ): Omit<Connection, 'key'> & { readonly key: string | undefined } {
   if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
-  const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
-  if (key || url) {
-    if (key && !/^[\x21-\x7e]+$/.test(key)) {
-      throw new CommandError(
-        'PURSER_API_KEY holds a blank, a line end or the like, which no key has',
-        'usage',
-      )
-    }
-    return { url: checkedUrl(url || standardUrl, 'PURSER_URL'), key: key || undefined, source: 'environment' }
+  const { PURSER_API_KEY: key, PURSER_URL: address } = surroundings.environment
+  if (key && !/^[\x21-\x7e]+$/.test(key)) {
+    throw new CommandError('PURSER_API_KEY holds a blank, a line end or the like, which no key has', 'usage')
   }
+  const url = address ? checkedUrl(address, 'PURSER_URL') : undefined
+  if (key) return { url: url ?? standardUrl, key, source: 'environment' }
   const { current, profiles } = readProfiles(surroundings)
   const kept = current === null ? undefined : profiles[current]
-  return kept
-    ? { ...kept, source: `profile ${current}` }
-    : { url: standardUrl, key: undefined, source: 'standard address' }
+  if (kept && (url === undefined || url === kept.url)) return { ...kept, source: `profile ${current}` }
+  return url === undefined
+    ? { url: standardUrl, key: undefined, source: 'standard address' }
+    : { url, key: undefined, source: 'environment' }
 }
 
 function namedProfile(name: string, surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>): Profile {

@@ -1,7 +1,7 @@
 import { Purser, PurserError } from '@purser/client'
 
 import { explainClientError } from './client-errors.ts'
-import { findKnownConnection, isExposed } from './connection.ts'
+import { findKnownConnection, isExposed, keyRemedy } from './connection.ts'
 import { CommandError } from './exit-codes.ts'
 import type { Finding } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -110,11 +110,12 @@ async function examineReady(
 
 async function examineKey(
   { url, key, source }: { readonly url: string; readonly key: string | undefined; readonly source: string },
-  { interruption }: Pick<Surroundings, 'interruption'>,
+  surroundings: Surroundings,
 ): Promise<Finding> {
   const subject = 'key'
+  const { interruption } = surroundings
   if (key === undefined) {
-    const finding = 'there is no key; set PURSER_API_KEY, or keep one with purser profile add'
+    const finding = `there is no key; ${keyRemedy(surroundings)}`
     return { mark: 'warn', subject, finding }
   }
   const purser = new Purser({ baseUrl: url, apiKey: key, timeout: timeoutMs, maxRetries: 0 })

@@ -3,7 +3,7 @@ export const exits = {
   done: { code: 0, when: 'it is done' },
   failed: { code: 1, when: 'it failed; standard error says why' },
   usage: { code: 2, when: 'it was called wrongly, or the service refused a value (HTTP 422)' },
-  denied: { code: 3, when: 'the policy denied the payment' },
+  denied: { code: 3, when: 'the policy denied the payment, or it costs more than --max-amount' },
   unauthorised: { code: 4, when: 'there is no key, or the key does not reach so far (HTTP 401, 403)' },
   notFound: { code: 5, when: 'there is no such record, or the key does not see it (HTTP 404)' },
   unavailable: { code: 6, when: 'the service does not answer, or cannot now (HTTP 503)' },

@@ -11,10 +11,13 @@ const otherKey = 'svc_prod_zyxwvutsrqponmlkjihg'
 
 test('Profiles are kept, listed without their keys, chosen and forgotten [decision.106]', async (context) => {
   const { add, purser } = withProfiles(context)
-  assert.match((await add(key, 'local')).output, /^Kept local in .*profiles\.json; it is the current one\.$/)
+  assert.match(
+    (await add(key, 'local')).output,
+    /^Kept local in .*profiles\.json; it is the current one\.\nThe key was not tried: purser doctor --profile local tries it\.$/,
+  )
   assert.match(
     (await add(otherKey, 'prod', '--url', 'https://purser.example.com/')).output,
-    /profiles\.json\.$/,
+    /profiles\.json\.\nThe key was not tried: purser doctor --profile prod tries it\.$/,
   )
   const listed = await purser('profile', 'list')
   assert.deepEqual(

@@ -65,6 +65,23 @@ test('The MCP inspector buys over stdio', async (context) => {
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
+test("The MCP inspector shows why a tool failed, and finds no fault in the answer's shape", async (context) => {
+  const shop = await openShop(context, {}, service)
+  const server = {
+    ...overStdio(shop),
+    env: { ...shop.environment, PURSER_AGENT_KEY: service.sandboxKey },
+  }
+  // It prints the result, and ends with an error because the tool has failed.
+  const called = inspect(context, server, ['tools/call', '--tool-name', 'get_budget'])
+  await assert.rejects(called, ({ stdout, stderr }: { stdout: string; stderr: string }) => {
+    const { content, structuredContent } = JSON.parse(stdout)
+    assert.match(content[0].text, /\(not_an_agent_key\)\nWhat to do: /)
+    assert.equal(structuredContent, undefined)
+    assert.match(stderr, /"code":"tool_is_error"/)
+    return true
+  })
+})
+
 test('The MCP inspector is denied over HTTP, and told why', async (context) => {
   const shop = await openShop(context, {}, service)
   const { url, token } = await startHttp(context, shop.environment)

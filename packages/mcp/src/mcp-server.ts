@@ -25,11 +25,11 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, { log }: McpSer
     { title, description, annotations: { title, ...annotations }, inputSchema: input, outputSchema: output },
     async (args, context) => {
       const answer = await callTool(tool, wallet, args, { signal: context.mcpReq.signal, log })
-      return {
-        content: [{ type: 'text' as const, text: answer.text }],
-        structuredContent: { ...answer.structured },
-        isError: answer.failed,
-      }
+      const content = [{ type: 'text' as const, text: answer.text }]
+      // A failure has not the shape that the tool promises for its results, and the text says it all.
+      return answer.failed
+        ? { content, isError: true }
+        : { content, structuredContent: { ...answer.structured }, isError: false }
     },
   )
 }

@@ -57,9 +57,9 @@ function whatNext(path: string): string {
     `Wrote ${path}. Nothing in it has to be changed.`,
     '',
     'Next:',
-    '  1. purser serve                 starts the service, and shows your two operator keys, once',
-    '  2. purser profile add local     in a second terminal: asks for the sandbox key and keeps it',
-    '  3. purser doctor                looks whether all is well',
-    '  4. purser agents create --name research-bot',
+    '  1. npx purser serve                 starts the service, and shows your two operator keys, once',
+    '  2. npx purser profile add local     in a second terminal, in this folder: asks for the sandbox key and keeps it',
+    '  3. npx purser doctor                looks whether all is well',
+    '  4. npx purser agents create --name research-bot',
   ].join('\n')
 }

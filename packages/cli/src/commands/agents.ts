@@ -3,6 +3,7 @@ import type { Agent } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { listCell, optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -71,6 +72,9 @@ function showCommand(surroundings: Surroundings) {
       const purser = await connect(options, surroundings)
       const agent = await purser.agents.get(id, { signal: surroundings.interruption() })
       showRecord(recordColumns, agent, options, surroundings)
+      if (!options.json) {
+        surroundings.printError(`purser mandates list --agent ${harmless(agent.id)} lists its mandates.`)
+      }
     })
 }
 

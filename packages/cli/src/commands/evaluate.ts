@@ -1,6 +1,7 @@
 import type { AgentReport, Approval, Denial } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { denialWords } from '../denial-words.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { listCell, optionalCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
@@ -18,13 +19,16 @@ const decisionColumns: readonly Column<Approval | Denial>[] = [
   { title: 'transaction', cell: ({ transaction_id }) => transaction_id },
 ]
 
-const reportColumns: readonly Column<AgentReport>[] = [
+const reportDecision: readonly Column<AgentReport>[] = [
   {
     title: 'decision',
     cell: ({ authorized }) =>
       authorized ? { text: 'approved', colour: 'green' } : { text: 'denied', colour: 'red' },
   },
   { title: 'reason', cell: ({ reason_code }) => reason_code },
+]
+
+const reportFacts: readonly Column<AgentReport>[] = [
   { title: 'agent', cell: ({ agent }) => `${agent.name} (${agent.status})` },
   { title: 'left', cell: ({ mandate }) => `${mandate.remaining_budget} ${mandate.currency}` },
   { title: 'risk', cell: ({ risk }) => `${risk.score} of 100` },
@@ -57,7 +61,8 @@ export function evaluateCommand(surroundings: Surroundings) {
       }
       if (options.dryRun) {
         const report = await purser.verifyAgent(payment, call)
-        showRecord(reportColumns, report, options, surroundings)
+        const columns = [...reportDecision, ...detailOf(report, options), ...reportFacts]
+        showRecord(columns, report, options, surroundings)
         if (!report.authorized) surroundings.exitWith(exitCodes.denied)
         return
       }
@@ -65,4 +70,14 @@ export function evaluateCommand(surroundings: Surroundings) {
       showRecord(decisionColumns, answer, options, surroundings)
       if (answer.decision !== 'approved') surroundings.exitWith(exitCodes.denied)
     })
+}
+
+/** Why it would be denied, in a sentence; nothing where it would not. */
+function detailOf(
+  { reason_code: code, mandate: { remaining_budget: left, currency } }: AgentReport,
+  asked: { readonly merchant: string; readonly amount: string; readonly mandate: string },
+): Column<AgentReport>[] {
+  if (code === 'within_policy') return []
+  const words = denialWords(code, { ...asked, left: `${left} ${currency}` })
+  return [{ title: 'detail', cell: () => words }]
 }

@@ -12,16 +12,25 @@ interface Listing<Item> {
   readonly columns: readonly Column<Item>[]
   /** What is said when there are none. */
   readonly none: string
+  /** Which of the items are listed, where the service cannot choose them: all are asked for, page by page. */
+  readonly isMeant?: (item: Item) => boolean
 }
 
 /** Lists what the service has, newest first, and says when there is more than was asked for. */
 export async function listItems<Item>(
-  { list, columns, none }: Listing<Item>,
+  { list, columns, none, isMeant }: Listing<Item>,
   { limit, json }: { readonly limit: number; readonly json?: true },
   surroundings: Surroundings,
 ): Promise<void> {
-  const asked = list({ limit: Math.min(limit + 1, pageSize) }, { signal: surroundings.interruption() })
-  const items = await asked.toArray({ limit: limit + 1 })
+  const asked = list(
+    { limit: isMeant ? pageSize : Math.min(limit + 1, pageSize) },
+    { signal: surroundings.interruption() },
+  )
+  const items: Item[] = []
+  for await (const item of asked) {
+    if (isMeant && !isMeant(item)) continue
+    if (items.push(item) > limit) break
+  }
   const shown = items.slice(0, limit)
   showList(columns, shown, { none, ...(json && { json }) }, surroundings)
   if (items.length > limit) surroundings.printError(`There are more than these ${limit}; --limit shows more.`)

@@ -112,10 +112,18 @@ function createCommand(surroundings: Surroundings) {
 function listMandatesCommand(surroundings: Surroundings) {
   return listCommand('list')
     .summary('list mandates, newest first')
+    .option('--agent <agent-id>', 'those of one agent, picked out of all')
     .action(async (options) => {
       const { mandates } = await connect(options, surroundings)
-      const none = 'There are no mandates yet; purser mandates create makes one.'
-      await listItems({ list: mandates.list, columns, none }, options, surroundings)
+      const { agent } = options
+      const listing =
+        agent === undefined
+          ? { none: 'There are no mandates yet; purser mandates create makes one.' }
+          : {
+              none: `There are no mandates of ${agent}; purser mandates create makes one.`,
+              isMeant: ({ agent_id }: Mandate) => agent_id === agent,
+            }
+      await listItems({ list: mandates.list, columns, ...listing }, options, surroundings)
     })
 }
 

@@ -69,7 +69,10 @@ function addCommand(surroundings: Surroundings) {
       surroundings.print(
         options.json
           ? harmlessJson(shown, 2)
-          : `Kept ${name} in ${profilesPath(surroundings)}${next === name ? '; it is the current one' : ''}.`,
+          : [
+              `Kept ${name} in ${profilesPath(surroundings)}${next === name ? '; it is the current one' : ''}.`,
+              `The key was not tried: purser doctor --profile ${name} tries it.`,
+            ].join('\n'),
       )
     })
 }

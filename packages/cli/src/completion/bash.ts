@@ -6,7 +6,10 @@ import type { Completed } from './described.ts'
  */
 export function bashCompletion(commands: readonly Completed[]): string {
   return `# purser completion bash: put it into a file that bash reads, such as
+#   mkdir -p ~/.local/share/bash-completion/completions
 #   purser completion bash > ~/.local/share/bash-completion/completions/purser
+# It completes what is called as purser. In a checkout this makes npx purser such a command:
+#   purser() { npx purser "$@"; }
 _purser() {
   local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]}
   local path='' word index

@@ -3,7 +3,10 @@ import type { Completed, CompletedOption } from './described.ts'
 /** What completes `purser` in fish, with what each word means. */
 export function fishCompletion(commands: readonly Completed[]): string {
   return `# purser completion fish: put it into a file that fish reads, such as
+#   mkdir -p ~/.config/fish/completions
 #   purser completion fish > ~/.config/fish/completions/purser.fish
+# It completes what is called as purser. In a checkout this makes npx purser such a command:
+#   alias purser "npx purser"
 function __purser_at --description 'whether the words so far name this command of purser'
     set -l command
     for word in (commandline --tokenize --cut-at-cursor --current-process)[2..]

@@ -5,6 +5,8 @@ export function zshCompletion(commands: readonly Completed[]): string {
   return `#compdef purser
 # purser completion zsh: put it into a file named _purser in a folder of $fpath, such as
 #   purser completion zsh > "\${fpath[1]}/_purser"
+# It completes what is called as purser. In a checkout this makes npx purser such a command:
+#   purser() { npx purser "$@"; }
 _purser() {
   local command='' word index
   local -a words_here options_here

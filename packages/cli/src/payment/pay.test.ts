@@ -92,7 +92,10 @@ test('A payment above --max-amount ends with 3, and nobody is asked [decision.77
   const { merchant, purser, sums } = await prepareMarket(context)
   const { code, errors } = await purser('pay', merchant.url, '--max-amount', '3.99')
   assert.equal(code, 3)
-  assert.match(errors, /\nDecision: {2}not paid, over_max_amount: .*\nNothing was paid\.$/)
+  assert.match(
+    errors,
+    /\nDecision: {2}not paid, over_max_amount: it costs 4\.00 USDC, and --max-amount is 3\.99\nNothing was paid\.$/,
+  )
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
 

@@ -47,7 +47,7 @@ export async function pay(
       maxAmount,
       onDecision: (made) => {
         decision = made
-        if (!json) surroundings.printError(harmlessLines(decisionWords(made)))
+        if (!json) surroundings.printError(harmlessLines(decisionWords(made, maxAmount)))
       },
     })
     const signal = AbortSignal.any([surroundings.interruption(), AbortSignal.timeout(timeoutMs)])

@@ -2,8 +2,8 @@ import type { PaymentChallenge, PaymentDecision, ProofRecord } from '@purser/cli
 
 import type { Receipt } from './receipt.ts'
 
-/** What was asked for, and what was decided. */
-export function decisionWords(decision: PaymentDecision): string {
+/** What was asked for, and what was decided; `maxAmount` is the buyer's own limit, from `--max-amount`. */
+export function decisionWords(decision: PaymentDecision, maxAmount: string | undefined): string {
   const asked = decision.challenge ? [`Asked for: ${priceOf(decision.challenge)}`] : []
   switch (decision.outcome) {
     case 'approved':
@@ -11,10 +11,20 @@ export function decisionWords(decision: PaymentDecision): string {
     case 'denied':
       return [...asked, `Decision:  denied, ${decision.reason_code}: ${decision.reason_detail}`].join('\n')
     case 'skipped':
-      return [...asked, `Decision:  not paid, ${decision.why}: ${decision.detail}`].join('\n')
+      return [...asked, `Decision:  not paid, ${decision.why}: ${skipDetail(decision, maxAmount)}`].join('\n')
     default:
       return decision satisfies never
   }
+}
+
+/** The client speaks of its own option; whoever typed the command knows the flag. */
+function skipDetail(
+  { why, detail, challenge }: PaymentDecision & { readonly outcome: 'skipped' },
+  maxAmount: string | undefined,
+): string {
+  return why === 'over_max_amount' && challenge && maxAmount !== undefined
+    ? `it costs ${challenge.amount} ${challenge.currency}, and --max-amount is ${maxAmount}`
+    : detail
 }
 
 function priceOf({ amount, currency, merchant_domain, category }: PaymentChallenge): string {

@@ -105,11 +105,13 @@ function sellerNotAllowed(host: string, mandate: Mandate): Reason {
   }
 }
 
-function addressNotAllowed({ message }: AddressRefusal): Reason {
+function addressNotAllowed({ message, canBeAllowed }: AddressRefusal): Reason {
   return {
     reason_code: 'address_not_allowed',
     reason_detail: message,
-    remedy: 'Use another address, or ask the person who runs this server to allow this host.',
+    remedy: canBeAllowed
+      ? 'Use another address, or ask the person who runs this server to name this host in PURSER_MCP_PRIVATE_HOSTS.'
+      : 'Use an https address without a user name and password.',
   }
 }
 

@@ -310,7 +310,14 @@ test('A private host is not asked unless a setting names it, whatever the mandat
   for (const url of [shop.merchant.url, shop.merchant.url.replace('http:', 'https:'), 'https://127.0.0.1/']) {
     const refused = await purchases.buy(order(shop, '/report', { url: new URL('/report', url) }))
     assert.deepEqual([refused.outcome, refused.reason_code], ['denied', 'address_not_allowed'], url)
+    assert.match(refused.remedy ?? '', /name this host in PURSER_MCP_PRIVATE_HOSTS\.$/)
   }
+  const url = new URL('/report', shop.merchant.url.replace('http://', 'https://user:secret@'))
+  const { reason_code: code, remedy } = await purchases.buy(order(shop, '/report', { url }))
+  assert.deepEqual(
+    [code, remedy],
+    ['address_not_allowed', 'Use an https address without a user name and password.'],
+  )
   assert.deepEqual(shop.merchant.requests, [])
 })
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
 export const Amount = z
-  .string()
+  .string('must be text, such as "1.00"')
   .regex(amountPattern, 'must be an amount such as 4.00: digits, and up to six after a point')
   .refine((text) => !amountPattern.test(text) || compareAmounts(text, '0') > 0, 'must be above zero')
   .describe('Amount in USDC as text, for example "4.00".')

@@ -4,6 +4,12 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 /** Why an address is not asked. */
 export class AddressRefusal extends Error {
   override readonly name = 'AddressRefusal'
+  /** Whether the address would be asked if its host were named as a private one. */
+  readonly canBeAllowed: boolean
+  constructor(message: string, { canBeAllowed }: { readonly canBeAllowed: boolean }) {
+    super(message)
+    this.canBeAllowed = canBeAllowed
+  }
 }
 
 /**
@@ -21,18 +27,24 @@ export class AddressGuard {
   /** Throws an `AddressRefusal` unless the address may be asked as far as its text tells. */
   check(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw new AddressRefusal(`Only https addresses can be asked, not ${url.protocol}`)
+      throw new AddressRefusal(`Only https addresses can be asked, not ${url.protocol}`, {
+        canBeAllowed: false,
+      })
     }
     if (url.username !== '' || url.password !== '') {
-      throw new AddressRefusal('An address with a user name or password in it is not asked.')
+      throw new AddressRefusal('An address with a user name or password in it is not asked.', {
+        canBeAllowed: false,
+      })
     }
     if (this.#isNamed(url)) return
     if (url.protocol === 'http:') {
-      throw new AddressRefusal(`${url.host} would be asked without TLS; use its https address.`)
+      throw new AddressRefusal(`${url.host} would be asked without TLS; use its https address.`, {
+        canBeAllowed: true,
+      })
     }
     // A host that is an address already is never looked up, so it is judged here.
     if (isPrivate(bare(url.hostname))) {
-      throw new AddressRefusal(`${url.host} is not on the public internet.`)
+      throw new AddressRefusal(`${url.host} is not on the public internet.`, { canBeAllowed: true })
     }
   }
 
@@ -45,7 +57,10 @@ export class AddressGuard {
         const usable = isNamed ? found : found.filter(({ address }) => !isPrivate(address))
         const [first] = usable
         if (!first) {
-          return callback(new AddressRefusal(`${hostname} is not on the public internet.`), [])
+          return callback(
+            new AddressRefusal(`${hostname} is not on the public internet.`, { canBeAllowed: true }),
+            [],
+          )
         }
         if (options.all) callback(null, usable)
         else callback(null, first.address, first.family)
