@@ -51,7 +51,7 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
       break
     }
     case 'open': {
-      if (dossier.content.readAtMs - expiresAtMs > sweptWithinMs) {
+      if (dossier.content.sweptUntilMs - expiresAtMs > sweptWithinMs) {
         complain('hold not released', nonce, 'it has expired, and is still open')
       }
       const heldSinceMs = dossier.heldSinceMs(hold)

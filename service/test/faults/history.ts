@@ -96,6 +96,8 @@ export type CallOf<Act extends Request['act']> = Call & {
 /** The ledger's own content, read when nothing was under way any more. */
 export interface LedgerContent {
   readonly readAtMs: number
+  /** Until when the services were there to sweep expired holds. */
+  readonly sweptUntilMs: number
   readonly agents: readonly { readonly id: string; readonly status: string }[]
   readonly mandates: readonly MandateContent[]
   readonly holds: readonly HoldContent[]

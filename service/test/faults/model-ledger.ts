@@ -84,6 +84,7 @@ export class ModelLedger {
   content(readAtMs: number): LedgerContent {
     return structuredClone({
       readAtMs,
+      sweptUntilMs: readAtMs,
       agents: [...this.#agents.values()],
       mandates: [...this.#mandates.values()],
       holds: [...this.#holds.values()],

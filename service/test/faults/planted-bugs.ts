@@ -32,7 +32,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     bug: 'an expired hold that no sweep ended',
     complaint: 'hold not released',
     plant: (spoiled) => {
-      const longAgoMs = spoiled.content.readAtMs - sweptWithinMs
+      const longAgoMs = spoiled.content.sweptUntilMs - sweptWithinMs
       spoiled.reopen(spoiled.hold((hold) => hold.status === 'expired' && hold.expiresAtMs < longAgoMs))
     },
   },

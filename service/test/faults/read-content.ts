@@ -7,7 +7,10 @@ import type { LedgerContent } from './history.ts'
 export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
 /** The content of a ledger, in SQL that SQLite and PostgreSQL share. */
-export async function readContent(query: Query, readAtMs: number): Promise<LedgerContent> {
+export async function readContent(
+  query: Query,
+  { readAtMs, sweptUntilMs }: Pick<LedgerContent, 'readAtMs' | 'sweptUntilMs'>,
+): Promise<LedgerContent> {
   const agents = await query('select id, status from agents')
   const mandates = await query(
     'select id, agent_id, status, max_total_micro, max_per_transaction_micro, spent_micro, held_micro from mandates',
@@ -23,6 +26,7 @@ export async function readContent(query: Query, readAtMs: number): Promise<Ledge
   const events = await query('select type, subject_id, data from audit_events')
   return {
     readAtMs,
+    sweptUntilMs,
     agents: agents.map((row) => ({ id: text(row['id']), status: text(row['status']) })),
     mandates: mandates.map((row) => ({
       id: text(row['id']),
