@@ -29,7 +29,8 @@ function isExplained(dossier: Dossier, hold: HoldContent, untold: readonly CallO
   const { issuedAtMs, amountMicro } = hold
   const asked = dossier.grants.get(hold.nonce)
   const candidates = asked ? [asked] : untold.filter(({ request }) => request.amountMicro === amountMicro)
-  return candidates.some(({ beganMs, endedMs }) => beganMs <= issuedAtMs && issuedAtMs <= endedMs)
+  // A service may come to a request only after its client has given up.
+  return candidates.some((call) => call.beganMs <= issuedAtMs && issuedAtMs <= latestMs(call))
 }
 
 function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): void {
