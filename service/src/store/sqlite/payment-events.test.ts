@@ -161,3 +161,19 @@ function writeAsSchema1(from: string, to: string): void {
     update main.list_progress set listed_up_to = (select max(rowid) from main.transactions)`)
   database.close()
 }
+
+test('The payments in the log are found by an index of their own, whatever else there is [decision.55]', () => {
+  const database = new Database(':memory:')
+  for (const step of migrations) database.exec(step)
+  const plan = database
+    .prepare<unknown[], { detail: string }>(
+      `explain query plan select * from payment_events
+       where account_id = ? and environment = ? and subject_id < ? order by subject_id desc limit ?`,
+    )
+    .all('acct_1', 'sandbox', '\uffff', 50n)
+  database.close()
+  assert.deepEqual(
+    plan.map(({ detail }) => detail),
+    ['SEARCH transactions USING INDEX payments_by_id (account_id=? AND id<?)'],
+  )
+})

@@ -201,6 +201,8 @@ export const migrations: readonly string[] = [
       cast(json_object('agent_id', agent_id, 'mandate_id', mandate_id, 'amount', amount_text,
         'currency', currency, 'merchant_domain', merchant_domain, 'nonce', nonce) as text) as data, created_at_ms
     from transactions where collected_by is not null;
+  -- the payments among transactions that may mostly be something else
+  create index payments_by_id on transactions (account_id, id) where collected_by is not null;
   create view audit_events as
     select account_id, id, environment, type, actor, subject_id, data, created_at_ms from recorded_events
     union all
