@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { chosenKeys, logLevels, readConfig, type Config } from './config.ts'
+import { chosenKeys, readConfig, type Config } from './config.ts'
+import { logLevels } from './settings.ts'
 
 const secret = '0123456789abcdef0123456789abcdef'
 const otherSecret = 'fedcba9876543210fedcba9876543210'

@@ -6,8 +6,14 @@ import { parseArgs, parseEnv } from 'node:util'
 import { keyPrefixes } from '@purser/wire/api-keys'
 import { environments, type Environment } from '@purser/wire/fields'
 
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
-export type LogLevel = (typeof logLevels)[number]
+import {
+  logLevels,
+  settings,
+  settingsHelp,
+  type LogLevel,
+  type SettingFlag,
+  type SettingKey,
+} from './settings.ts'
 
 /** How the service is set up. */
 export interface Config {
@@ -44,94 +50,6 @@ export type Database =
 /** The settings, or every fault in them, each with what would be right. */
 export type ConfigReading =
   { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
-
-/** One setting: its variable, its flag, its standard value (empty: none), and what it means. */
-export interface SettingFlag {
-  readonly name: string
-  readonly flag: string
-  readonly standard: string
-  readonly meaning: string
-  readonly isSecret?: boolean
-}
-
-const settings = {
-  host: { name: 'PURSER_HOST', flag: 'host', standard: '127.0.0.1', meaning: 'address to listen on' },
-  port: { name: 'PURSER_PORT', flag: 'port', standard: '8080', meaning: 'port to listen on; 0 picks one' },
-  database: {
-    name: 'PURSER_DATABASE',
-    flag: 'database',
-    standard: 'sqlite:./data/purser.db',
-    meaning: 'where the ledger lies: sqlite: and a path, or postgresql://user:password@host:5432/name',
-    isSecret: true,
-  },
-  proofSecret: {
-    name: 'PURSER_PROOF_SECRET',
-    flag: 'proof-secret',
-    standard: '',
-    meaning: '32 bytes or more, comma-separated: the first signs, all verify; made at first start when unset',
-    isSecret: true,
-  },
-  sandboxKey: {
-    name: 'PURSER_BOOTSTRAP_SANDBOX_KEY',
-    flag: 'bootstrap-sandbox-key',
-    standard: '',
-    meaning: 'the first operator key of the sandbox, instead of a minted one',
-    isSecret: true,
-  },
-  productionKey: {
-    name: 'PURSER_BOOTSTRAP_PRODUCTION_KEY',
-    flag: 'bootstrap-production-key',
-    standard: '',
-    meaning: 'the first operator key of production, instead of a minted one',
-    isSecret: true,
-  },
-  logLevel: {
-    name: 'PURSER_LOG_LEVEL',
-    flag: 'log-level',
-    standard: 'info',
-    meaning: `one of ${logLevels.join(', ')}`,
-  },
-  workers: {
-    name: 'PURSER_WORKERS',
-    flag: 'workers',
-    standard: '',
-    meaning: 'number of processes; one for each core when unset, and always 1 with SQLite',
-  },
-  accountLanes: {
-    name: 'PURSER_ACCOUNT_LANES',
-    flag: 'account-lanes',
-    standard: 'off',
-    meaning:
-      'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
-  },
-  publicUrl: {
-    name: 'PURSER_PUBLIC_URL',
-    flag: 'public-url',
-    standard: '',
-    meaning: 'the address under which people reach the service, such as https://purser.example.com',
-  },
-  oidcIssuer: {
-    name: 'PURSER_OIDC_ISSUER',
-    flag: 'oidc-issuer',
-    standard: '',
-    meaning: 'the identity provider that signs people in to the console (OpenID Connect); none when unset',
-  },
-  oidcClientId: {
-    name: 'PURSER_OIDC_CLIENT_ID',
-    flag: 'oidc-client-id',
-    standard: '',
-    meaning: 'what the identity provider calls this service',
-  },
-  oidcClientSecret: {
-    name: 'PURSER_OIDC_CLIENT_SECRET',
-    flag: 'oidc-client-secret',
-    standard: '',
-    meaning: 'what the identity provider gave this service to show who it is',
-    isSecret: true,
-  },
-} as const satisfies Record<string, SettingFlag>
-
-type SettingKey = keyof typeof settings
 
 /** The configuration from flags, the environment and an `.env` file in the folder; the earlier wins. */
 export function readConfig(
@@ -397,19 +315,6 @@ function helpText(): string {
     'A flag wins over its variable:',
     ...settingsHelp(),
   ].join('\n')
-}
-
-/** Each setting as the `serve` command and `init` tell it. */
-export function settingFlags(): readonly SettingFlag[] {
-  return Object.values(settings)
-}
-
-/** A line for each setting: its flag, its variable, what it means, and its standard value. */
-function settingsHelp(): string[] {
-  return Object.values(settings).map(({ name, flag, standard, meaning }) => {
-    const value = standard === '' ? '' : ` (${standard})`
-    return `  --${flag.padEnd(26)} ${name.padEnd(34)} ${meaning}${value}`
-  })
 }
 
 /** The environments whose first key is the operator's own choice. */

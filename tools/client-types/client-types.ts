@@ -19,7 +19,8 @@ async function formatted(code: string): Promise<string> {
   return format(code, { ...(await resolveConfig(`${projectFolder}/README.md`)), parser: 'typescript' })
 }
 
-const madeBy = '// Made from packages/wire by `npm run client-types`; a test compares.'
+const madeBy =
+  '// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.'
 
 function typesFile(): string {
   return [

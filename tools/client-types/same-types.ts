@@ -1,4 +1,4 @@
-// Made from packages/wire by `npm run client-types`; a test compares.
+// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.
 import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'

@@ -1,4 +1,4 @@
-// Made from packages/wire by `npm run client-types`; a test compares.
+// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.
 
 export type AgentStatus = 'active' | 'revoked'
 

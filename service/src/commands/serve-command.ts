@@ -1,6 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 
-import { readConfig, settingFlags } from '../config.ts'
+import { readConfig } from '../config.ts'
+import { settingFlags } from '../settings.ts'
 import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
 
 export function serveCommand({ environment, folder, exitWith }: Surroundings) {
