@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
 import { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
-import { batchSize, LedgerThread } from './ledger-thread.ts'
+import { LedgerThread } from './ledger-thread.ts'
 import type { Call } from './ledger.ts'
 import { extendLog } from './open.ts'
 import { openSqliteStore } from './sqlite-store.ts'
@@ -54,18 +54,6 @@ test('One call more than maxWaiting is turned away, and those that wait are answ
   assert.equal(await thread.submit(noCall), 0, 'what was turned away blocks nobody')
   await thread.close()
   await store.close()
-})
-
-test('Of many calls that wait half are written together, of few all', () => {
-  const rows = [
-    { waiting: 1, together: 16 },
-    { waiting: 16, together: 16 },
-    { waiting: 33, together: 17 },
-    { waiting: 64, together: 32 },
-    { waiting: 1_000, together: 128 },
-  ]
-  for (const { waiting, together } of rows) assert.equal(batchSize(waiting, 128), together, `${waiting}`)
-  assert.equal(batchSize(64, 1), 1, 'without group commit')
 })
 
 test('Acts that were sent before the store closes are written before it has closed [decision.9]', async (context) => {

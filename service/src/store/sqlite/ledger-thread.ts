@@ -1,3 +1,4 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
 import {
   isMainThread,
   parentPort,
@@ -10,6 +11,8 @@ import {
 import type { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
+import { CommitMarks, DurableReads } from './commit-marks.ts'
+import { CommitPipeline } from './commit-pipeline.ts'
 import { createLedger, type Call } from './ledger.ts'
 import { connect, extendLog } from './open.ts'
 import { packCall, packReply, unpackCall, unpackReply, type Reply, type SentCall } from './thread-messages.ts'
@@ -25,7 +28,9 @@ export interface LedgerThreadOptions {
 }
 
 /** What the thread is started with; the checkpoint thread below it is started with another thing. */
-type ThreadStart = Pick<LedgerThreadOptions, 'path' | 'maxBatch'>
+interface ThreadStart extends Pick<LedgerThreadOptions, 'path' | 'maxBatch'> {
+  readonly marks: SharedArrayBuffer
+}
 
 /** What the thread is told: calls to write, and then an end. */
 type Message = readonly SentCall[] | 'close'
@@ -44,6 +49,8 @@ export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
   readonly #commitTimes: CommitTimes
+  readonly #marks = new CommitMarks()
+  readonly #reads = new DurableReads(this.#marks)
   #unsent: SentCall[] = []
   /** Who waits for an outcome, in the order of the calls, which is that of the replies. */
   #waiting: Waiting[] = []
@@ -54,7 +61,7 @@ export class LedgerThread {
   constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions) {
     this.#commitTimes = commitTimes
     this.#maxWaiting = maxWaiting
-    const start: ThreadStart = { path, maxBatch }
+    const start: ThreadStart = { path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
     this.#worker.on('message', (replies: Reply[]) => this.#settle(replies))
@@ -80,6 +87,11 @@ export class LedgerThread {
 
   get waiting(): number {
     return this.#waiting.length
+  }
+
+  /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
+  untilDurable(): Promise<void> | undefined {
+    return this.#reads.wait()
   }
 
   /** Resolves when nothing waits. */
@@ -111,12 +123,14 @@ export class LedgerThread {
       if ('error' in settled) reject(settled.error)
       else resolve(settled.value)
     }
+    this.#reads.letGo()
     if (this.#waiting.length === 0) this.#rest()
   }
 
   #fail(cause: unknown): void {
     this.#end ??= new StoreUnavailableError("the ledger's thread has ended", { retryAfterSeconds: 5, cause })
     for (const { reject } of this.#waiting.splice(0)) reject(this.#end)
+    this.#reads.fail(this.#end)
     this.#rest()
   }
 
@@ -127,18 +141,36 @@ export class LedgerThread {
   }
 }
 
-/** In the thread: writes what has arrived, again and again, until it is told to close. */
-function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
-  const database = connect(path)
-  const ledger = createLedger(database)
+/** In the thread: writes what arrives, until it is told to close. */
+function serve(port: MessagePort, { path, maxBatch, marks: shared }: ThreadStart): void {
+  const marks = new CommitMarks(shared)
+  const database = connect(path, { syncsCommits: false })
+  const ledger = createLedger(database, () => marks.begin())
   extendLog(path)
-  const checkpoints = startCheckpoints(path)
-  const calls: Call[] = []
-  let isClosing = false
+  const log = openSync(`${path}-wal`, 'r+')
+  const checkpoints = startCheckpoints(path, { onLongLog: copyRest })
+  const pipeline = new CommitPipeline({
+    write: (calls) => ledger.write(calls),
+    syncNow: () => fdatasyncSync(log),
+    sync: (done) => fdatasync(log, done),
+    answer: (outcomes) => port.postMessage(outcomes.map(packReply)),
+    takeArrived,
+    marks,
+    maxBatch,
+  })
+
+  /** Copies the little that is left of a long log. */
+  function copyRest(): void {
+    try {
+      database.pragma('wal_checkpoint(passive)')
+    } catch {
+      // The log grows, until a commit copies it and tells what is wrong.
+    }
+  }
 
   function take(message: Message): void {
-    if (message === 'close') isClosing = true
-    else for (const call of message) calls.push(unpackCall(call))
+    if (message === 'close') close()
+    else for (const call of message) pipeline.add(unpackCall(call))
   }
 
   /** Everything that has arrived meanwhile. */
@@ -152,29 +184,18 @@ function serve(port: MessagePort, { path, maxBatch }: ThreadStart): void {
 
   port.on('message', (message: Message) => {
     take(message)
-    for (takeArrived(); calls.length > 0; takeArrived()) {
-      const batch = calls.splice(0, batchSize(calls.length, maxBatch))
-      port.postMessage(ledger.write(batch).map(packReply))
-    }
-    if (isClosing) {
-      void checkpoints.stop().finally(() => {
-        database.close()
-        port.close()
-      })
-    }
+    pipeline.goOn()
   })
-}
 
-/** Fewer calls than this are not worth a commit of their own when more are waiting. */
-const leastTogether = 16
-
-/**
- * How many of the calls that wait are written together: half of them, so that callers do not fall into
- * step. If all waited for one commit, this thread would idle while they are answered and ask again, and
- * the other thread while they are written.
- */
-export function batchSize(waiting: number, maxBatch: number): number {
-  return Math.min(maxBatch, Math.max(leastTogether, Math.ceil(waiting / 2)))
+  /** Ends once everything is answered for. */
+  function close(): void {
+    if (!pipeline.isIdle) return void setImmediate(close)
+    void checkpoints.stop().finally(() => {
+      closeSync(log)
+      database.close()
+      port.close()
+    })
+  }
 }
 
 if (!isMainThread && parentPort && isThreadStart(workerData)) serve(parentPort, workerData)

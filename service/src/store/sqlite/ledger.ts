@@ -66,8 +66,11 @@ export type Outcome<Name extends ActName> = ReturnType<Acts[Name]>
 /** Acts that write nothing. */
 const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts', 'listTransactions'])
 
-/** The ledger on a connection, which no other connection may write beside. */
-export function createLedger(db: SqliteDatabase) {
+/**
+ * The ledger on a connection, which no other connection may write beside. It tells of each commit before it
+ * begins: from then on others may see what was written.
+ */
+export function createLedger(db: SqliteDatabase, onCommit = () => undefined as void) {
   const { acts, payments, transactionLists } = prepareActs(db)
 
   /**
@@ -98,6 +101,7 @@ export function createLedger(db: SqliteDatabase) {
       const result = work()
       const recorded = payments.takeRecorded()
       const settleLists = transactionLists.writeSome(recorded.length)
+      onCommit()
       db.exec('commit')
       settleLists()
       transactionLists.add(recorded)

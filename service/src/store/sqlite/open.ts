@@ -90,7 +90,7 @@ function openDatabase(path: string): SqliteDatabase {
 }
 
 /** How long the write-ahead log grows before it is copied into the database and begins anew: 16 MB. */
-const logPages = 4_096
+export const logPages = 4_096
 const pageBytes = 4_096
 
 /**
@@ -111,9 +111,14 @@ export function extendLog(path: string): void {
   }
 }
 
-/** One more connection to a file that this process has opened. */
-export function connect(path: string): SqliteDatabase {
-  return configure(new Database(path, { timeout: 5_000 }))
+/**
+ * One more connection to a file that this process has opened. Without `syncsCommits` a commit is in the log
+ * when it returns, and durable when the log was synced after it, which is then the caller's affair.
+ */
+export function connect(path: string, { syncsCommits = true } = {}): SqliteDatabase {
+  const database = configure(new Database(path, { timeout: 5_000 }))
+  if (!syncsCommits) database.pragma('synchronous = normal')
+  return database
 }
 
 /**

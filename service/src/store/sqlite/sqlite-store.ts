@@ -110,6 +110,7 @@ function createStore(
       get waiting() {
         return queue.waiting
       },
+      untilDurable: () => undefined,
       close: () => Promise.resolve(),
     }
   }
@@ -146,11 +147,13 @@ function createStore(
     return hold && isRetry(hold, attempt) ? (hold.transaction_id ?? undefined) : undefined
   }
 
-  /** A read's answer, from what is committed. */
+  /** A read's answer, from what is committed, once that is durable. */
   async function read<Answer>(query: () => Answer | Promise<Answer>): Promise<Answer> {
     if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
     try {
-      return await query()
+      const answer = await query()
+      await ledger.untilDurable()
+      return answer
     } catch (error) {
       throw explainFailure(error)
     }
