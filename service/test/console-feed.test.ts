@@ -57,9 +57,13 @@ for (const [name, missing, settingsFor] of stores) {
         let lastEventId: string | undefined
         while (!paid.signal.aborted || seen.length < made.size) {
           const cut = new AbortController()
-          const feed = purser.console.feed({ lastEventId, signal: cut.signal })
-          // One message, and the connection is gone.
-          const { value, done } = await feed.next()
+          const signal = paid.signal.aborted ? cut.signal : AbortSignal.any([cut.signal, paid.signal])
+          const feed = purser.console.feed({ lastEventId, signal })
+          // One message, and the connection is gone; none may come any more once all is paid.
+          const { value, done } = await feed.next().catch((error: unknown) => {
+            if (paid.signal.aborted) return { value: undefined, done: true }
+            throw error
+          })
           cut.abort()
           await feed.return(undefined).catch(() => undefined)
           if (done || value?.type !== 'transactions') continue

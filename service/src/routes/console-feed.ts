@@ -68,6 +68,8 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     scope: Scope,
     reader: { readonly place: FeedPlace | undefined; readonly isStillLetIn: () => Promise<boolean> },
   ): Promise<void> {
+    // With something in it the answer begins, and the reader knows that the feed is open.
+    stream.heartbeat()
     let place = reader.place ?? (await begin(stream, scope))
     let sinceHeartbeatMs = 0
     let sinceRecheckMs = 0
