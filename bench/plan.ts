@@ -18,7 +18,7 @@ export function makePlan(options: Options): Section[] {
   if (!options.flows.includes('verify')) return [first, survey(options)]
   const many = isPostgres ? manyClientsOnPostgres(options) : manyClients(options)
   const comparisons = [many, oneClient(isPostgres ? inLongerBlocks(options) : options)]
-  return [first, ...(isPostgres ? comparisons.map(rehearsed) : comparisons), survey(options)]
+  return [first, ...comparisons.map(rehearsed), survey(options)]
 }
 
 /** A lonely call takes a server longer than a file, and to make its databases takes longer than a block. */
@@ -27,7 +27,10 @@ function inLongerBlocks(options: Options): Options {
   return { ...options, singleRounds: Math.ceil(singleRounds / 2), singleSeconds: 3 * singleSeconds }
 }
 
-/** A new database means new connections, which have no plans yet: each of its rounds begins with a rehearsal. */
+/**
+ * A new database means new connections, which have no plans yet; a new file, a ledger thread that has
+ * compiled nothing yet. So each round begins with a rehearsal.
+ */
 function rehearsed(section: Section): Section {
   const rounds = section.rounds.map((round) => {
     const [...firsts] = Map.groupBy(
@@ -42,7 +45,7 @@ function rehearsed(section: Section): Section {
   return { ...section, rounds }
 }
 
-const rehearsalSeconds = 0.3
+const rehearsalSeconds = 0.5
 
 /** Before anything counts, every process compiles what it will run, in both places that it will take. */
 function warmUp({ warmUpSeconds: seconds }: Options): Section {
