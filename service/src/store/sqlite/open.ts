@@ -1,4 +1,13 @@
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
@@ -96,20 +105,27 @@ const pageBytes = 4_096
 /**
  * Gives the write-ahead log its full length beforehand. A commit that only overwrites it is durable in
  * half the time of one that makes it longer, for the file system has nothing of its own to record.
- * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none.
+ * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none. Where the disk
+ * has no room for it, the log grows as it is written, as far as that goes.
  */
 export function extendLog(path: string): void {
   const log = openSync(`${path}-wal`, 'r+')
+  const { size } = fstatSync(log)
   try {
     const zeros = Buffer.alloc(64 * pageBytes)
-    for (let length = fstatSync(log).size; length < logPages * pageBytes; length += zeros.length) {
+    for (let length = size; length < logPages * pageBytes; length += zeros.length) {
       writeSync(log, zeros, 0, zeros.length, length)
     }
     fsyncSync(log)
+  } catch (error) {
+    if (!noRoom.includes(codeOf(error))) throw error
+    ftruncateSync(log, size)
   } finally {
     closeSync(log)
   }
 }
+
+const noRoom = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 /** One more connection to a file that this process has opened. */
 export function connect(path: string): SqliteDatabase {

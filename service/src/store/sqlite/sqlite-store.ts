@@ -110,6 +110,7 @@ function createStore(
       get waiting() {
         return queue.waiting
       },
+      checkReady: () => undefined,
       close: () => Promise.resolve(),
     }
   }
@@ -158,6 +159,7 @@ function createStore(
 
   return {
     checkReady: async () => {
+      ledger.checkReady()
       await read(() => void anyAccount.get())
     },
     close: async () => {
