@@ -6,6 +6,7 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
+  realpathSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,6 +21,8 @@ export type SqliteDatabase = Database.Database
 
 export interface OpenedFile {
   readonly database: SqliteDatabase
+  /** Where the file lies, whatever link leads to it: its lock and its log lie beside it. */
+  readonly path: string
   /** Lets go of the file, and of the lock that keeps a second process off it. */
   readonly close: () => void
 }
@@ -31,11 +34,13 @@ export interface OpenedFile {
  */
 export function openSqliteFile(path: string): OpenedFile {
   createFolder(dirname(path))
-  const lock = lockFile(path)
+  const place = existsSync(path) ? realpathSync(path) : path
+  const lock = lockFile(place, path)
   try {
     const database = openDatabase(path)
     return {
       database,
+      path: place,
       close: () => {
         database.close()
         lock.close()
@@ -62,8 +67,8 @@ const writableRemedy =
  * The lock is a transaction that stays open on a small database beside the file: the operating system
  * ends it with the process, however that dies, so no stale lock is ever left.
  */
-function lockFile(path: string): SqliteDatabase {
-  const lockPath = `${path}.lock`
+function lockFile(place: string, path: string): SqliteDatabase {
+  const lockPath = `${place}.lock`
   let lock: SqliteDatabase | undefined
   try {
     lock = new Database(lockPath, { timeout: 0 })
@@ -149,7 +154,7 @@ function configure(database: SqliteDatabase): SqliteDatabase {
 
 /** A connection that may write would write another program's log back as it closes, so one that reads looks first. */
 function checkOwnershipOfLog(path: string): void {
-  if (!existsSync(`${path}-wal`)) return
+  if (!existsSync(`${realpathSync(path)}-wal`)) return
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
   try {
     checkOwnership(reader, path)

@@ -62,8 +62,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 }
 
 function createStore(
-  { database: db, close }: OpenedFile,
-  { path, ownThread = false, groupCommit = true }: SqliteStoreOptions,
+  { database: db, path, close }: OpenedFile,
+  { ownThread = false, groupCommit = true }: SqliteStoreOptions,
 ): Store {
   const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }), {
     hasPaymentEvents: true,
