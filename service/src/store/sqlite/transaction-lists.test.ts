@@ -71,7 +71,7 @@ test('After a restart with the clock set back, a list in pages still holds every
   context.after(() => store.close())
   const [mandate] = mandates as [Mandate]
   for (const filter of [{ mandateId: mandate.id }, { agentId: mandate.agentId }]) {
-    assert.deepEqual(await readInPages(store, mandate, filter, 3), ids.toSorted().reverse())
+    assert.deepEqual(await readInPages(store, mandate, filter, 3), ids.toSorted().toReversed())
   }
 })
 
