@@ -7,6 +7,12 @@ import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from './domain/se
 import { keyCreated, newApiKey } from './routes/api-keys.ts'
 import type { RouteContext } from './routes/context.ts'
 
+/**
+ * The `idp_user_id` of the account that a first start makes. Everybody can know it, so no identity provider can
+ * vouch for it: nobody but the holders of its keys gets into that account.
+ */
+export const firstUserId = 'first-account'
+
 /** The keys that were minted, to be shown this once; those that the operator chose are left out. */
 export interface MintedKeys extends Partial<Record<Environment, string>> {
   /** What signs the first owner in to the console, once, if he follows the link in time. */
@@ -27,7 +33,7 @@ export async function prepareFirstStart(
     id: ids.next('account'),
     name: 'First account',
     email: 'owner@localhost',
-    idpUserId: 'first-account',
+    idpUserId: firstUserId,
     createdAtMs: nowMs,
   }
   const minted: Partial<Record<Environment, string>> = {}

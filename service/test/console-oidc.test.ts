@@ -8,6 +8,7 @@ import { Provider } from 'oidc-provider'
 
 import { browserOf, cookieOf } from '../testing/console-session.ts'
 import { createTenant, startTestService } from '../testing/service.ts'
+import { firstUserId } from '../src/first-start.ts'
 
 const clientId = 'purser'
 const clientSecret = 'a secret of the provider and the service'
@@ -56,6 +57,15 @@ test('A user of the provider whom no account carries is told so, and no account 
   assert.equal(end.status, 403)
   assert.match(end.text, /No account is yours yet/)
   assert.match(end.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
+})
+
+test("The operator's account, which the first start made, is no user's of the provider, whatever he calls himself [decision.111] [decision.5]", async (t) => {
+  const { service, visit } = await prepare(t)
+  const browser = new Browser()
+  const end = await visit(browser, firstUserId)
+  assert.equal(end.status, 403)
+  assert.match(end.text, /No account is yours yet/)
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 

@@ -51,6 +51,16 @@ test('Signing in begins a session of its own, whatever cookie came with it [deci
   assert.deepEqual([strange.status, strange.body], [401, { detail: 'invalid_session' }])
 })
 
+test('Over TLS only the cookie counts that no other subdomain can set [decision.110]', async (t) => {
+  const service = await startTestService(t, { PURSER_PUBLIC_URL: 'https://purser.example.com' })
+  const { cookie } = await signIn(service)
+  const session = (sent: string) =>
+    service.call('GET', '/v1/console/session', { key: null, headers: { cookie: sent } })
+  assert.equal((await session(cookie)).status, 200)
+  const planted = await session(cookie.replace('__Host-', ''))
+  assert.deepEqual([planted.status, planted.body], [401, { detail: 'Not authenticated' }])
+})
+
 for (const endpoint of changing) {
   const { method, path, body: schema } = endpoint
   test(`${method} ${path} with a cookie changes nothing without the token of the session [decision.110]`, async (t) => {

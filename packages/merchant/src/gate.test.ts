@@ -36,9 +36,9 @@ function openGate(options: Partial<PaymentOptions<Query>> = {}, apiKey = merchan
   } as PaymentOptions<Query>)
   return {
     errors,
-    ask: (proof?: unknown, plan = 'small') =>
+    ask: (proof?: unknown, plan = 'small', method = 'GET') =>
       gate({
-        method: 'GET',
+        method,
         target: '/data',
         proof: proof === undefined ? undefined : encode(proof),
         request: { plan },
@@ -57,6 +57,13 @@ test('A price can be computed from the request, in time and out of it [decision.
     assert.equal(reasonIn(await ask(proof, 'large')), 'amount_mismatch')
   }
   assert.equal((await openGate({ price: prices }).ask(proof)).outcome, 'paid')
+})
+
+test('HEAD brings no goods, so nothing is charged for it, whatever it carries [decision.99]', async () => {
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const { ask } = openGate()
+  assert.equal((await ask(proof, 'small', 'HEAD')).outcome, 'challenge')
+  assert.equal((await ask(proof)).outcome, 'paid', 'the proof is as good as before')
 })
 
 const wrongPrices: Readonly<Record<string, () => unknown>> = {

@@ -77,7 +77,8 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
       ...(category === undefined ? {} : { category }),
     }
 
-    if (header === undefined || header === null) {
+    // What HEAD is answered with has no body, and so no goods.
+    if (header === undefined || header === null || method === 'HEAD') {
       return { outcome: 'challenge', answer: challengeAnswer(offer) }
     }
     const reading = readProofHeader(String(header))

@@ -7,7 +7,7 @@ export function compileRoutes<Route>(table: Readonly<Record<string, Route>>) {
   return (method: string, target: string): Route | undefined => {
     const [path = ''] = pathOf(target).split(/[?#]/)
     // Some routers take what follows a semicolon for no part of the path.
-    const paths = [path, path.split(';')[0] ?? ''].map(segmentsOf)
+    const paths = [path, path.split(';')[0] ?? ''].flatMap(readingsOf)
     const found = routes.find(
       (route) => isMethod(route.method, method) && paths.some((segments) => fits(route.segments, segments)),
     )
@@ -26,6 +26,24 @@ function readPattern(pattern: string): { method: string; segments: string[] } {
 /** Routers answer HEAD with the handler of GET. */
 function isMethod(expected: string, method: string): boolean {
   return expected === '' || expected === method || (expected === 'GET' && method === 'HEAD')
+}
+
+/**
+ * What a path may be taken for: as it came, as WHATWG URLs resolve `.` and `..` in it, and as a file server does,
+ * which decodes first.
+ */
+function readingsOf(path: string): string[][] {
+  const { pathname } = new URL(`http://localhost${path}`)
+  return [segmentsOf(path), segmentsOf(pathname), resolve(decode(path))]
+}
+
+function resolve(path: string): string[] {
+  const resolved: string[] = []
+  for (const segment of segmentsOf(path.replaceAll('\\', '/'))) {
+    if (segment === '..') resolved.pop()
+    else if (segment !== '.') resolved.push(segment)
+  }
+  return resolved
 }
 
 /**

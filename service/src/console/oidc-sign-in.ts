@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as oidc from 'openid-client'
 
 import type { OidcSettings } from '../config.ts'
+import { firstUserId } from '../first-start.ts'
 import { isSecureRequest, sessionCookie, type SiteOptions } from '../http/session-cookie.ts'
 import type { RouteContext } from '../routes/context.ts'
 import { beginSession } from '../routes/console-session.ts'
@@ -68,7 +69,8 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     })
     void reply.header('set-cookie', cookies.end())
     if (sub === undefined) return sendPage(reply, 403, notSignedIn)
-    const account = await options.store.findAccount({ idpUserId: sub })
+    // Where users name themselves, one may call himself as the operator's own account is called.
+    const account = sub === firstUserId ? undefined : await options.store.findAccount({ idpUserId: sub })
     if (!account) return sendPage(reply, 403, noAccount)
     const { session } = await beginSession(options, {
       kind: 'oidc',

@@ -12,7 +12,7 @@ import {
 import type { Store } from '../store/store.ts'
 import type { Authentication } from './authentication.ts'
 import { isSameSite } from './same-site.ts'
-import { sessionTokenOf, type SiteOptions } from './session-cookie.ts'
+import { isSecureRequest, sessionTokenOf, type SiteOptions } from './session-cookie.ts'
 
 export interface SessionAuthenticationOptions extends SiteOptions {
   readonly store: Pick<Store, 'findSession' | 'touchSession'>
@@ -28,7 +28,8 @@ export function createSessionAuthentication({ store, now, publicUrl }: SessionAu
   }
 
   return async (request: FastifyRequest, { isRecheck = false } = {}): Promise<Authentication> => {
-    const text = sessionTokenOf(request.headers.cookie)
+    const { cookie, 'x-forwarded-proto': forwardedProto } = request.headers
+    const text = sessionTokenOf(cookie, isSecureRequest(forwardedProto?.toString(), { publicUrl }))
     if (text === undefined) return { refusal: 'Not authenticated' }
     if (!isSameSite(request.headers, { publicUrl })) return { refusal: 'cross_site_request' }
     const token = readSessionToken(text)

@@ -20,11 +20,11 @@ export function endedCookie(isSecure: boolean): string {
   return `${nameOf(isSecure)}=; Path=/; Max-Age=0; ${attributes(isSecure)}`
 }
 
-/** The token that a `Cookie` header carries. */
-export function sessionTokenOf(cookie: string | undefined): string | undefined {
+/** The token that a `Cookie` header carries. Over TLS another subdomain may have set a cookie of the plain name. */
+export function sessionTokenOf(cookie: string | undefined, isSecure: boolean): string | undefined {
   if (cookie === undefined) return undefined
   const cookies = cookie.split(';').map((one) => one.trim())
-  for (const name of [secureName, plainName]) {
+  for (const name of isSecure ? [secureName] : [secureName, plainName]) {
     const found = cookies.find((one) => one.startsWith(`${name}=`))
     if (found !== undefined) return found.slice(name.length + 1)
   }

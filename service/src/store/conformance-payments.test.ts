@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { paymentEventId } from '../domain/audit.ts'
 import { decideEvaluation, decideHold } from './payment-records.ts'
@@ -62,6 +63,30 @@ storeConformance((open) => {
       assert.deepEqual(await ledger.store.issueProof(hold), decideHold(hold, facts))
       const proposal = ledger.newProposal(mandate, fields)
       assert.deepEqual(await ledger.store.evaluate(proposal), decideEvaluation(proposal, facts))
+    }
+  })
+
+  test('An evaluation may name ids of any length: it is a denial on record, and holds up nobody [decision.35] [decision.62]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    // Nothing that repeats itself, which an index would keep in little room.
+    const long = Buffer.from(seededRandom(7).bytes(12_000)).toString('hex')
+    const proposals = [
+      ledger.newProposal({ ...mandate, agentId: long }),
+      ledger.newProposal({ ...mandate, id: long }),
+      ledger.newProposal(mandate),
+    ]
+    const decisions = await Promise.all(proposals.map((proposal) => ledger.store.evaluate(proposal)))
+    assert.deepEqual(
+      decisions.map((decision) => ('check' in decision ? decision.check : decision.decision)),
+      [1, 3, 'approved'],
+    )
+    const { items } = await ledger.store.listTransactions(sandbox, {}, { limit: 10 })
+    assert.deepEqual(new Set(items.map(({ id }) => id)), new Set(proposals.map(({ id }) => id)))
+    for (const { agentId, mandateId } of items) {
+      assert.ok(agentId === mandate.agentId || long.startsWith(agentId))
+      assert.ok(mandateId === mandate.id || long.startsWith(mandateId))
     }
   })
 

@@ -125,8 +125,8 @@ export function recordOfEvaluation(
     environment: proposal.environment,
     side: 'payer',
     status: decision.decision,
-    agent_id: proposal.agentId,
-    mandate_id: proposal.mandateId,
+    agent_id: beginningOf(proposal.agentId),
+    mandate_id: beginningOf(proposal.mandateId),
     amount_text: proposal.amountText,
     amount_micro: proposal.amountMicro,
     currency: proposal.currency,
@@ -142,6 +142,13 @@ export function recordOfEvaluation(
     failed_check: isApproved ? null : decision.check,
     spent_before_micro: mandate?.agentId === proposal.agentId ? mandate.spentMicro : null,
   }
+}
+
+/** No id of ours is nearly as long, and of one that is not ours no more fits into every index (decision 62). */
+const longestId = 255
+
+function beginningOf(id: string): string {
+  return id.length > longestId ? id.slice(0, longestId).toWellFormed() : id
 }
 
 function failed(reason: 'nonce_reused' | 'proof_expired'): { readonly outcome: CaptureOutcome } {

@@ -5,6 +5,7 @@ import type { PaymentChallenge } from './challenge.ts'
 export const skipReasons = {
   already_paying: 'the request carried a proof of its own',
   no_challenge: 'the 402 has no challenge that this client understands',
+  head_request: 'the answer to HEAD has no body, so it would be paid for nothing; ask with GET',
   redirected: 'the 402 came by a redirect; ask the address itself that it came from',
   other_resource: 'the challenge names another address than the one that was asked for',
   other_merchant: 'the domain of the merchant is neither the host of the address nor a parent of it',

@@ -11,6 +11,10 @@ export function addressOf({ input }: FetchArguments): string {
   return URL.canParse(text) ? text : ''
 }
 
+export function methodOf({ input, init }: FetchArguments): string {
+  return (init?.method ?? (isRequest(input) ? input.method : 'GET')).toUpperCase()
+}
+
 export function headersOf({ input, init }: FetchArguments): Headers {
   return new Headers(init?.headers ?? (isRequest(input) ? input.headers : undefined))
 }

@@ -206,6 +206,23 @@ test('A request that shows a proof of its own is left alone [decision.91]', asyn
   )
 })
 
+test('HEAD brings no goods, so nothing is paid for it [decision.91]', async (context) => {
+  const { merchant, decisions, pay, budget } = await prepareMarket(context)
+  for (const [input, init] of [
+    [merchant.url, { method: 'head' }],
+    [new Request(merchant.url, { method: 'HEAD' }), undefined],
+    [new Request(merchant.url), { method: 'HEAD' }],
+  ] as const) {
+    assert.equal((await pay()(input, init)).status, 402)
+  }
+  assert.deepEqual(
+    decisions.map((one) => one.outcome === 'skipped' && one.why),
+    ['head_request', 'head_request', 'head_request'],
+  )
+  assert.equal(merchant.visits.length, 3)
+  assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+})
+
 test('A 402 that came by a redirect is not paid [decision.91]', async (context) => {
   const { merchant, decisions, pay } = await prepareMarket(context)
   const server = createServer((_request, response) =>

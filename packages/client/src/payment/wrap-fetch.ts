@@ -6,7 +6,14 @@ import type { Denial, Proof, ProofDenial } from '../wire-types.ts'
 import { isCollectedByHost, isForAddress, readChallenge, type PaymentChallenge } from './challenge.ts'
 import { skipReasons, withDecision, type PaymentDecision, type SkipReason } from './decision.ts'
 import { sendPaid } from './paid-request.ts'
-import { addressOf, headersOf, isRepeatable, signalOf, type FetchArguments } from './repeatable-request.ts'
+import {
+  addressOf,
+  headersOf,
+  isRepeatable,
+  methodOf,
+  signalOf,
+  type FetchArguments,
+} from './repeatable-request.ts'
 
 /** Who pays, out of what, and how much at the most. */
 export interface PaymentOptions {
@@ -107,6 +114,7 @@ function whyNot(
   maxAmount: string | undefined,
 ): SkipReason | undefined {
   if (headersOf(request).has('x-payment-proof')) return 'already_paying'
+  if (methodOf(request) === 'HEAD') return 'head_request'
   if (answer.redirected) return 'redirected'
   if (!isForAddress(challenge, address)) return 'other_resource'
   if (!isCollectedByHost(challenge)) return 'other_merchant'

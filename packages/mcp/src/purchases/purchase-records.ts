@@ -26,7 +26,7 @@ export interface PurchaseRecord {
 
 /**
  * The memory of purchases, by their ids. It holds no secret: neither proofs nor what merchants answered.
- * What it forgets can be bought again, so it forgets the oldest settled purchases first.
+ * What it forgets can be bought again, so it forgets the oldest first, of those that are settled or over.
  */
 export interface PurchaseRecords {
   /** The latest attempt. */
@@ -38,18 +38,25 @@ export interface PurchaseRecords {
 }
 
 /** A memory that ends with the process, of the last purchases. */
-export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
+export function createRecordsInMemory(maxRecords = 1000, now: () => number = Date.now): PurchaseRecords {
   const records = new Map<string, PurchaseRecord>()
+
+  function mayBeCharged({ settled, begunAt }: PurchaseRecord): boolean {
+    return !settled && now() - Date.parse(begunAt) < chargedWithinMs
+  }
+
   return {
     find: (purchaseId) => Promise.resolve(records.get(purchaseId)),
     claim: (record) => {
       const before = records.get(record.purchaseId)
       if (before && before.attempt >= record.attempt) return Promise.resolve(false)
       if (!before && records.size >= maxRecords) {
-        const oldest = [...records.values()].find(({ settled }) => settled)
+        const oldest = [...records.values()].find((record) => !mayBeCharged(record))
         if (!oldest) return Promise.reject(new Failure(tooManyOpen))
         records.delete(oldest.purchaseId)
       }
+      // A new attempt is the newest again.
+      records.delete(record.purchaseId)
       records.set(record.purchaseId, record)
       return Promise.resolve(true)
     },
@@ -60,9 +67,12 @@ export function createRecordsInMemory(maxRecords = 1000): PurchaseRecords {
   }
 }
 
+/** The six minutes that a proof lives (decision 10), and one more in which it was asked for. */
+const chargedWithinMs = 7 * 60_000
+
 /** Those that may still be charged are never forgotten, or they could be charged twice. */
 const tooManyOpen = {
   reason_code: 'too_many_open_purchases',
   reason_detail: 'Too many purchases may still be charged.',
-  remedy: 'Nothing was charged by this call. Try again in six minutes.',
+  remedy: 'Nothing was charged by this call. Try again in seven minutes.',
 }

@@ -274,7 +274,8 @@ function recordOf(purchaseId: string, settled: { transactionId: string } | null)
 }
 
 test('The memory is bounded, and forgets nothing that may still be charged [decision.101]', async (context) => {
-  const records = createRecordsInMemory(3)
+  let nowMs = Date.parse('2026-11-20T12:05:00Z')
+  const records = createRecordsInMemory(3, () => nowMs)
   await records.claim(recordOf('open', null))
   await records.claim(recordOf('done', { transactionId: 't' }))
   await records.claim(recordOf('open too', null))
@@ -283,6 +284,10 @@ test('The memory is bounded, and forgets nothing that may still be charged [deci
   assert.equal(await records.find('done'), undefined)
   assert.ok(await records.find('open'))
   await assert.rejects(records.claim(recordOf('one more', null)), /may still be charged/)
+  nowMs += 2 * 60_000
+  assert.equal(await records.claim(recordOf('one more', null)), true, 'no proof lives as long as that')
+  assert.equal(await records.find('open'), undefined)
+  assert.ok(await records.find('open too'))
 
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))

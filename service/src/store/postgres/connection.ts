@@ -130,9 +130,9 @@ const networkCodes = [
   'ETIMEDOUT',
 ]
 
-/** What `pg` says, without a code, when a connection is gone. */
+/** What `pg` says, without a code, when a connection is gone, or nothing comes over it. */
 const connectionMessages =
-  /^(Connection terminated|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
+  /^(Connection terminated|Query read timeout|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
 
 /** Whether the connection failed, and not what was asked over it. */
 export function isConnectionFailure(error: unknown): boolean {

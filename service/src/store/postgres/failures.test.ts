@@ -6,6 +6,7 @@ import { Client } from 'pg'
 import { openCommitThief } from '../../../testing/commit-thief.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { hashApiKey } from '../../domain/api-key.ts'
 import type { Hold, Mandate } from '../../domain/records.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts'
@@ -116,6 +117,33 @@ test('An act that waits too long for a lock is unavailable, changes nothing, and
   await admin.query('rollback')
   await ledger.pay(caller, hold)
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+})
+
+test('A read that the server leaves without an answer is unavailable, and fine once it answers [decision.65] [decision.27]', async (context) => {
+  const { ledger, admin } = await open(context, { patienceMs: 400 })
+  const { caller, mandate, hold } = await preparePurchase(ledger)
+  const proposal = ledger.newProposal(mandate)
+  const key = hashApiKey(caller.keyId)
+  await admin.query('begin')
+  await admin.query('lock table api_keys, mandates, agents, holds, transactions, record_accounts, sessions')
+  const capture = ledger.newCapture(caller, hold, { idempotencyKey: 'order-1' })
+  const reads = [
+    () => ledger.store.authenticate(key),
+    () => ledger.store.findMandate(mandate),
+    () => ledger.store.listAgents(caller, {}, { limit: 1 }),
+    () => ledger.store.findCapture(capture),
+    () => ledger.store.findSession({ accountId: caller.accountId, tokenHash: key }),
+    () => ledger.store.readAgentFacts({ caller, ...proposal, nowMs: ledger.clock.nowMs }),
+  ]
+  for (const result of await Promise.allSettled(reads.map((read) => read()))) {
+    assert(
+      result.status === 'rejected' && result.reason instanceof StoreUnavailableError,
+      JSON.stringify(result, (_, value: unknown) => (value instanceof Error ? String(value) : value)),
+    )
+  }
+  await admin.query('rollback')
+  assert.deepEqual(await ledger.store.authenticate(key), caller)
+  for (const read of reads) await read()
 })
 
 test('Past the bound of the queue acts are turned away at once [decision.65] [decision.42]', async (context) => {

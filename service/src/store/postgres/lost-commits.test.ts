@@ -5,7 +5,8 @@ import { openCommitThief, type CommitThief } from '../../../testing/commit-thief
 import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, StoreLedger } from '../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../domain/api-key.ts'
-import type { Agent, Hold, Mandate } from '../../domain/records.ts'
+import type { Agent, Hold, Mandate, Scope } from '../../domain/records.ts'
+import type { StopProgress, StopStep } from '../console-store.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { openPostgresStore } from './postgres-store.ts'
 
@@ -148,6 +149,40 @@ for (const { name, prepare, run } of acts) {
   })
 }
 
+for (const [name, take] of [
+  ['stop', (ledger, scope, step) => ledger.store.stopMandates(scope, { ...step, stopId: 'stop_1' })],
+  ['resumption', (ledger, scope, step) => ledger.store.resumeMandates(scope, { ...step, stopId: 'stop_1' })],
+] as readonly [string, (ledger: StoreLedger, scope: Scope, step: Step) => Promise<StopProgress>][]) {
+  test(`A step of a ${name} is told as it was taken, whatever becomes of its commit [decision.61] [decision.113]`, async (context) => {
+    for (const theft of ['answer', 'commit', 'late'] as const) {
+      const { ledger, thief } = await open(context)
+      const { caller, agent, mandate } = await preparePurchase(ledger)
+      // More than one step moves.
+      const mandates = [mandate, await ledger.mandate(agent), await ledger.mandate(agent)]
+      if (name === 'resumption') {
+        await ledger.store.stopMandates(caller, { ...stepOf(ledger, 3), stopId: 'stop_1' })
+      }
+      const eventsBefore = await countEvents(ledger, { caller })
+      thief.steal(theft)
+      const taken = take(ledger, caller, stepOf(ledger, 2))
+      if (theft === 'late') {
+        while (thief.stolen() === 0) await new Promise(setImmediate)
+        await thief.deliver()
+      }
+      const voidedHolds = name === 'stop' ? 1 : 0
+      assert.deepEqual(await taken, { moved: 2, voidedHolds, lastId: mandates[1]?.id })
+      const [paused, active] = name === 'stop' ? ['paused', 'active'] : ['active', 'paused']
+      const moved = await Promise.all(mandates.map((one) => ledger.store.findMandate(one)))
+      assert.deepEqual(
+        moved.map((one) => one?.status),
+        [paused, paused, active],
+      )
+      assert.equal((await countEvents(ledger, { caller })) - eventsBefore, 2)
+      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+    }
+  })
+}
+
 test('A capture whose fate stays unknown is unavailable, and the retry gets the truth [decision.61] [decision.13]', async (context) => {
   const { ledger, thief } = await open(context, { patienceMs: 400 })
   const { caller, hold, mandate } = await preparePurchase(ledger)
@@ -181,6 +216,13 @@ test('Of many payments while commits get lost each is made once and told truthfu
   assert.deepEqual(await ledger.sums(mandate), { spent: '30.00', held: '1.00' })
   assert.deepEqual(await ledger.store.findLedgerFaults(), [])
 })
+
+type Step = Omit<StopStep, 'stopId'>
+
+function stepOf(ledger: StoreLedger, atMost: number): Step {
+  const eventIds = Array.from({ length: atMost }, () => ledger.ids.next('auditEvent'))
+  return { actor: 'key_1', atMs: ledger.clock.nowMs, afterId: '', eventIds }
+}
 
 const ledgerUrls = new WeakMap<StoreLedger, string>()
 

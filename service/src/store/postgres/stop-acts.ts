@@ -10,7 +10,7 @@ import { insertEvent } from './resource-acts.ts'
 import type { Transaction } from './transaction.ts'
 
 // Stopping all agents of a scope, and letting them go on; each act moves a bounded number of mandates. One that
-// is run again after a lost commit finds them moved and goes on with the next.
+// is run again after a lost commit finds the events of those that it moved, and tells of them.
 
 export async function stopMandates(
   transaction: Transaction,
@@ -18,13 +18,14 @@ export async function stopMandates(
   step: StopStep,
 ): Promise<StopProgress> {
   const { stopId, atMs, afterId, eventIds } = step
-  const [locked] = await transaction.ask(
+  const [locked, recorded] = await transaction.ask(
     lock(scope, { condition: query("status = 'active'"), afterId, atMost: eventIds.length }),
+    ...recordedBefore(transaction, scope, step),
   )
   const ids = rowsOf<{ id: string }>(locked).map(({ id }) => id)
-  if (ids.length === 0) {
+  if (ids.length === 0 || rowsOf(recorded).length > 0) {
     await transaction.commit()
-    return { moved: 0, voidedHolds: 0, lastId: undefined }
+    return progressOf(rowsOf(recorded))
   }
   const [, ended] = await transaction.ask(
     move(scope, ids, { to: 'paused', stopId, atMs }),
@@ -53,17 +54,50 @@ export async function resumeMandates(
     "status = 'paused' and stopped_by is not null and ($5::text is null or stopped_by = $5)",
     [stopId],
   )
-  const [locked] = await transaction.ask(lock(scope, { condition, afterId, atMost: eventIds.length }))
+  const [locked, recorded] = await transaction.ask(
+    lock(scope, { condition, afterId, atMost: eventIds.length }),
+    ...recordedBefore(transaction, scope, step),
+  )
   const ids = rowsOf<{ id: string }>(locked).map(({ id }) => id)
-  if (ids.length === 0) {
+  if (ids.length === 0 || rowsOf(recorded).length > 0) {
     await transaction.commit()
-    return { moved: 0, voidedHolds: 0, lastId: undefined }
+    return progressOf(rowsOf(recorded))
   }
   await transaction.commit(
     move(scope, ids, { to: 'active', stopId: null, atMs }),
     ...eventsOf(scope, ids, step, () => ({ type: 'mandate.resumed', data: { voided_holds: 0 } })),
   )
   return { moved: ids.length, voidedHolds: 0, lastId: ids.at(-1) }
+}
+
+interface RecordedMove {
+  readonly subject_id: string
+  readonly data: string
+}
+
+/** Asks for the events of an earlier attempt, if there was one; after the lock, which waits for its end. */
+function recordedBefore(
+  { isRerun }: Transaction,
+  { accountId }: Scope,
+  { eventIds }: Pick<StopStep, 'eventIds'>,
+): QueryConfig[] {
+  if (!isRerun) return []
+  return [
+    query(
+      `select subject_id, data from audit_events where account_id = $1 and id = any ($2::text[])
+       order by subject_id`,
+      [accountId, textArray(eventIds)],
+    ),
+  ]
+}
+
+/** What events say of the step that left them. */
+function progressOf(moves: readonly RecordedMove[]): StopProgress {
+  const voidedHolds = moves.reduce(
+    (sum, { data }) => sum + (JSON.parse(data) as { voided_holds: number }).voided_holds,
+    0,
+  )
+  return { moved: moves.length, voidedHolds, lastId: moves.at(-1)?.subject_id }
 }
 
 /** Locks the next mandates that fit, in the order in which payments lock them. */

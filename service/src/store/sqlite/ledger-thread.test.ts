@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+
+import Database from 'better-sqlite3'
 
 import { StoreLedger } from '../../../testing/store-ledger.ts'
 import { CommitTimes } from '../commit-times.ts'
@@ -22,6 +24,34 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   }
   await thread.drain()
   await thread.close()
+})
+
+test('A store whose thread has ended says that it is not ready [decision.28]', async (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const store = openSqliteStore({ path, ownThread: true })
+  context.after(() => store.close())
+  // Gone before the thread looks for it.
+  new Database(path).exec('drop table list_progress').close()
+  await assert.rejects(store.addTallies({ refusals: [], keyUses: [] }), StoreUnavailableError)
+  await assert.rejects(store.checkReady(), StoreUnavailableError)
+})
+
+test('Without room for the whole log the ledger is written all the same [decision.52]', (context) => {
+  const folder = folderFor(context)
+  const program = join(folder, 'program.ts')
+  writeFileSync(
+    program,
+    `
+    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, 'sqlite-store.ts'))}
+    const store = openSqliteStore({ path: ${JSON.stringify(join(folder, 'purser.db'))}, ownThread: true })
+    await store.addTallies({ refusals: [], keyUses: [{ accountId: 'a', keyId: 'k', usedAtMs: 1 }] })
+    await store.close()
+    console.log('written')`,
+  )
+  // No file may grow as long as the log would be.
+  const limited = ['-c', 'ulimit -f 8192 && exec "$0" "$@"', process.execPath, program]
+  const { stdout, stderr, status } = spawnSync('sh', limited, { encoding: 'utf8', timeout: 30_000 })
+  assert.deepEqual({ stdout, stderr, status }, { stdout: 'written\n', stderr: '', status: 0 })
 })
 
 test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive [decision.27]', (context) => {

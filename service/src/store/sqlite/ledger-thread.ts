@@ -94,6 +94,11 @@ export class LedgerThread {
     return this.#reads.wait()
   }
 
+  /** Throws when the thread has ended, and nothing can be written any more. */
+  checkReady(): void {
+    if (this.#end) throw this.#end
+  }
+
   /** Resolves when nothing waits. */
   async drain(): Promise<void> {
     if (this.#waiting.length > 0) await new Promise<void>((resolve) => this.#idle.push(resolve))

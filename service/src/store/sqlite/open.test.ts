@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -52,6 +53,19 @@ test('A second open of the same file is refused in this process, and works once 
   }
   first.close()
   openSqliteFile(path).close()
+})
+
+test('A file has one lock and one log, by whatever link it is reached', async (context) => {
+  const path = pathFor(context)
+  const link = join(folderFor(context), 'link.db')
+  symlinkSync(path, link)
+  openSqliteFile(path).close()
+  const store = openSqliteStore({ path: link, ownThread: true })
+  context.after(() => store.close())
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  for (const again of [path, link]) {
+    assert.throws(() => openSqliteFile(again), { name: 'StoreOpenError', message: inUse(again) })
+  }
 })
 
 test('A second open is refused from another process, with one sentence', async (context) => {

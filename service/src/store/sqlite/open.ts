@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
@@ -11,6 +21,8 @@ export type SqliteDatabase = Database.Database
 
 export interface OpenedFile {
   readonly database: SqliteDatabase
+  /** Where the file lies, whatever link leads to it: its lock and its log lie beside it. */
+  readonly path: string
   /** Lets go of the file, and of the lock that keeps a second process off it. */
   readonly close: () => void
 }
@@ -22,11 +34,13 @@ export interface OpenedFile {
  */
 export function openSqliteFile(path: string): OpenedFile {
   createFolder(dirname(path))
-  const lock = lockFile(path)
+  const place = existsSync(path) ? realpathSync(path) : path
+  const lock = lockFile(place, path)
   try {
     const database = openDatabase(path)
     return {
       database,
+      path: place,
       close: () => {
         database.close()
         lock.close()
@@ -53,8 +67,8 @@ const writableRemedy =
  * The lock is a transaction that stays open on a small database beside the file: the operating system
  * ends it with the process, however that dies, so no stale lock is ever left.
  */
-function lockFile(path: string): SqliteDatabase {
-  const lockPath = `${path}.lock`
+function lockFile(place: string, path: string): SqliteDatabase {
+  const lockPath = `${place}.lock`
   let lock: SqliteDatabase | undefined
   try {
     lock = new Database(lockPath, { timeout: 0 })
@@ -96,20 +110,27 @@ const pageBytes = 4_096
 /**
  * Gives the write-ahead log its full length beforehand. A commit that only overwrites it is durable in
  * half the time of one that makes it longer, for the file system has nothing of its own to record.
- * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none.
+ * Nothing may be writing the log meanwhile. SQLite reads a log up to the first page that is none. Where the disk
+ * has no room for it, the log grows as it is written, as far as that goes.
  */
 export function extendLog(path: string): void {
   const log = openSync(`${path}-wal`, 'r+')
+  const { size } = fstatSync(log)
   try {
     const zeros = Buffer.alloc(64 * pageBytes)
-    for (let length = fstatSync(log).size; length < logPages * pageBytes; length += zeros.length) {
+    for (let length = size; length < logPages * pageBytes; length += zeros.length) {
       writeSync(log, zeros, 0, zeros.length, length)
     }
     fsyncSync(log)
+  } catch (error) {
+    if (!noRoom.includes(codeOf(error))) throw error
+    ftruncateSync(log, size)
   } finally {
     closeSync(log)
   }
 }
+
+const noRoom = ['ENOSPC', 'EDQUOT', 'EFBIG']
 
 /**
  * One more connection to a file that this process has opened. Without `syncsCommits` a commit is in the log
@@ -138,7 +159,7 @@ function configure(database: SqliteDatabase): SqliteDatabase {
 
 /** A connection that may write would write another program's log back as it closes, so one that reads looks first. */
 function checkOwnershipOfLog(path: string): void {
-  if (!existsSync(`${path}-wal`)) return
+  if (!existsSync(`${realpathSync(path)}-wal`)) return
   const reader = new Database(path, { readonly: true, timeout: 5_000 })
   try {
     checkOwnership(reader, path)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -45,6 +45,22 @@ test('A thread that was closed is asked nothing more [decision.116]', async (t) 
   await assert.rejects(queries.query('select 1', []), { name: 'QueryTooSlowError' })
 })
 
+test('What a thread leaves behind as it dies is nothing to the next one: nobody gets the answer of another [decision.116]', async (t) => {
+  const { queries, path } = prepare(t, { timeoutMs: 5_000, maxWaiting: 10 })
+  // Without its file the thread ends as it starts.
+  renameSync(path, `${path}.away`)
+  await assert.rejects(queries.query("select 'first' as asked", []), /unable to open/)
+  renameSync(`${path}.away`, path)
+  const asked = ['second', 'third', 'fourth']
+  const answers = await Promise.all(
+    asked.map((word) => queries.query('select ? as asked', [word]).catch((error: Error) => error.message)),
+  )
+  assert.deepEqual(
+    [...answers, await queries.query("select 'last' as asked", [])],
+    [...asked, 'last'].map((word) => [{ asked: word }]),
+  )
+})
+
 /** The answer to the next query that is in time. */
 async function answered(queries: QueryThread): Promise<unknown[]> {
   for (;;) {
@@ -64,5 +80,5 @@ function prepare(t: TestContext, limits: { timeoutMs: number; maxWaiting: number
     await store.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  return { store, queries }
+  return { store, queries, path }
 }

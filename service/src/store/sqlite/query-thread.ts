@@ -73,7 +73,10 @@ export class QueryThread {
   #start(): Worker {
     const worker = new Worker(new URL(import.meta.url), { workerData: { queriesOf: this.#options.path } })
     worker.unref()
-    worker.on('message', (reply: Reply) => this.#settle(reply))
+    // A thread that has ended may still be heard from; those who wait then wait for the next one.
+    worker.on('message', (reply: Reply) => {
+      if (this.#worker === worker) this.#settle(reply)
+    })
     worker.on('error', (error) => this.#end(worker, error))
     worker.on('exit', () => this.#end(worker, new Error('the thread of the console has ended')))
     return worker
@@ -91,7 +94,8 @@ export class QueryThread {
 
   /** The next query starts another thread. */
   #end(worker: Worker, error: unknown): void {
-    if (this.#worker === worker) this.#worker = undefined
+    if (this.#worker !== worker) return
+    this.#worker = undefined
     for (const { reject, timer } of this.#waiting.splice(0)) {
       clearTimeout(timer)
       reject(error)

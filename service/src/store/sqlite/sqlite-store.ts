@@ -62,8 +62,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 }
 
 function createStore(
-  { database: db, close }: OpenedFile,
-  { path, ownThread = false, groupCommit = true }: SqliteStoreOptions,
+  { database: db, path, close }: OpenedFile,
+  { ownThread = false, groupCommit = true }: SqliteStoreOptions,
 ): Store {
   const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }), {
     hasPaymentEvents: true,
@@ -111,6 +111,7 @@ function createStore(
         return queue.waiting
       },
       untilDurable: () => undefined,
+      checkReady: () => undefined,
       close: () => Promise.resolve(),
     }
   }
@@ -161,6 +162,7 @@ function createStore(
 
   return {
     checkReady: async () => {
+      ledger.checkReady()
       await read(() => void anyAccount.get())
     },
     close: async () => {

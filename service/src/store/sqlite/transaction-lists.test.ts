@@ -48,6 +48,33 @@ test('What waits to be listed, what is listed, and what a crash left unlisted re
   await assertLists(recovered, mandates, expected)
 })
 
+test('After a restart with the clock set back, a list in pages still holds every transaction [decision.24] [decision.49]', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const ids: string[] = []
+  const mandates: Mandate[] = []
+  for (const atMs of [Date.UTC(2026, 10, 20, 12), Date.UTC(2026, 10, 20, 11)]) {
+    const store = openSqliteStore({ path })
+    // A ledger of its own makes ids by its own clock, as a process does that has just started.
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    ledger.clock.nowMs = atMs
+    if (mandates.length === 0) mandates.push(await ledger.mandate((await ledger.tenant()).sandbox))
+    for (let count = 0; count < 10; count++) {
+      const proposal = ledger.newProposal(mandates[0] ?? assert.fail())
+      await store.evaluate(proposal)
+      ids.push(proposal.id)
+    }
+    await store.close()
+  }
+  const store = openSqliteStore({ path })
+  context.after(() => store.close())
+  const [mandate] = mandates as [Mandate]
+  for (const filter of [{ mandateId: mandate.id }, { agentId: mandate.agentId }]) {
+    assert.deepEqual(await readInPages(store, mandate, filter, 3), ids.toSorted().toReversed())
+  }
+})
+
 /** Every mandate's list is complete and newest first, and so are that of its agent and those of merchants. */
 async function assertLists(
   store: Store,
@@ -64,11 +91,16 @@ async function assertLists(
   }
 }
 
-async function readInPages(store: Store, scope: Scope, filter: TransactionFilter): Promise<string[]> {
+async function readInPages(
+  store: Store,
+  scope: Scope,
+  filter: TransactionFilter,
+  limit = 150,
+): Promise<string[]> {
   const ids: string[] = []
   let olderThan: string | undefined
   do {
-    const page = await store.listTransactions(scope, filter, { limit: 150, olderThan })
+    const page = await store.listTransactions(scope, filter, { limit, olderThan })
     ids.push(...page.items.map(({ id }) => id))
     olderThan = page.next
   } while (olderThan !== undefined)

@@ -22,8 +22,15 @@ interface WaitingList {
   readonly accountId: string
   readonly listId: string
   /** Oldest first; those before `written` are written already. */
-  readonly entries: { readonly id: string; readonly rowid: bigint }[]
+  readonly entries: WaitingEntry[]
   written: number
+  /** Whether each id is later than the one before: not where the clock was set back before a restart. */
+  isInOrder: boolean
+}
+
+interface WaitingEntry {
+  readonly id: string
+  readonly rowid: bigint
 }
 
 /**
@@ -67,8 +74,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
       const entry = { id, rowid: lastRowid }
-      if (list) list.entries.push(entry)
-      else lists.set(key, { accountId, listId, entries: [entry], written: 0 })
+      if (list) {
+        list.isInOrder &&= id > (list.entries.at(-1)?.id ?? '')
+        list.entries.push(entry)
+      } else lists.set(key, { accountId, listId, entries: [entry], written: 0, isInOrder: true })
       waitingEntries += 1
     }
   }
@@ -78,8 +87,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     const { olderThan = '\uffff', most, fits } = reading
     const rows: TransactionRow[] = []
     const waiting = lists.get(keyOf(accountId, listId))
-    for (let index = (waiting?.entries.length ?? 0) - 1; index >= (waiting?.written ?? 0); index--) {
-      const { id } = waiting?.entries[index] ?? { id: olderThan }
+    for (const { id } of waiting ? newestFirst(waiting) : []) {
       if (id >= olderThan) continue
       const row = selectTransaction.get(accountId, id)
       if (row && fits(row)) rows.push(row)
@@ -182,6 +190,16 @@ export function listOf(filter: TransactionFilter): string | undefined {
 /** No id of an agent or a mandate begins like this. */
 function listOfMerchant(domain: string): string {
   return `merchant:${domain}`
+}
+
+/** The entries of a list that are not written yet, by their ids. */
+function* newestFirst({ entries, written, isInOrder }: WaitingList): Generator<WaitingEntry, void> {
+  const inOrder = isInOrder ? entries : entries.toSorted((left, right) => (left.id < right.id ? -1 : 1))
+  const first = isInOrder ? written : 0
+  for (let index = inOrder.length - 1; index >= first; index--) {
+    const entry = inOrder[index]
+    if (entry) yield entry
+  }
 }
 
 interface ListReading {
