@@ -10,6 +10,7 @@ const root = new URL('../../../', import.meta.url)
 const pages = [
   'README.md',
   'packages/cli/README.md',
+  'service/README.md',
   ...readdirSync(new URL('docs/guides', root)).map((name) => `docs/guides/${name}`),
 ]
 const program = await createProgram(['--help'], { columns: 80 } as Surroundings)

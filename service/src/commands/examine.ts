@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { readConfig, type Config } from '../config.ts'
+import { nodeFault } from '../node-version.ts'
 import { placeOfLedger } from '../open-store.ts'
 import { proofSecretPath, readKeptProofSecret } from '../proof-secret.ts'
 import { codeOf } from '../store/error-code.ts'
@@ -41,18 +42,9 @@ export async function examine({
   return [...findings, examineSecret(config), ...examineChosenKeys(config)]
 }
 
-/** The oldest Node whose TypeScript support the service relies on. */
-const oldestNode = 24
-
 function examineNode(version: string): Finding {
-  const isNewEnough = Number.parseInt(version, 10) >= oldestNode
-  return {
-    mark: isNewEnough ? 'ok' : 'fail',
-    subject: 'node',
-    finding: isNewEnough
-      ? `Node ${version}`
-      : `Node ${version} is too old for the service, which needs ${oldestNode}; npm ci brings it, and npx purser uses it`,
-  }
+  const fault = nodeFault(version)
+  return { mark: fault === undefined ? 'ok' : 'fail', subject: 'node', finding: fault ?? `Node ${version}` }
 }
 
 async function examineLedger({ database }: Config): Promise<Finding> {

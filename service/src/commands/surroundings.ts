@@ -1,3 +1,4 @@
+import { nodeFault } from '../node-version.ts'
 import { StoreOpenError } from '../store/store.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */
@@ -31,9 +32,11 @@ export class UsageError extends CommandError {
   override readonly exitCode = exitCodes.usage
 }
 
-/** The action of a command, with a store that cannot be opened told as the command's own failure. */
+/** The action of a command, with what the service cannot run on told as the command's own failure. */
 export function action<Args extends unknown[]>(act: (...args: Args) => Promise<void>) {
   return async (...args: Args): Promise<void> => {
+    const fault = nodeFault(process.versions.node)
+    if (fault !== undefined) throw new CommandError(fault)
     try {
       await act(...args)
     } catch (error) {
