@@ -88,9 +88,11 @@ describe('The package of the service', () => {
     for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
   })
 
-  test('has one command, which npm links and npx finds [decision.118]', async () => {
+  test('has one command, which npx finds, and purser beside it knows when npx called it [decision.118] [decision.77]', async () => {
     const environment = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
-    assert.match(await run('npx', ['purser-service', '--help'], { cwd: project, environment }), /--database/)
+    const npx = (...words: string[]) => run('npx', words, { cwd: project, environment })
+    assert.match(await npx('purser-service', '--help'), /--database/)
+    assert.match(await npx('purser', 'migrate', 'status'), /npx purser migrate up, or the next start/)
   })
 
   test('has the console: each of its files is answered with its type and the policy [decision.118] [decision.117]', async (context) => {

@@ -3,6 +3,8 @@ import { StoreOpenError } from '../store/store.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */
 export interface Surroundings {
+  /** What was typed to call it: `purser`, or `npx purser`. */
+  readonly calledAs: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly folder: string
   /** Whether somebody watches standard error, so that a line of progress may be written over. */
