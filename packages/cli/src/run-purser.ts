@@ -7,6 +7,7 @@ import { harmlessLines } from './output/harmless.ts'
 import { createProgram } from './program.ts'
 import { refuseKeys } from './refuse-keys.ts'
 import type { Surroundings } from './surroundings.ts'
+import { wrongCall } from './wrong-call.ts'
 
 /** Runs the command that the words name; resolves to the exit code. What goes wrong is told on standard error. */
 export async function runPurser(words: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -30,7 +31,7 @@ function tellFailure(error: unknown, called: CalledCommand, surroundings: Surrou
   if (error instanceof CommanderError) {
     // Help and version, asked for, or the help that stands in for a command that was left out: said already.
     const isSaid = error.code.startsWith('commander.help') || error.code === 'commander.version'
-    if (!isSaid) printError(harmlessLines(`${wrongCall(error, called)}\n\n${hint}`))
+    if (!isSaid) printError(harmlessLines(`${wrongCall(error, called, calledAs)}\n\n${hint}`))
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
   const explained = explain(error, surroundings)
@@ -61,24 +62,4 @@ function explain(error: unknown, surroundings: Surroundings): Explained | undefi
     return { message: 'interrupted', exitCode: exitCodes.interrupted }
   }
   return explainClientError(error, surroundings)
-}
-
-/** How the parser was called wrongly, as a sentence, with what it thinks was meant. */
-function wrongCall({ code, message }: CommanderError, { command, rest }: CalledCommand): string {
-  const [first = '', ...suggestion] = message.split('\n')
-  const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
-  switch (code) {
-    case 'commander.missingMandatoryOptionValue':
-      return `${missing} is missing`
-    case 'commander.missingArgument':
-      return `<${missing}> is missing`
-    case 'commander.unknownCommand': {
-      const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
-      return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
-    }
-    default: {
-      const text = message.replace(/^error: /, '')
-      return text.charAt(0).toUpperCase() + text.slice(1)
-    }
-  }
 }
