@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs'
+
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 /** Where the service answers while the console is developed with `npm run dev -w console`. */
 const service = process.env['PURSER_URL'] ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   base: '/console/',
-  plugins: [react()],
+  plugins: [react(), fontLicences()],
   build: {
     outDir: '../service/console',
     emptyOutDir: true,
@@ -15,6 +17,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What others wrote goes on with their terms, in the package and to browsers.
+    license: { fileName: 'licences/libraries.md' },
   },
   server: {
     // The host stays this server's own: the service refuses what another site asks for.
@@ -34,3 +38,16 @@ export default defineConfig({
     ),
   },
 })
+
+/** Puts the licences of the fonts beside those of the libraries: a font is no module, so `license` misses it. */
+function fontLicences(): Plugin {
+  return {
+    name: 'font-licences',
+    generateBundle() {
+      for (const font of ['inter', 'jetbrains-mono']) {
+        const licence = new URL(`../node_modules/@fontsource-variable/${font}/LICENSE`, import.meta.url)
+        this.emitFile({ type: 'asset', fileName: `licences/${font}.txt`, source: readFileSync(licence) })
+      }
+    },
+  }
+}

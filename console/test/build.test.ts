@@ -35,3 +35,19 @@ test('No file of the console names another origin to load from [decision.122]', 
     }
   }
 })
+
+test('The licence of every library and font that is built in lies beside the files [decision.118]', () => {
+  const libraries = readLicence('libraries.md')
+  const named = ['@base-ui/react', '@tanstack/react-query', 'd3-scale', 'react', 'react-dom', 'react-router']
+  for (const name of named) {
+    assert.match(libraries, new RegExp(`^## ${name} - [\\d.]+ \\((MIT|ISC)\\)\\n\\n.*\\S`, 'm'))
+  }
+  for (const font of readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.woff2'))) {
+    const [family = ''] = /^[a-z-]+?(?=-latin)/.exec(font) ?? []
+    assert.match(readLicence(`${family}.txt`), /SIL Open Font License/, font)
+  }
+})
+
+function readLicence(name: string): string {
+  return readFileSync(join(built, 'licences', name), 'utf8')
+}

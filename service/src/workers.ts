@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from './config.ts'
@@ -48,7 +48,8 @@ class Crew {
   constructor(config: Config) {
     this.#config = config
     cluster.setupPrimary({
-      exec: join(import.meta.dirname, 'worker.ts'),
+      // Beside this file, and compiled as it is.
+      exec: join(import.meta.dirname, `worker${extname(import.meta.filename)}`),
       args: [],
       // As `npm start` has it; a flag that this process was given comes later, and wins.
       execArgv: ['--max-semi-space-size=32', ...process.execArgv],

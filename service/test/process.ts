@@ -38,6 +38,10 @@ export interface ProcessOptions {
   readonly flags?: readonly string[]
   /** What is run: `main.ts`, as `npm start` does, when it is not named; or the `purser` command. */
   readonly program?: keyof typeof programs
+  /** Another script that is run instead. */
+  readonly script?: string
+  /** The Node that runs it: that of the tests, when it is not named. */
+  readonly node?: string
 }
 
 type Context = { readonly after: (stop: () => Promise<void>) => void }
@@ -74,9 +78,9 @@ export function runProcess(context: Context, options: ProcessOptions): Promise<E
 /** Starts the service. Whatever becomes of the test, the process does not outlive it. */
 export function spawnProcess(
   context: Context,
-  { folder, settings, flags = [], program = 'main.ts' }: ProcessOptions,
+  { folder, settings, flags = [], program = 'main.ts', script, node = process.execPath }: ProcessOptions,
 ): ServiceProcess {
-  const child = spawn(process.execPath, [programs[program], ...flags], {
+  const child = spawn(node, [script ?? programs[program], ...flags], {
     cwd: folder,
     env: { PATH: process.env['PATH'], PURSER_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,8 +1,9 @@
 import { errorCodes } from '@purser/wire/errors'
 import { format, resolveConfig } from 'prettier'
 
+import type { Schema } from '../json-schema.ts'
 import { projectFolder } from '../source-files.ts'
-import { namedSchemas, vocabularies, type NamedSchema, type Schema } from './wire-schemas.ts'
+import { namedSchemas, vocabularies, type NamedSchema } from './wire-schemas.ts'
 
 /**
  * The files that carry the types of packages/wire into the client, by their path: plain interfaces, because the
@@ -102,7 +103,7 @@ function vocabularyOf(words: readonly string[]): string | undefined {
   return vocabularies.find((one) => one.words.join() === words.join())?.type
 }
 
-function unionOf(words: readonly string[]): string {
+function unionOf(words: readonly (string | boolean)[]): string {
   return words.map((word) => JSON.stringify(word)).join(' | ')
 }
 

@@ -1,19 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Schema } from '../json-schema.ts'
 import { projectFolder } from '../source-files.ts'
-
-/** A JSON schema, as far as packages/wire uses it. */
-export interface Schema {
-  readonly type?: string
-  readonly description?: string
-  readonly const?: string
-  readonly enum?: readonly string[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-}
 
 /** An object schema that has a name, and how TypeScript reaches it: module, export, and the keys below. */
 export interface NamedSchema {

@@ -10,6 +10,15 @@ export interface Manifest {
   readonly [other: string]: unknown
 }
 
+/** What a package has for those who install it, besides its compiled code. */
+export interface Published {
+  /** Whether it has declarations. */
+  readonly isImported: boolean
+  readonly folders: readonly string[]
+  /** The names of the packages that travel within it. */
+  readonly carried: readonly string[]
+}
+
 /** The sources by which a package is entered. */
 export function entriesOf({ exports = {}, bin = {} }: Manifest): string[] {
   return [
@@ -18,19 +27,24 @@ export function entriesOf({ exports = {}, bin = {} }: Manifest): string[] {
 }
 
 /** The package.json for those who install: compiled files instead of sources, and nothing for development. */
-export function publishedManifest(manifest: Manifest): object {
+export function publishedManifest(
+  manifest: Manifest,
+  { isImported, folders, carried }: Published,
+): Record<string, unknown> {
   const { exports, bin, devDependencies: _, private: __, ...kept } = manifest
   return {
     engines: { node: '>=22' },
     ...kept,
-    ...(exports ? { exports: mapValues(exports, publishedExport) } : {}),
+    ...(exports ? { exports: mapValues(exports, (path) => publishedExport(path, isImported)) } : {}),
     ...(bin ? { bin: mapValues(bin, (path) => compiled(path, '.js')) } : {}),
-    files: ['dist'],
+    ...(carried.length > 0 ? { bundleDependencies: carried } : {}),
+    files: ['dist', ...folders],
   }
 }
 
-function publishedExport(path: string): object {
-  return { types: `./${compiled(path, '.d.ts')}`, default: `./${compiled(path, '.js')}` }
+function publishedExport(path: string, isImported: boolean): object {
+  const types = isImported ? { types: `./${compiled(path, '.d.ts')}` } : {}
+  return { ...types, default: `./${compiled(path, '.js')}` }
 }
 
 function compiled(path: string, extension: string): string {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { publishedPackages } from './packages.ts'
@@ -8,17 +8,22 @@ import { stage, type Staged } from './stage.ts'
 /** A package as `npm publish` would send it. */
 export interface Packed extends Staged {
   readonly tarball: string
+  readonly tarballBytes: number
 }
 
-/** Compiles and packs every published package into a folder. */
-export async function packAll(into: string): Promise<Packed[]> {
+/** Compiles and packs every published package into a folder, or those of these names. */
+export async function packAll(
+  into: string,
+  names: readonly string[] = publishedPackages.map(({ name }) => name),
+): Promise<Packed[]> {
   mkdirSync(into, { recursive: true })
   const packed: Packed[] = []
-  for (const one of publishedPackages) {
+  for (const one of publishedPackages.filter(({ name }) => names.includes(name))) {
     const staged = await stage(one, join(into, 'staged'), packed)
     const parameters = ['pack', '--json', '--ignore-scripts', '--pack-destination', into]
     const report = JSON.parse(await run('npm', parameters, { cwd: staged.folder })) as [{ filename: string }]
-    packed.push({ ...staged, tarball: join(into, report[0].filename) })
+    const tarball = join(into, report[0].filename)
+    packed.push({ ...staged, tarball, tarballBytes: statSync(tarball).size })
   }
   return packed
 }

@@ -5,6 +5,14 @@ export interface PublishedPackage {
   readonly folder: string
   /** `any` is compiled without the types of Node, so that it cannot lean on them. */
   readonly platform: 'any' | 'node'
+  /** Whether others import it, so that it brings declarations; all else is a program. */
+  readonly isImported: boolean
+  /** Sources that nothing imports, because each is a process of its own. */
+  readonly processes?: readonly string[]
+  /** Folders that go with it as they are. */
+  readonly folders?: readonly string[]
+  /** Packages of ours that travel within it, because nothing else needs them: their folders. */
+  readonly carries?: readonly string[]
   /** Whether it may bring other packages along. */
   readonly mayDepend: boolean
   readonly programs: readonly Program[]
@@ -17,8 +25,6 @@ export interface PublishedPackage {
 /** A program in `consumers/` that uses a package, prints `done`, and fails when something is not as it should be. */
 export interface Program {
   readonly file: string
-  /** What its author installed besides: packages of others. */
-  readonly beside?: readonly string[]
 }
 
 /** What `npm run pack` makes, in this order: a package stands behind those that it imports. */
@@ -27,6 +33,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     name: '@purser/client',
     folder: 'packages/client',
     platform: 'any',
+    isImported: true,
     mayDepend: false,
     programs: [{ file: 'client.ts' }],
     bundles: [{ imports: ['@purser/client'], maxGzipBytes: 8 * 1024 }],
@@ -35,6 +42,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     name: '@purser/merchant',
     folder: 'packages/merchant',
     platform: 'node',
+    isImported: true,
     mayDepend: false,
     programs: [{ file: 'merchant.ts' }],
     bundles: ['express', 'fastify', 'fetch', 'hono', 'next', 'node'].map((adapter) => ({
@@ -46,6 +54,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     name: '@purser/cli',
     folder: 'packages/cli',
     platform: 'node',
+    isImported: false,
     mayDepend: true,
     programs: [],
     command: { file: 'dist/purser.js', parameters: ['--help'] },
@@ -55,9 +64,22 @@ export const publishedPackages: readonly PublishedPackage[] = [
     name: '@purser/mcp',
     folder: 'packages/mcp',
     platform: 'node',
+    isImported: true,
     mayDepend: true,
     programs: [{ file: 'mcp.ts' }],
     command: { file: 'dist/main.js', parameters: ['--help'] },
+    bundles: [],
+  },
+  {
+    name: '@purser/service',
+    folder: 'service',
+    platform: 'node',
+    isImported: false,
+    processes: ['src/worker.ts'],
+    folders: ['console'],
+    carries: ['packages/wire'],
+    mayDepend: true,
+    programs: [],
     bundles: [],
   },
 ]

@@ -1,52 +1,83 @@
-import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 import { projectFolder } from '../source-files.ts'
 
 /** One release of a package of others, as package-lock.json keeps it. */
 interface LockedRelease {
-  readonly version?: string
-  readonly resolved?: string
-  readonly integrity?: string
-  readonly link?: boolean
+  readonly version: string
+  readonly [other: string]: unknown
+}
+
+/** A release, and where this project has it. */
+interface InstalledRelease {
+  readonly name: string
+  readonly folder: string
+  readonly release: LockedRelease
 }
 
 /**
- * A registry on the loopback that knows what this project has installed of others, and none of its own packages:
- * what npm asks it for, and does not get, a stranger would not get either.
+ * A registry on the loopback that has what this project has installed of others, and none of its own packages:
+ * what npm asks it for, and does not get, a stranger would not get either. Gives its address.
  */
 export async function startRegistry(context: {
   readonly after: (clean: () => void) => void
 }): Promise<string> {
-  const releases = releasesOfOthers()
+  const packages = Map.groupBy(installedReleases(), ({ name }) => name)
   const server = createServer((request, response) => {
-    const known = releases.get(decodeURIComponent((request.url ?? '/').slice(1)))
-    response.writeHead(known ? 200 : 404, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(known ?? { error: 'not found' }))
+    const [name = '', version] = decodeURIComponent((request.url ?? '/').slice(1)).split('/-/')
+    const releases = packages.get(name) ?? []
+    const asked = releases.find(({ release }) => release.version === version)
+    if (asked && existsSync(asked.folder)) return sendTarball(asked, response)
+    const isKnown = version === undefined && releases.length > 0
+    response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(isKnown ? describe(name, releases, url) : { error: 'not found' }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   context.after(() => void server.close())
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  return url
 }
 
-/** What a registry says of each package that the lock file names, by its name. */
-function releasesOfOthers(): ReadonlyMap<string, object> {
+/** What a registry says of a package. */
+function describe(name: string, releases: readonly InstalledRelease[], url: string): object {
+  const versions = releases.map(({ release }) => [
+    release.version,
+    { ...release, name, dist: { tarball: `${url}${name}/-/${release.version}` } },
+  ])
+  return { name, 'dist-tags': {}, versions: Object.fromEntries(versions) }
+}
+
+/** Packs a package from its folder, without what npm put into that for it. */
+function sendTarball({ folder }: InstalledRelease, response: ServerResponse): void {
+  const parameters = [
+    '-C',
+    dirname(folder),
+    `--exclude=${basename(folder)}/node_modules`,
+    '-c',
+    basename(folder),
+  ]
+  const tar = spawn('tar', parameters, { stdio: ['ignore', 'pipe', 'inherit'] })
+  tar.stdout.pipe(response.writeHead(200, { 'content-type': 'application/octet-stream' }))
+}
+
+/** Every package of others that the lock file names. */
+function installedReleases(): InstalledRelease[] {
   const text = readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')
-  const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, LockedRelease>> }
-  const found = Object.entries(packages).flatMap(([path, release]) =>
-    path.includes('node_modules/') && !release.link && release.version !== undefined
-      ? [{ name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), release }]
+  const { packages } = JSON.parse(text) as {
+    readonly packages: Readonly<Record<string, Partial<LockedRelease>>>
+  }
+  return Object.entries(packages).flatMap(([path, { version, ...release }]) =>
+    path.includes('node_modules/') && version !== undefined
+      ? [{ name: nameOf(path), folder: join(projectFolder, path), release: { ...release, version } }]
       : [],
   )
-  return new Map(
-    [...Map.groupBy(found, ({ name }) => name)].map(([name, all]) => {
-      const versions = all.map(({ release: { resolved, integrity, ...manifest } }) => [
-        manifest.version,
-        { name, ...manifest, dist: { tarball: resolved, integrity } },
-      ])
-      return [name, { name, 'dist-tags': {}, versions: Object.fromEntries(versions) }]
-    }),
-  )
+}
+
+/** The name of a package that lies at a path of `node_modules`. */
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }

@@ -1,5 +1,5 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 import { projectFolder } from '../source-files.ts'
 import { entriesOf, publishedManifest, type Manifest } from './manifest.ts'
@@ -13,36 +13,61 @@ export interface Staged {
   readonly source: string
   readonly folder: string
   readonly manifest: Manifest
+  /** The names of our packages that travel within it. */
+  readonly carried: readonly string[]
 }
 
 /** Compiles a package into a folder of its own; `earlier` are those that it may import. */
 export async function stage(
-  { name, folder, platform }: Pick<PublishedPackage, 'name' | 'folder' | 'platform'>,
+  { name, folder, folders = [], carries = [], ...how }: PublishedPackage,
   into: string,
   earlier: readonly Staged[],
 ): Promise<Staged> {
   const source = join(projectFolder, folder)
   const target = join(into, name.replace('@', '').replace('/', '-'))
-  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')) as Manifest
-  mkdirSync(target, { recursive: true })
-  await compile(manifest, { source, target, platform, earlier })
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`)
+  const manifest = readManifest(source)
+  await compile(manifest, { ...how, source, target, earlier })
+  for (const path of folders) copyFolder(join(source, path), join(target, path))
+  const carried: string[] = []
+  for (const path of carries) carried.push(await carry(join(projectFolder, path), target))
+  writeManifest(target, publishedManifest(manifest, { ...how, folders, carried }))
   cpSync(join(source, 'README.md'), join(target, 'README.md'))
   cpSync(join(projectFolder, 'LICENSE'), join(target, 'LICENSE'))
-  return { name, source, folder: target, manifest }
+  return { name, source, folder: target, manifest, carried }
 }
 
-async function compile(
-  manifest: Manifest,
-  options: {
-    readonly source: string
-    readonly target: string
-    readonly platform: PublishedPackage['platform']
-    readonly earlier: readonly Staged[]
-  },
-): Promise<void> {
-  const { source, target, platform, earlier } = options
-  const isProgram = manifest.exports === undefined
+/** Compiles a package of ours into the `node_modules` of the one that it travels in; gives its name. */
+async function carry(source: string, carrier: string): Promise<string> {
+  const manifest = readManifest(source)
+  const target = join(carrier, 'node_modules', manifest.name)
+  await compile(manifest, { platform: 'node', isImported: false, source, target, earlier: [] })
+  writeManifest(target, publishedManifest(manifest, { isImported: false, folders: [], carried: [] }))
+  return manifest.name
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+function writeManifest(folder: string, manifest: object): void {
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+}
+
+function copyFolder(from: string, to: string): void {
+  if (!existsSync(from)) throw new Error(`${from} is missing; npm run build:console makes it`)
+  cpSync(from, to, { recursive: true })
+}
+
+interface Compilation extends Pick<PublishedPackage, 'platform' | 'isImported' | 'processes'> {
+  readonly source: string
+  readonly target: string
+  readonly earlier: readonly Staged[]
+}
+
+async function compile(manifest: Manifest, compilation: Compilation): Promise<void> {
+  const { source, target, platform, isImported, processes = [], earlier } = compilation
+  const entries = globSync([...entriesOf(manifest), ...processes], { cwd: source, exclude: ['**/*.test.ts'] })
+  const entryPaths = entries.map((path) => join(source, path))
   const config = {
     extends: join(projectFolder, 'tsconfig.json'),
     compilerOptions: {
@@ -51,19 +76,20 @@ async function compile(
       types: platform === 'node' ? ['node'] : [],
       typeRoots: [join(projectFolder, 'node_modules/@types')],
       noEmit: false,
-      declaration: !isProgram,
+      declaration: isImported,
       rewriteRelativeImportExtensions: true,
       rootDir: join(source, 'src'),
       outDir: join(target, 'dist'),
       // Their declarations as published, instead of their sources, which would be compiled once more.
       paths: Object.fromEntries(earlier.flatMap(declarationsOf)),
-      // Nobody imports a program, so its imports need not be followed; `npm run check:types` has done that.
-      ...(isProgram ? { noCheck: true, noResolve: true } : {}),
+      // What nobody imports needs no types of others; `npm run check:types` has looked at them.
+      ...(isImported ? {} : { noCheck: true, noResolve: true }),
     },
     include: [],
     exclude: [],
-    files: isProgram ? sourcesOf(source) : entriesOf(manifest).map((path) => join(source, path)),
+    files: isImported ? entryPaths : withAllTheyImport(entryPaths),
   }
+  mkdirSync(target, { recursive: true })
   const configPath = join(target, 'tsconfig.json')
   writeFileSync(configPath, JSON.stringify(config))
   await run(join(projectFolder, 'node_modules/.bin/tsc'), ['-p', configPath], { cwd: projectFolder })
@@ -72,10 +98,15 @@ async function compile(
   }
 }
 
-function sourcesOf(source: string): string[] {
-  return readdirSync(join(source, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
-    .map((path) => join(source, 'src', path))
+/** Sources, and all those of the same package that they lead to. */
+function withAllTheyImport(paths: readonly string[]): string[] {
+  const found = new Set(paths)
+  // A set goes on to what is added while it is gone through.
+  for (const path of found) {
+    const imports = readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)
+    for (const [, specifier = ''] of imports) found.add(join(dirname(path), specifier))
+  }
+  return [...found]
 }
 
 function declarationsOf({ name, folder }: Staged): [string, string[]][] {

@@ -2,8 +2,9 @@ import type { Endpoint } from '@purser/wire/endpoint'
 import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import { endpoints } from '@purser/wire/openapi'
 
+import type { Schema } from '../json-schema.ts'
 import { clientCalls } from './client-calls.ts'
-import { fieldsOf, notesOn, standardOf, typeName, type Schema } from './fields.ts'
+import { fieldsOf, notesOn, standardOf, typeName } from './fields.ts'
 import { pageOf } from './words.ts'
 
 /** The pages about the endpoints, by their path below docs/reference. */

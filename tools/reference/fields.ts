@@ -1,21 +1,4 @@
-/** A JSON schema, as far as the reference shows it. */
-export interface Schema {
-  readonly type?: string
-  readonly format?: string
-  readonly pattern?: string
-  readonly description?: string
-  readonly default?: unknown
-  readonly const?: unknown
-  readonly enum?: readonly string[]
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly required?: readonly string[]
-  readonly maxLength?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly 'x-above-zero'?: boolean
-}
+import type { Schema } from '../json-schema.ts'
 
 /** One line of a table of fields: `agent.id`, or `api_keys[].key`, where the field lies deeper. */
 export interface Field {

@@ -48,9 +48,8 @@ function guides(): string[] {
 }
 
 function packages(): string[] {
-  return readdirSync(join(projectFolder, 'packages'))
-    .sort()
-    .map((name) => `packages/${name}/README.md`)
+  const folders = readdirSync(join(projectFolder, 'packages')).sort()
+  return [...folders.map((name) => `packages/${name}/README.md`), 'service/README.md']
     .filter((path) => existsSync(join(projectFolder, path)))
     .map(lineFor)
 }

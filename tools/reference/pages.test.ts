@@ -45,7 +45,7 @@ test('Every link in the reference, the guides, the READMEs and llms.txt leads to
   const guides = readdirSync(join(projectFolder, 'docs/guides')).map((name) => `docs/guides/${name}`)
   const packages = readdirSync(join(projectFolder, 'packages')).map((name) => `packages/${name}/README.md`)
   const readmes = packages.filter((path) => existsSync(join(projectFolder, path)))
-  const others = ['README.md', ...readmes, ...guides]
+  const others = ['README.md', 'service/README.md', ...readmes, ...guides]
   const texts = { ...pages, ...Object.fromEntries(others.map((path) => [path, read(path)])) }
   let links = 0
   for (const [path, text] of Object.entries(texts)) {

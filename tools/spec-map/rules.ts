@@ -234,6 +234,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.115', 'A decision is told with the values that its checks compared.'],
     ['decision.116', 'A query of the console that takes too long is 503, and payments go on.'],
     ['decision.117', 'The files of the console come under a strict policy.'],
+    ['decision.118', 'The service is a package: built, with its console, and started with two commands.'],
     ['decision.120', 'The console: at most 250 KB of JavaScript at first, usable within a second.'],
     ['decision.121', 'The console marks the environment everywhere, and says what an act will do.'],
     ['decision.122', 'The console: nothing inline, nobody else asked, text is text, WCAG 2.2 AA.'],

@@ -11,10 +11,12 @@ import {
 } from '@purser/client'
 
 import { exitCodes } from './exit-codes.ts'
+import type { Surroundings } from './surroundings.ts'
 
 /** What an error of the client says to a person, with the exit code; undefined when it is no error of the client. */
 export function explainClientError(
   error: unknown,
+  { calledAs }: Pick<Surroundings, 'calledAs'>,
 ): { readonly message: string; readonly exitCode: number } | undefined {
   if (!(error instanceof PurserError)) return undefined
   if (error instanceof TimeoutError) {
@@ -24,7 +26,7 @@ export function explainClientError(
     }
   }
   if (error instanceof ConnectionError) {
-    const message = `the service does not answer (${error.message}); purser doctor looks what is wrong`
+    const message = `the service does not answer (${error.message}); ${calledAs} doctor looks what is wrong`
     return { message, exitCode: exitCodes.unavailable }
   }
   if (error instanceof ApiError) return explainAnswer(error)

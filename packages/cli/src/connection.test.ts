@@ -172,6 +172,7 @@ for (const words of refused) {
 function placeWithProfiles(context: TestContext, environment: Record<string, string>) {
   const { folder } = testCommand(context)
   const place = {
+    calledAs: 'purser',
     environment: { ...environment, XDG_CONFIG_HOME: join(folder, 'config') },
     homeFolder: folder,
   }

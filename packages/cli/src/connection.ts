@@ -1,7 +1,7 @@
 import { Purser } from '@purser/client'
 
 import { CommandError } from './exit-codes.ts'
-import { profilesPath, readProfiles, type Profile } from './profiles.ts'
+import { profilesPath, readProfiles, type Place, type Profile } from './profiles.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** Where a service answers that was started without a setting. */
@@ -37,7 +37,8 @@ async function findConnection(profile: string | undefined, surroundings: Surroun
 }
 
 /** What would give the command a key, where it has none. */
-export function keyRemedy(surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>): string {
+export function keyRemedy(surroundings: Place): string {
+  const keep = `${surroundings.calledAs} profile add`
   const { PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey } = surroundings.environment
   const { current, profiles } = readProfiles(surroundings)
   const hidden = current === null ? undefined : profiles[current]
@@ -45,15 +46,15 @@ export function keyRemedy(surroundings: Pick<Surroundings, 'environment' | 'home
     return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or give --profile ${current}`
   }
   if (sandboxKey) {
-    return 'PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with purser profile add'
+    return `PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with ${keep}`
   }
-  return 'set PURSER_API_KEY, or keep one with purser profile add'
+  return `set PURSER_API_KEY, or keep one with ${keep}`
 }
 
 /** As `findConnection`, asking nobody: the key is undefined where there is none. */
 export function findKnownConnection(
   profile: string | undefined,
-  surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>,
+  surroundings: Place,
 ): Omit<Connection, 'key'> & { readonly key: string | undefined } {
   if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
   const { PURSER_API_KEY: key, PURSER_URL: address } = surroundings.environment
@@ -70,7 +71,7 @@ export function findKnownConnection(
     : { url, key: undefined, source: 'environment' }
 }
 
-function namedProfile(name: string, surroundings: Pick<Surroundings, 'environment' | 'homeFolder'>): Profile {
+function namedProfile(name: string, surroundings: Place): Profile {
   const { profiles } = readProfiles(surroundings)
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile) return profile

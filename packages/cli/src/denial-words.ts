@@ -7,11 +7,13 @@ interface Asked {
   readonly mandate: string
   /** What is left of the mandate's budget, with its currency. */
   readonly left: string
+  /** How this command is called. */
+  readonly calledAs: string
 }
 
 /** A denial in a sentence, for the check that the service answers without one. */
-export function denialWords(code: DenialCode, { merchant, amount, mandate, left }: Asked): string {
-  const seeMandate = `purser mandates show ${mandate}`
+export function denialWords(code: DenialCode, { merchant, amount, mandate, left, calledAs }: Asked): string {
+  const seeMandate = `${calledAs} mandates show ${mandate}`
   switch (code) {
     case 'agent_revoked':
       return 'The agent is revoked, or there is none of this id; use another agent.'

@@ -10,6 +10,7 @@ const root = new URL('../../../', import.meta.url)
 const pages = [
   'README.md',
   'packages/cli/README.md',
+  'service/README.md',
   ...readdirSync(new URL('docs/guides', root)).map((name) => `docs/guides/${name}`),
 ]
 const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
@@ -27,10 +28,25 @@ test('Every command that the guides show is one, with options that it has', () =
   )
 })
 
+test('No line of a block that is pasted ends in a comment, which zsh would take for words', () => {
+  const commented = [...pages, 'bench/README.md', 'CONTRIBUTING.md'].flatMap((page) =>
+    shellBlocks(readFileSync(new URL(page, root), 'utf8'))
+      // A script is run by its own shell.
+      .filter((block) => !block.startsWith('#!'))
+      .flatMap((block) => block.split('\n'))
+      .filter((line) => /(^|\s)#(\s|$)/.test(line))
+      .map((line) => `${page}: ${line}`),
+  )
+  assert.deepEqual(commented, [])
+})
+
+function shellBlocks(markdown: string): string[] {
+  return [...markdown.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
+}
+
 /** The words after `purser` of each command in the blocks of code, as far as they are plain words. */
 function commandsIn(markdown: string): string[][] {
-  const blocks = [...markdown.matchAll(/^ *```sh\n([^]*?)^ *```/gm)].map(([, block = '']) => block)
-  return blocks
+  return shellBlocks(markdown)
     .flatMap((block) => block.replaceAll(/\\\n/g, ' ').split('\n'))
     .flatMap((line) => [...line.matchAll(/(?:^|\s|\()(?:npx )?purser ([a-z-][^|#;)>]*)/g)])
     .map(([, words = '']) => words.trim().split(/\s+/))

@@ -57,7 +57,7 @@ const clockLimitsMs = { fail: 300_000, warn: 30_000 }
 
 async function examineClock(
   url: string,
-  { now, interruption }: Pick<Surroundings, 'now' | 'interruption'>,
+  { calledAs, now, interruption }: Pick<Surroundings, 'calledAs' | 'now' | 'interruption'>,
 ): Promise<Finding[]> {
   const askedMs = now()
   const signal = AbortSignal.any([interruption(), AbortSignal.timeout(timeoutMs)])
@@ -65,7 +65,7 @@ async function examineClock(
   interruption().throwIfAborted()
   if (!answer?.ok) {
     const why = answer ? `answers ${answer.status} at /healthz` : 'does not answer'
-    const finding = `${url} ${why}; start the service with purser serve, or name it with PURSER_URL or --profile`
+    const finding = `${url} ${why}; start the service with ${calledAs} serve, or name it with PURSER_URL or --profile`
     return [{ mark: 'fail', subject: 'service', finding }]
   }
   await answer.body?.cancel()
@@ -124,7 +124,7 @@ async function examineKey(
     await purser.transactions.list({ limit: 1 }, { signal: interruption() }).page()
     return { mark: 'ok', subject, finding: `the service takes the key (${source})` }
   } catch (error) {
-    const explained = explainClientError(error)
+    const explained = explainClientError(error, surroundings)
     if (!explained) throw error
     return { mark: 'fail', subject, finding: `${explained.message} (${source})` }
   }

@@ -10,6 +10,7 @@ export function processSurroundings(): Surroundings {
   const { stdin, stdout, stderr } = process
   for (const stream of [stdout, stderr]) stream.on('error', endQuietly)
   return {
+    calledAs: process.env['npm_lifecycle_event'] === 'npx' ? 'npx purser' : 'purser',
     environment: process.env,
     folder: process.cwd(),
     homeFolder: homedir(),

@@ -29,10 +29,14 @@ export interface Profiles {
 /** What a profile may be called. */
 export const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-type Place = Pick<Surroundings, 'environment' | 'homeFolder'>
+/** What says where they lie. */
+type Home = Pick<Surroundings, 'environment' | 'homeFolder'>
+
+/** That, and how the command is called, for what is told when they cannot be read. */
+export type Place = Home & Pick<Surroundings, 'calledAs'>
 
 /** Where the profiles are kept, as the XDG base directories have it. */
-export function profilesPath({ environment, homeFolder }: Place): string {
+export function profilesPath({ environment, homeFolder }: Home): string {
   const configured = environment['XDG_CONFIG_HOME']
   // The specification takes no relative path.
   const folder = configured?.startsWith('/') ? configured : join(homeFolder, '.config')
@@ -47,14 +51,14 @@ export function readProfiles(place: Place): Profiles {
   const profiles = parse(text)
   if (!profiles) {
     throw new CommandError(
-      `${path} is damaged; move it away, and add the profiles again with purser profile add`,
+      `${path} is damaged; move it away, and add the profiles again with ${place.calledAs} profile add`,
     )
   }
   return profiles
 }
 
 /** Keeps the profiles, for this user alone; a crash leaves the old ones or the new ones. */
-export function writeProfiles(place: Place, profiles: Profiles): void {
+export function writeProfiles(place: Home, profiles: Profiles): void {
   const path = profilesPath(place)
   const draftPath = `${path}.${process.pid}.new`
   try {

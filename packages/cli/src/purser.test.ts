@@ -112,7 +112,7 @@ test('Without the service the command calls one, and says which commands need it
     assert.equal(code, 1)
     assert.match(
       errors,
-      /this needs the service itself, which is not installed here; call it in a checkout of Purser/,
+      /this needs the service itself, which is not installed here; install its package beside this one, or call it in a checkout of Purser/,
     )
   }
 })

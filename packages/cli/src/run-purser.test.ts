@@ -42,6 +42,19 @@ for (const leaf of leaves) {
   })
 }
 
+for (const leaf of leaves) {
+  const words = [...pathOf(leaf), ...leaf.registeredArguments.map(() => 'word')]
+  test(`A word too many is told, with what would do: purser ${words.join(' ')} too-many [decision.77]`, async (context) => {
+    const { code, output, errors } = await testCommand(context).purser(...words, 'too-many')
+    assert.deepEqual([code, output], [2, ''])
+    const said = `The word "too-many" is too many. This would do: purser ${words.join(' ')}`
+    const [first = ''] = errors.split('\n')
+    assert.equal(first.slice(0, said.length), said)
+    for (const { mandatory, long } of leaf.options)
+      if (mandatory) assert.ok(first.includes(` ${long} `), first)
+  })
+}
+
 const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['fly', /^purser has no command "fly"\.\n/],
   ['agents', /^Usage: purser agents <command> \[options\]\n/],
@@ -52,6 +65,21 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['agents list --jsno', /^Unknown option '--jsno'\n\(Did you mean --json\?\)/],
   ['agents show', /^<agent-id> is missing\n\npurser agents show --help says more\.$/],
   ['agents create', /^--name is missing\n/],
+  [
+    'agents create research-bot',
+    /^The word "research-bot" is too many\. This would do: purser agents create --name research-bot\n\npurser agents create --help/,
+  ],
+  [
+    'agents create --name research bot 2 --json',
+    /^The words "bot" "2" are too many\. This would do: purser agents create --name <name>; a value of several words goes in quotes\n/,
+  ],
+  [
+    'mandates create 100.00 --agent a --purpose p --per-payment 1.00 --expires 30d',
+    /^The word "100\.00" is too many\. This would do: purser mandates create --agent <agent-id> --purpose <text> --total 100\.00 --per-payment <amount> --expires <when>\n/,
+  ],
+  ['agents list --limit 5 x', /^The word "x" is too many\. This would do: purser agents list; a value of/],
+  ['agents list -- -x', /^Too many arguments for 'list'\. Expected 0 arguments but got 1: -x\.\n/],
+  ['serve 9000', /^The word "9000" is too many\. This would do: purser serve\n/],
   [
     'agents list --limit 0',
     /^Option '--limit <count>' argument '0' is invalid\. It must be a whole number from 1/,

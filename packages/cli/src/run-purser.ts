@@ -7,6 +7,7 @@ import { harmlessLines } from './output/harmless.ts'
 import { createProgram } from './program.ts'
 import { refuseKeys } from './refuse-keys.ts'
 import type { Surroundings } from './surroundings.ts'
+import { wrongCall } from './wrong-call.ts'
 
 /** Runs the command that the words name; resolves to the exit code. What goes wrong is told on standard error. */
 export async function runPurser(words: readonly string[], surroundings: Surroundings): Promise<number> {
@@ -14,7 +15,7 @@ export async function runPurser(words: readonly string[], surroundings: Surround
   const here = { ...surroundings, exitWith: (code: number) => void (exitCode = code) }
   const program = await createProgram(words, here)
   try {
-    refuseKeys(words)
+    refuseKeys(words, surroundings)
     await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
@@ -23,16 +24,17 @@ export async function runPurser(words: readonly string[], surroundings: Surround
 }
 
 /** Says why a command failed; gives the exit code. Throws what is no failure but a bug. */
-function tellFailure(error: unknown, called: CalledCommand, { printError }: Surroundings): number {
+function tellFailure(error: unknown, called: CalledCommand, surroundings: Surroundings): number {
+  const { printError, calledAs } = surroundings
   const path = pathOf(called.command)
-  const hint = `${['purser', ...path, '--help'].join(' ')} says more.`
+  const hint = `${[calledAs, ...path, '--help'].join(' ')} says more.`
   if (error instanceof CommanderError) {
     // Help and version, asked for, or the help that stands in for a command that was left out: said already.
     const isSaid = error.code.startsWith('commander.help') || error.code === 'commander.version'
-    if (!isSaid) printError(harmlessLines(`${wrongCall(error, called)}\n\n${hint}`))
+    if (!isSaid) printError(harmlessLines(`${wrongCall(error, called, calledAs)}\n\n${hint}`))
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
-  const explained = explain(error)
+  const explained = explain(error, surroundings)
   if (!explained) throw error
   const { message, exitCode } = explained
   if (exitCode === exitCodes.usage) {
@@ -50,7 +52,7 @@ interface Explained {
 }
 
 /** What an error says to a person, and the exit code; undefined when it is a bug. */
-function explain(error: unknown): Explained | undefined {
+function explain(error: unknown, surroundings: Surroundings): Explained | undefined {
   if (error instanceof CommandError) return error
   // The service's own errors, of a package that may be installed apart.
   if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number') {
@@ -59,25 +61,5 @@ function explain(error: unknown): Explained | undefined {
   if (error instanceof Error && error.name === 'AbortError') {
     return { message: 'interrupted', exitCode: exitCodes.interrupted }
   }
-  return explainClientError(error)
-}
-
-/** How the parser was called wrongly, as a sentence, with what it thinks was meant. */
-function wrongCall({ code, message }: CommanderError, { command, rest }: CalledCommand): string {
-  const [first = '', ...suggestion] = message.split('\n')
-  const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
-  switch (code) {
-    case 'commander.missingMandatoryOptionValue':
-      return `${missing} is missing`
-    case 'commander.missingArgument':
-      return `<${missing}> is missing`
-    case 'commander.unknownCommand': {
-      const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
-      return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
-    }
-    default: {
-      const text = message.replace(/^error: /, '')
-      return text.charAt(0).toUpperCase() + text.slice(1)
-    }
-  }
+  return explainClientError(error, surroundings)
 }

@@ -37,7 +37,7 @@ function isMissing(error: unknown): boolean {
 }
 
 const remedy =
-  'needs the service itself, which is not installed here; call it in a checkout of Purser, as npx purser'
+  'needs the service itself, which is not installed here; install its package beside this one, or call it in a checkout of Purser, as npx purser'
 
 function missingCommand(name: string): CommandUnknownOpts {
   return new Command(name)

@@ -1,5 +1,7 @@
 /** What a command is called in: its settings, its folder, its terminal. Nothing else looks at the process. */
 export interface Surroundings {
+  /** What was typed to call it, so that what it advises can be typed too: `purser`, or `npx purser`. */
+  readonly calledAs: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly folder: string
   readonly homeFolder: string

@@ -35,6 +35,7 @@ export function testCommand(
     const output: (string | Uint8Array)[] = []
     const errors: string[] = []
     const code = await runPurser(words, {
+      calledAs: 'purser',
       environment,
       folder,
       homeFolder: folder,

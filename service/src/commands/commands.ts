@@ -20,7 +20,7 @@ export function serviceCommands(surroundings: Surroundings): CommandUnknownOpts[
 }
 
 /** What `purser doctor` says about the service of this folder: its settings, its ledger, its files. */
-export async function examineService(surroundings: Pick<Surroundings, 'environment' | 'folder'>) {
+export async function examineService(surroundings: Surroundings) {
   const { examine } = await import('./examine.ts')
   return examine(surroundings)
 }

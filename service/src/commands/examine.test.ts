@@ -133,5 +133,5 @@ async function ledgerIn(context: TestContext) {
   const { folder } = testCommand(context)
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
   await openSqliteStore({ path: join(folder, 'data/purser.db') }).close()
-  return { folder, findings: (environment = {}) => examine({ environment, folder }) }
+  return { folder, findings: (environment = {}) => examine({ calledAs: 'purser', environment, folder }) }
 }

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 import { readConfig, type Config } from '../config.ts'
+import { nodeFault } from '../node-version.ts'
 import { placeOfLedger } from '../open-store.ts'
 import { proofSecretPath, readKeptProofSecret } from '../proof-secret.ts'
 import { codeOf } from '../store/error-code.ts'
@@ -19,9 +20,10 @@ export interface Finding {
 
 /** What there is to say about the service of a folder: Node, settings, ledger, files, secrets, disk. */
 export async function examine({
+  calledAs,
   environment,
   folder,
-}: Pick<Surroundings, 'environment' | 'folder'>): Promise<Finding[]> {
+}: Pick<Surroundings, 'calledAs' | 'environment' | 'folder'>): Promise<Finding[]> {
   const findings: Finding[] = [examineNode(process.versions.node)]
   const reading = readConfig([], environment, folder)
   const settingsFile = examineFile('settings', join(folder, '.env'))
@@ -34,33 +36,24 @@ export async function examine({
     ]
   }
   const { config } = reading
-  findings.push(await examineLedger(config))
+  findings.push(await examineLedger(config, calledAs))
   if (config.database.kind === 'sqlite') {
     findings.push(...examineFiles(config.database.path), await examineDisk(config.database.path))
   }
-  return [...findings, examineSecret(config), ...examineChosenKeys(config)]
+  return [...findings, examineSecret(config), ...examineChosenKeys(config, calledAs)]
 }
-
-/** The oldest Node whose TypeScript support the service relies on. */
-const oldestNode = 24
 
 function examineNode(version: string): Finding {
-  const isNewEnough = Number.parseInt(version, 10) >= oldestNode
-  return {
-    mark: isNewEnough ? 'ok' : 'fail',
-    subject: 'node',
-    finding: isNewEnough
-      ? `Node ${version}`
-      : `Node ${version} is too old for the service, which needs ${oldestNode}; npm ci brings it, and npx purser uses it`,
-  }
+  const fault = nodeFault(version)
+  return { mark: fault === undefined ? 'ok' : 'fail', subject: 'node', finding: fault ?? `Node ${version}` }
 }
 
-async function examineLedger({ database }: Config): Promise<Finding> {
+async function examineLedger({ database }: Config, calledAs: string): Promise<Finding> {
   const subject = 'ledger'
   try {
     const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
     if (hasUnfinishedCopy) {
-      const finding = `${place} holds a copy that was interrupted; run the same purser migrate copy again`
+      const finding = `${place} holds a copy that was interrupted; run the same ${calledAs} migrate copy again`
       return { mark: 'fail', subject, finding }
     }
     if (found > needed) {
@@ -68,12 +61,12 @@ async function examineLedger({ database }: Config): Promise<Finding> {
       return { mark: 'fail', subject, finding }
     }
     if (found === 0) {
-      return { mark: 'warn', subject, finding: `${place} holds no ledger yet; purser serve makes it` }
+      return { mark: 'warn', subject, finding: `${place} holds no ledger yet; ${calledAs} serve makes it` }
     }
     const finding =
       found === needed
         ? `${place}, schema ${found}`
-        : `${place} has schema ${found} of ${needed}; the next start, or purser migrate up, brings it up to date`
+        : `${place} has schema ${found} of ${needed}; the next start, or ${calledAs} migrate up, brings it up to date`
     return { mark: found === needed ? 'ok' : 'warn', subject, finding }
   } catch (error) {
     const known = error instanceof StoreOpenError ? error.message : undefined
@@ -159,7 +152,7 @@ function examineSecret({ proofSecrets, database }: Config): Finding {
 /** A key that was drawn at random with openssl rand -hex 16 or better is as long. */
 const longEnoughKey = 32
 
-function examineChosenKeys({ bootstrapKeys }: Config): Finding[] {
+function examineChosenKeys({ bootstrapKeys }: Config, calledAs: string): Finding[] {
   return Object.entries(bootstrapKeys).flatMap(([environment, key]): Finding[] => {
     if (key === undefined) return []
     const random = key.slice(key.indexOf('_', 'svc_'.length) + 1)
@@ -169,8 +162,8 @@ function examineChosenKeys({ bootstrapKeys }: Config): Finding[] {
         mark: isWeak ? 'fail' : 'warn',
         subject: 'keys',
         finding: isWeak
-          ? `the chosen ${environment} key can be guessed; issue another with purser keys create, and take it out of the settings`
-          : `the chosen ${environment} key works as long as the settings name it; issue others with purser keys create, and take it away`,
+          ? `the chosen ${environment} key can be guessed; issue another with ${calledAs} keys create, and take it out of the settings`
+          : `the chosen ${environment} key works as long as the settings name it; issue others with ${calledAs} keys create, and take it away`,
       },
     ]
   })

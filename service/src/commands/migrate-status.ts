@@ -11,31 +11,31 @@ export async function migrateStatus(
   const { place, found, needed, hasUnfinishedCopy } = status
   surroundings.print(
     json
-      ? JSON.stringify(asJson(status), null, 2)
+      ? JSON.stringify(asJson(status, surroundings), null, 2)
       : [
           `Ledger   ${place}`,
           `Schema   ${found === 0 ? 'none yet' : `version ${found}`}; this release needs version ${needed}`,
-          `To do    ${whatToDo(status)}`,
+          `To do    ${whatToDo(status, surroundings)}`,
         ].join('\n'),
   )
   if (found > needed || hasUnfinishedCopy) surroundings.exitWith(exitCodes.failed)
 }
 
-function asJson(status: SchemaStatus) {
+function asJson(status: SchemaStatus, surroundings: Surroundings) {
   return {
     ledger: status.place,
     schema_version: status.found,
     needed_version: status.needed,
     has_unfinished_copy: status.hasUnfinishedCopy,
-    to_do: whatToDo(status),
+    to_do: whatToDo(status, surroundings),
   }
 }
 
-function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus): string {
+function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus, { calledAs }: Surroundings): string {
   if (found > needed) return 'a newer Purser has written this ledger: start that release or a later one'
   if (hasUnfinishedCopy)
-    return 'the ledger is a copy that was interrupted: run the same purser migrate copy again'
+    return `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
   if (found === needed) return 'nothing'
   const steps = Array.from({ length: needed - found }, (_, index) => found + index + 1)
-  return `purser migrate up, or the next start, runs ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(', ')}`
+  return `${calledAs} migrate up, or the next start, runs ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(', ')}`
 }

@@ -1,7 +1,10 @@
+import { nodeFault } from '../node-version.ts'
 import { StoreOpenError } from '../store/store.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */
 export interface Surroundings {
+  /** What was typed to call it: `purser`, or `npx purser`. */
+  readonly calledAs: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly folder: string
   /** Whether somebody watches standard error, so that a line of progress may be written over. */
@@ -31,9 +34,11 @@ export class UsageError extends CommandError {
   override readonly exitCode = exitCodes.usage
 }
 
-/** The action of a command, with a store that cannot be opened told as the command's own failure. */
+/** The action of a command, with what the service cannot run on told as the command's own failure. */
 export function action<Args extends unknown[]>(act: (...args: Args) => Promise<void>) {
   return async (...args: Args): Promise<void> => {
+    const fault = nodeFault(process.versions.node)
+    if (fault !== undefined) throw new CommandError(fault)
     try {
       await act(...args)
     } catch (error) {

@@ -13,7 +13,7 @@ test('init explains every setting in an .env file that changes nothing [decision
   const { code, output } = await purser('init')
   assert.equal(code, 0)
   const path = join(folder, '.env')
-  assert.match(output, /^Wrote .*\.env\. .*\n\nNext:\n {2}1\. npx purser serve/)
+  assert.match(output, /^Wrote .*\.env\. .*\n\nNext:\n {2}1\. purser serve/)
   const text = readFileSync(path, 'utf8')
   for (const { name, standard } of settingFlags()) assert.ok(text.includes(`\n#${name}=${standard}\n`), name)
   assert.deepEqual(parseEnv(text), {})

@@ -8,11 +8,11 @@ import { CommandError, type Surroundings } from './surroundings.ts'
 /** Writes the `.env` file of a service that is to come, and says what comes next. Never overwrites one. */
 export function writeSettings(
   { json }: { readonly json?: true },
-  { folder, print }: Pick<Surroundings, 'folder' | 'print'>,
+  { calledAs, folder, print }: Pick<Surroundings, 'calledAs' | 'folder' | 'print'>,
 ): void {
   const path = join(folder, '.env')
   create(path, settingsFile())
-  print(json ? JSON.stringify({ settings: path }, null, 2) : whatNext(path))
+  print(json ? JSON.stringify({ settings: path }, null, 2) : whatNext(path, calledAs))
 }
 
 /** The settings, each explained, none set: what stands there is what the service takes anyway. */
@@ -52,14 +52,14 @@ function create(path: string, text: string): void {
   }
 }
 
-function whatNext(path: string): string {
+function whatNext(path: string, purser: string): string {
   return [
     `Wrote ${path}. Nothing in it has to be changed.`,
     '',
     'Next:',
-    '  1. npx purser serve                 starts the service, and shows your two operator keys, once',
-    '  2. npx purser profile add local     in a second terminal, in this folder: asks for the sandbox key and keeps it',
-    '  3. npx purser doctor                looks whether all is well',
-    '  4. npx purser agents create --name research-bot',
+    `  1. ${purser} serve                 starts the service, and shows your two operator keys, once`,
+    `  2. ${purser} profile add local     in a second terminal, in this folder: asks for the sandbox key and keeps it`,
+    `  3. ${purser} doctor                looks whether all is well`,
+    `  4. ${purser} agents create --name research-bot`,
   ].join('\n')
 }

@@ -21,6 +21,7 @@ const files: Readonly<Record<string, string>> = {
   'assets/app-1.css': 'body{}',
   'assets/app-1.js.map': '{"sources":[]}',
   'favicon.svg': '<svg/>',
+  'licences/libraries.md': '# Licences',
   '.env': 'SECRET=1',
 }
 
@@ -87,6 +88,16 @@ test('A path of the app gets its first page, a file that is gone does not, and n
   }
 })
 
+test('The licences of what the console is made of are handed out as text [decision.117]', async (t) => {
+  const url = await serve(t, files)
+  const { status, text, headers } = await sendPlain(url, {
+    method: 'GET',
+    path: '/console/licences/libraries.md',
+  })
+  assert.deepEqual([status, text], [200, '# Licences'])
+  assert.equal(headers['content-type'], 'text/markdown; charset=utf-8')
+})
+
 test('A console that is not built says how to build it [decision.117]', async (t) => {
   const url = await serve(t, {})
   const { status, text } = await sendPlain(url, { method: 'GET', path: '/console/' })
@@ -97,6 +108,7 @@ test('A console that is not built says how to build it [decision.117]', async (t
 async function serve(t: TestContext, contents: Readonly<Record<string, string>>): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   mkdirSync(join(folder, 'assets'))
+  mkdirSync(join(folder, 'licences'))
   for (const [name, text] of Object.entries(contents)) writeFileSync(join(folder, name), text)
   const app = fastify()
   serveStaticFiles(app, folder)

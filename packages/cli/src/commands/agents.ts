@@ -59,7 +59,7 @@ function listAgentsCommand(surroundings: Surroundings) {
     .summary('list agents, newest first')
     .action(async (options) => {
       const { agents } = await connect(options, surroundings)
-      const none = 'There are no agents yet; purser agents create makes one.'
+      const none = `There are no agents yet; ${surroundings.calledAs} agents create makes one.`
       await listItems({ list: agents.list, columns, none }, options, surroundings)
     })
 }
@@ -73,7 +73,8 @@ function showCommand(surroundings: Surroundings) {
       const agent = await purser.agents.get(id, { signal: surroundings.interruption() })
       showRecord(recordColumns, agent, options, surroundings)
       if (!options.json) {
-        surroundings.printError(`purser mandates list --agent ${harmless(agent.id)} lists its mandates.`)
+        const { calledAs, printError } = surroundings
+        printError(`${calledAs} mandates list --agent ${harmless(agent.id)} lists its mandates.`)
       }
     })
 }

@@ -61,7 +61,11 @@ export function evaluateCommand(surroundings: Surroundings) {
       }
       if (options.dryRun) {
         const report = await purser.verifyAgent(payment, call)
-        const columns = [...reportDecision, ...detailOf(report, options), ...reportFacts]
+        const columns = [
+          ...reportDecision,
+          ...detailOf(report, { ...options, calledAs: surroundings.calledAs }),
+          ...reportFacts,
+        ]
         showRecord(columns, report, options, surroundings)
         if (!report.authorized) surroundings.exitWith(exitCodes.denied)
         return
@@ -75,7 +79,7 @@ export function evaluateCommand(surroundings: Surroundings) {
 /** Why it would be denied, in a sentence; nothing where it would not. */
 function detailOf(
   { reason_code: code, mandate: { remaining_budget: left, currency } }: AgentReport,
-  asked: { readonly merchant: string; readonly amount: string; readonly mandate: string },
+  asked: Omit<Parameters<typeof denialWords>[1], 'left'>,
 ): Column<AgentReport>[] {
   if (code === 'within_policy') return []
   const words = denialWords(code, { ...asked, left: `${left} ${currency}` })

@@ -116,11 +116,12 @@ function listMandatesCommand(surroundings: Surroundings) {
     .action(async (options) => {
       const { mandates } = await connect(options, surroundings)
       const { agent } = options
+      const makesOne = `${surroundings.calledAs} mandates create makes one`
       const listing =
         agent === undefined
-          ? { none: 'There are no mandates yet; purser mandates create makes one.' }
+          ? { none: `There are no mandates yet; ${makesOne}.` }
           : {
-              none: `There are no mandates of ${agent}; purser mandates create makes one.`,
+              none: `There are no mandates of ${agent}; ${makesOne}.`,
               isMeant: ({ agent_id }: Mandate) => agent_id === agent,
             }
       await listItems({ list: mandates.list, columns, ...listing }, options, surroundings)

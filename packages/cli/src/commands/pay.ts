@@ -41,8 +41,7 @@ export function payCommand(surroundings: Surroundings) {
       }
       const url = checkedAddress(address)
       const client = await connect(options, surroundings)
-      const signal = surroundings.interruption()
-      const mandate = await chooseMandate(client, options.mandate, signal)
+      const mandate = await chooseMandate(client, options.mandate, surroundings)
       const init: RequestInit = { method: options.method ?? (options.data === undefined ? 'GET' : 'POST') }
       if (options.header) init.headers = options.header
       if (options.data !== undefined) init.body = options.data

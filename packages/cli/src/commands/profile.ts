@@ -71,7 +71,7 @@ function addCommand(surroundings: Surroundings) {
           ? harmlessJson(shown, 2)
           : [
               `Kept ${name} in ${profilesPath(surroundings)}${next === name ? '; it is the current one' : ''}.`,
-              `The key was not tried: purser doctor --profile ${name} tries it.`,
+              `The key was not tried: ${surroundings.calledAs} doctor --profile ${name} tries it.`,
             ].join('\n'),
       )
     })
@@ -84,7 +84,7 @@ function listProfilesCommand(surroundings: Surroundings) {
     .action((options) => {
       const { current, profiles } = readProfiles(surroundings)
       const shown = Object.entries(profiles).map(([name, profile]) => toShown(name, profile, current))
-      const none = 'There are no profiles yet; purser profile add keeps one.'
+      const none = `There are no profiles yet; ${surroundings.calledAs} profile add keeps one.`
       showList(columns, shown, { ...options, none }, surroundings)
     })
 }

@@ -43,7 +43,7 @@ function listSellersCommand(surroundings: Surroundings) {
     .summary('list sellers, newest first')
     .action(async (options) => {
       const { sellers } = await connect(options, surroundings)
-      const none = 'There are no sellers yet; purser sellers create registers one.'
+      const none = `There are no sellers yet; ${surroundings.calledAs} sellers create registers one.`
       await listItems({ list: sellers.list, columns, none }, options, surroundings)
     })
 }

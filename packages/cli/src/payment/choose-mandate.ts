@@ -2,21 +2,23 @@ import type { Mandate, Purser } from '@purser/client'
 
 import { pageSize } from '../commands/list-items.ts'
 import { CommandError } from '../exit-codes.ts'
+import type { Surroundings } from '../surroundings.ts'
 
 /** The mandate of that id, or the only active one that the key sees. Throws a `CommandError` when it must be named. */
 export async function chooseMandate(
   { mandates }: Pick<Purser, 'mandates'>,
   id: string | undefined,
-  signal: AbortSignal,
+  { calledAs, interruption }: Pick<Surroundings, 'calledAs' | 'interruption'>,
 ): Promise<Mandate> {
+  const signal = interruption()
   if (id !== undefined) return mandates.get(id, { signal })
   const seen = await mandates.list({ limit: pageSize }, { signal }).toArray({ limit: pageSize })
   const [only, ...others] = seen.filter(({ status }) => status === 'active')
   if (only && others.length === 0) return only
   throw new CommandError(
     only
-      ? `--mandate is missing, and this key sees ${others.length + 1} active ones; purser mandates list shows them`
-      : '--mandate is missing, and this key sees no active one; its owner makes one with purser mandates create',
+      ? `--mandate is missing, and this key sees ${others.length + 1} active ones; ${calledAs} mandates list shows them`
+      : `--mandate is missing, and this key sees no active one; its owner makes one with ${calledAs} mandates create`,
     'usage',
   )
 }

@@ -141,13 +141,14 @@ async function explainFailure(
   error: unknown,
   decision: PaymentDecision | undefined,
   { url, client }: Purchase,
-  { interruption, printError }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<unknown> {
+  const { interruption, printError } = surroundings
   const isInterrupted = interruption().aborted
   if (decision?.outcome === 'approved') {
     // Whoever pressed Ctrl-C is not kept waiting.
     const proof = isInterrupted ? undefined : await lookUp(client, decision.nonce)
-    printError(harmlessLines(proofWords(proof, decision)))
+    printError(harmlessLines(proofWords(proof, decision, surroundings)))
   }
   if (isInterrupted || !(error instanceof Error)) return error
   if (error.name === 'TimeoutError') {

@@ -1,5 +1,6 @@
 import type { PaymentChallenge, PaymentDecision, ProofRecord } from '@purser/client'
 
+import type { Surroundings } from '../surroundings.ts'
 import type { Receipt } from './receipt.ts'
 
 /** What was asked for, and what was decided; `maxAmount` is the buyer's own limit, from `--max-amount`. */
@@ -39,9 +40,10 @@ export function receiptWords({ amount, merchant_domain, transaction_id }: Receip
 export function proofWords(
   proof: ProofRecord | undefined,
   { nonce, challenge }: PaymentDecision & { readonly outcome: 'approved' },
+  { calledAs }: Pick<Surroundings, 'calledAs'>,
 ): string {
   if (!proof) {
-    return `Whether it was charged is not known: the proof is ${nonce}, and purser transactions list shows what was paid.`
+    return `Whether it was charged is not known: the proof is ${nonce}, and ${calledAs} transactions list shows what was paid.`
   }
   switch (proof.status) {
     case 'captured':

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+
+/** Whether the proof in the header pays the price of this address; false when in doubt. */
+export async function collect(header, { address, price, domain, purser, key }) {
+  let proof
+  try {
+    proof = JSON.parse(Buffer.from(header, 'base64url').toString())
+  } catch {
+    return { paid: false, reason: 'no proof in X-Payment-Proof' }
+  }
+  // A proof pays for what it names, and for nothing else.
+  if (proof?.resource !== address) return { paid: false, reason: 'proof for something else' }
+  const idempotencyKey = randomUUID() // one for each request of a customer, the same for our own retries
+  for (let attempt = 1; attempt <= 3; attempt++) {
+    try {
+      const answer = await fetch(`${purser}/v1/payments/verify`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${key}`,
+          'content-type': 'application/json',
+          'idempotency-key': idempotencyKey,
+        },
+        body: JSON.stringify({ proof, merchant_domain: domain, expected_amount: price }),
+        signal: AbortSignal.timeout(5000),
+      })
+      const body = await answer.json()
+      if (answer.status === 200 && body.verified === true)
+        return { paid: true, transactionId: body.transaction_id }
+      if (answer.status < 500) return { paid: false, reason: body.reason ?? body.detail }
+    } catch {
+      // No answer tells nothing about the charge, so the same question is asked again.
+    }
+  }
+  return { paid: false, reason: 'payment could not be verified' }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { startCuttingProxy } from '../../packages/merchant/testing/cutting-proxy.ts'
+import { registerSeller } from '../../service/testing/purchases.ts'
+import {
+  issueKey,
+  preparePurchase,
+  startTestService,
+  type TestService,
+} from '../../service/testing/service.ts'
+
+/** What the merchant knows of a request, and how it asks about it. */
+interface Delivery {
+  readonly address: string
+  readonly price: string
+  readonly domain: string
+  readonly purser: string
+  readonly key: string
+}
+
+type Collect = (header: string, delivery: Delivery) => Promise<unknown>
+
+const script = join(import.meta.dirname, 'collect.js')
+const { collect } = (await import(script)) as { readonly collect: Collect }
+
+test('The merchant by hand in the guide to payments is the example, to the letter', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/payments.md'), 'utf8')
+  assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
+})
+
+test('A proof pays once for the address and the price that it names', async (context) => {
+  const { header, delivery, spent } = await openShop(context)
+  const wrong: readonly (readonly [header: string, change: Partial<Delivery>, reason: string])[] = [
+    ['', {}, 'no proof in X-Payment-Proof'],
+    ['not a proof', {}, 'no proof in X-Payment-Proof'],
+    [header, { address: `${delivery.address}/other` }, 'proof for something else'],
+    [header, { price: '4.01' }, 'amount_mismatch'],
+    [header, { key: `${delivery.key}x` }, 'invalid_api_key'],
+  ]
+  for (const [shown, change, reason] of wrong) {
+    assert.deepEqual(await collect(shown, { ...delivery, ...change }), { paid: false, reason })
+  }
+  assert.equal(await spent(), '0.00')
+
+  const paid = (await collect(header, delivery)) as { paid: boolean; transactionId: string }
+  assert.equal(paid.paid, true)
+  assert.match(paid.transactionId, /^txn_/)
+  assert.deepEqual(await collect(header, delivery), { paid: false, reason: 'nonce_reused' })
+  assert.equal(await spent(), '4.00')
+})
+
+test('A lost answer is asked for again, and the payment is charged once', async (context) => {
+  const { service, header, delivery, spent } = await openShop(context)
+  const proxy = await startCuttingProxy(context, service.url)
+  proxy.set('cut first answers')
+  const { paid } = (await collect(header, { ...delivery, purser: proxy.url })) as { paid: boolean }
+  assert.deepEqual([paid, proxy.cuts(), await spent()], [true, 1, '4.00'])
+})
+
+test('While no answer comes, nothing is delivered', async (context) => {
+  const { service, header, delivery } = await openShop(context)
+  await service.stop()
+  assert.deepEqual(await collect(header, delivery), {
+    paid: false,
+    reason: 'payment could not be verified',
+  })
+})
+
+/** A merchant with an agent at its door, who shows a proof over 4.00. */
+async function openShop(context: TestContext) {
+  const service: TestService = await startTestService(context)
+  const { agentId, mandateId, merchantDomain, resourceUrl } = await preparePurchase(service)
+  await registerSeller(service, merchantDomain)
+  const { body } = await service.call('POST', '/v1/payments/proof', {
+    body: { agent_id: agentId, mandate_id: mandateId, amount: '4.00', resource_url: resourceUrl },
+  })
+  return {
+    service,
+    header: Buffer.from(JSON.stringify(body.proof)).toString('base64url'),
+    delivery: {
+      address: resourceUrl,
+      price: '4.00',
+      domain: merchantDomain,
+      purser: service.url,
+      key: await issueKey(service, { role: 'merchant' }),
+    },
+    spent: async () => (await service.call('GET', `/mandates/${mandateId}`)).body.spent_total as string,
+  }
+}

@@ -1,0 +1,70 @@
+import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typings'
+
+import { pathOf, type CalledCommand } from './command-tree.ts'
+
+/** How the parser was called wrongly, as a sentence, with what it thinks was meant. */
+export function wrongCall(
+  { code, message }: CommanderError,
+  { command, rest }: CalledCommand,
+  calledAs: string,
+): string {
+  const [first = '', ...suggestion] = message.split('\n')
+  const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
+  switch (code) {
+    case 'commander.missingMandatoryOptionValue':
+      return wordsTooMany(command, calledAs) ?? `${missing} is missing`
+    case 'commander.excessArguments':
+      return wordsTooMany(command, calledAs) ?? sentence(message)
+    case 'commander.missingArgument':
+      return `<${missing}> is missing`
+    case 'commander.unknownCommand': {
+      const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
+      return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
+    }
+    default:
+      return sentence(message)
+  }
+}
+
+/** What the parser says, without the word in front of all that it says. */
+function sentence(message: string): string {
+  const text = message.replace(/^error: /, '')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Which words a command has no place for, and how it is called without them; undefined when there are none. */
+function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | undefined {
+  const words = wordsOf(command)
+  const taken = words.slice(0, command.registeredArguments.length)
+  const [first, ...others] = words.slice(command.registeredArguments.length)
+  if (first === undefined) return undefined
+  const required = command.options.filter(({ mandatory }) => mandatory)
+  const missing = required.filter((option) => command.getOptionValue(option.attributeName()) === undefined)
+  // The one word that is too many is meant for the one option that is missing.
+  const meant = others.length === 0 && missing.length === 1 ? missing[0] : undefined
+  const options = required.map((option) =>
+    option === meant ? `${option.long} ${typed(first)}` : option.flags,
+  )
+  const call = [calledAs, ...pathOf(command), ...taken.map(typed), ...options].join(' ')
+  const named = [first, ...others].map((word) => JSON.stringify(word)).join(' ')
+  return [
+    others.length === 0 ? `The word ${named} is too many.` : `The words ${named} are too many.`,
+    `This would do: ${call}${missing.length === 0 && hasOptions(command) ? '; a value of several words goes in quotes' : ''}`,
+  ].join(' ')
+}
+
+/** The words of a call that belong to no option. */
+function wordsOf({ args }: CommandUnknownOpts): readonly string[] {
+  const firstUnknown = args.findIndex((word) => word.startsWith('-'))
+  return firstUnknown < 0 ? args : args.slice(0, firstUnknown)
+}
+
+/** Whether an option was given, whose value may have lost its quotes. */
+function hasOptions(command: CommandUnknownOpts): boolean {
+  return command.options.some((option) => command.getOptionValueSource(option.attributeName()) === 'cli')
+}
+
+/** A word as a shell takes it. */
+function typed(word: string): string {
+  return /^[\w.,:/@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+}

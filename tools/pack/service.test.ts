@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, extname, join } from 'node:path'
+import { after, before, describe, test, type TestContext } from 'node:test'
+
+import { makeFolder, runProcess, startProcess, type ReadyProcess } from '../../service/test/process.ts'
+import { labelOf, makePurchase, openLoadClient } from '../../service/testing/load.ts'
+import { postgres18 } from '../../service/testing/postgres.ts'
+import { packAll, type Packed } from './pack.ts'
+import { installInto } from './project.ts'
+import { startRegistry } from './registry.ts'
+import { olderNode, run } from './run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'purser-packed-'))
+const cleaning: (() => void)[] = [() => rmSync(folder, { recursive: true, force: true })]
+let service: Packed
+let project: string
+
+before(async () => {
+  const packed = await packAll(folder, ['@purser/client', '@purser/cli', '@purser/service'])
+  service = packed.find(({ name }) => name === '@purser/service') ?? assert.fail()
+  const context = { after: (clean: () => void) => void cleaning.push(clean) }
+  project = await installInto(context, packed, await startRegistry(context))
+})
+after(() => cleaning.forEach((clean) => clean()))
+
+/** A command of the project, as npm links it. */
+function command(name: 'purser' | 'purser-service'): string {
+  return join(project, 'node_modules/.bin', name)
+}
+
+function start(
+  context: TestContext,
+  options: Partial<Parameters<typeof startProcess>[1]> = {},
+): Promise<ReadyProcess> {
+  const settings = { PURSER_LOG_LEVEL: 'silent', ...options.settings }
+  const script = options.script ?? command('purser-service')
+  return startProcess(context, { folder: makeFolder(context), ...options, script, settings })
+}
+
+/** The key that a start printed. */
+async function printedKey({ sees }: ReadyProcess): Promise<string> {
+  const [, key = ''] = await sees(/export PURSER_SANDBOX_KEY=(svc_sand_\w+)\n/)
+  return key
+}
+
+/** Has an agent buy something; gives what its mandate says then. */
+async function buy({ url }: ReadyProcess, key: string): Promise<unknown> {
+  const client = openLoadClient(url, key, 8)
+  try {
+    const purchase = await makePurchase(client)
+    const { body } = await client.askForProof(purchase, '4.00')
+    assert.equal(labelOf(await client.verify(body.proof)), '200 ok')
+    const { body: mandate } = await client.send('GET', `/mandates/${purchase.mandateId}`)
+    return mandate.spent_total
+  } finally {
+    client.close()
+  }
+}
+
+async function stop({ kill }: ReadyProcess): Promise<void> {
+  const { code, stdout, stderr } = await kill('SIGTERM')
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /Purser is stopping: it finishes what it accepted\.\n$/)
+}
+
+describe('The package of the service', () => {
+  test('is at most 700 kB, and has compiled code, the console, the interface, and nothing else [decision.118]', async (context) => {
+    context.diagnostic(`${service.tarballBytes} bytes`)
+    assert.ok(service.tarballBytes <= 700_000, `${service.tarballBytes} bytes`)
+    const listed = await run('tar', ['-tzf', service.tarball], { cwd: project })
+    const files = listed.split('\n').map((path) => path.replace(/^package\//, ''))
+    const kinds: readonly RegExp[] = [
+      /^(package\.json|README\.md|LICENSE|)$/,
+      /^dist\/.+\.js$/,
+      /^node_modules\/@purser\/wire\/(package\.json|dist\/[a-z-]+\.js)$/,
+      /^console\/(index\.html|theme\.js|icon\.svg|assets\/.+\.(js|css|woff2)|licences\/.+)$/,
+    ]
+    assert.deepEqual(
+      files.filter((path) => !kinds.some((kind) => kind.test(path))),
+      [],
+    )
+    assert.deepEqual(
+      files.filter((path) => /^dist.*(test|vector)/.test(path)),
+      [],
+    )
+    for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
+  })
+
+  test('has one command, which npx finds, and purser beside it knows when npx called it [decision.118] [decision.77]', async () => {
+    const environment = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
+    const npx = (...words: string[]) => run('npx', words, { cwd: project, environment })
+    assert.match(await npx('purser-service', '--help'), /--database/)
+    assert.match(await npx('purser', 'migrate', 'status'), /npx purser migrate up, or the next start/)
+  })
+
+  test('has the console: each of its files is answered with its type and the policy [decision.118] [decision.117]', async (context) => {
+    const { url } = await start(context)
+    assert.equal((await fetch(`${url}/readyz`)).status, 200)
+    const files = join(service.folder, 'console')
+    const paths = readdirSync(files, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name).slice(files.length + 1))
+    const page = await (await fetch(`${url}/console`)).text()
+    const named = [...page.matchAll(/(?:src|href)="\/console\/([^"]+)"/g)].map(([, path = '']) => path)
+    assert.ok(named.length >= 4 && named.every((path) => paths.includes(path)), named.join())
+    for (const path of paths) {
+      const answer = await fetch(`${url}/console/${path}`)
+      const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
+      assert.deepEqual([answer.status, type], [200, consoleTypes[extname(path)]], path)
+      assert.match(
+        answer.headers.get('content-security-policy') ?? '',
+        /^default-src 'none'; script-src 'self'/,
+      )
+      assert.ok(Buffer.from(await answer.arrayBuffer()).equals(readFileSync(join(files, path))), path)
+    }
+  })
+
+  test('has the interactive reference, with all that its page loads [decision.118] [decision.28]', async (context) => {
+    const { url } = await start(context)
+    const answer = await fetch(`${url}/docs/`)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'self'/)
+    const page = await answer.text()
+    const named = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+      ([, path = '']) => new URL(path, answer.url),
+    )
+    assert.ok(named.length >= 4, page)
+    for (const address of named) {
+      const { status, headers } = await fetch(address)
+      assert.equal(status, 200, address.href)
+      assert.doesNotMatch(headers.get('content-type') ?? '', /html/, address.href)
+    }
+    assert.equal(
+      ((await (await fetch(`${url}/openapi.json`)).json()) as { openapi: string }).openapi,
+      '3.1.0',
+    )
+  })
+
+  test('serves: an agent buys, the printed key signs in to the console, and SIGTERM ends it well [decision.118]', async (context) => {
+    const serving = await start(context)
+    const key = await printedKey(serving)
+    assert.equal(await buy(serving, key), '4.00')
+    const signedIn = await fetch(`${serving.url}/v1/console/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ api_key: key }),
+    })
+    assert.equal(signedIn.status, 201)
+    const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    const overview = await fetch(`${serving.url}/v1/console/overview`, { headers: { cookie } })
+    const { spent_today: spentToday } = (await overview.json()) as { spent_today: string }
+    assert.deepEqual([overview.status, spentToday], [200, '4.00'])
+    await stop(serving)
+  })
+
+  test('runs in several processes on PostgreSQL, as purser serve [decision.118] [decision.75] [decision.105]', async (context) => {
+    const database = await postgres18.createEmptyDatabase()
+    context.after(database.drop)
+    const serving = await start(context, {
+      script: command('purser'),
+      flags: ['serve', '--workers', '2'],
+      settings: { PURSER_DATABASE: database.url },
+    })
+    await serving.sees(/Processes {3}2\n/)
+    assert.equal(await buy(serving, await printedKey(serving)), '4.00')
+    await stop(serving)
+  })
+
+  test('gives the installed purser its commands: migrate, doctor, ledger check [decision.118] [decision.105]', async (context) => {
+    const own = makeFolder(context)
+    const serving = await start(context, { folder: own, script: command('purser'), flags: ['serve'] })
+    const key = await printedKey(serving)
+    await buy(serving, key)
+    const environment = { PURSER_URL: serving.url, PURSER_API_KEY: key }
+    const purser = (...words: string[]) =>
+      run(process.execPath, [command('purser'), ...words], { cwd: own, environment })
+    const [schema, doctor, ledger] = await Promise.all([
+      purser('migrate', 'status', '--json'),
+      purser('doctor', '--json'),
+      purser('ledger', 'check', '--json'),
+    ])
+    assert.equal(JSON.parse(schema).to_do, 'nothing')
+    assert.equal(JSON.parse(doctor).is_well, true)
+    assert.deepEqual(JSON.parse(ledger).faults, [])
+    await stop(serving)
+  })
+
+  for (const [name, words] of [
+    ['purser-service', ['--port', '0']],
+    ['purser', ['serve', '--port', '0']],
+  ] as const) {
+    test(`says in a sentence which Node it needs, under an older one: ${name} [decision.118]`, async (context) => {
+      const ended = await runProcess(context, {
+        folder: makeFolder(context),
+        script: command(name),
+        flags: words,
+        node: olderNode,
+      })
+      assert.deepEqual([ended.code, ended.stdout], [1, ''])
+      assert.match(
+        ended.stderr,
+        /^[^\n]+: the service needs Node 24 or newer, and this is Node 22\.[\d.]+; npm install node@24, [^\n]+\.\n$/,
+      )
+    })
+  }
+})
+
+const consoleTypes: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.md': 'text/markdown',
+  '.txt': 'text/plain',
+}
