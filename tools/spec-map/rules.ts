@@ -185,6 +185,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.44', 'Whatever the content type, a fault of the body is a 422 with detail.'],
     ['decision.48', 'The first account that registers a domain in an environment has it.'],
     ['decision.49', 'Lists miss nothing, whatever waits to be listed or a crash left unlisted.'],
+    ['decision.52', 'An answer leaves, and a read is shown, only when what it tells is durable.'],
     ['decision.53', 'A key that was in use is refused from the answer to its revocation on.'],
     ['decision.55', 'On SQLite a payment is its own event.'],
     ['decision.60', 'PostgreSQL: the same port, any number of services on one database.'],
