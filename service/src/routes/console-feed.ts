@@ -69,13 +69,16 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     reader: { readonly place: FeedPlace | undefined; readonly isStillLetIn: () => Promise<boolean> },
   ): Promise<void> {
     let place = reader.place ?? (await begin(stream, scope))
+    // Who goes on hears at once that he is connected, though nothing may have happened since.
+    let isFirstLook = reader.place !== undefined
     let sinceHeartbeatMs = 0
     let sinceRecheckMs = 0
     while (!stream.destroyed) {
       const looked = await newest(scope, place.settledBelow)
       const step = advanceFeed(place, looked, now())
       place = step.place
-      if (step.fresh.length > 0 || step.hasGap) stream.transactions(step.fresh, step)
+      if (step.fresh.length > 0 || step.hasGap || isFirstLook) stream.transactions(step.fresh, step)
+      isFirstLook = false
       if (sinceRecheckMs >= feedRecheckMs) {
         sinceRecheckMs = 0
         if (!(await reader.isStillLetIn())) return stream.end('signed_out')
