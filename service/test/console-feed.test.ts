@@ -53,8 +53,11 @@ for (const [name, missing, settingsFor] of stores) {
       const made = new Set<string>()
       const seen: string[] = []
       const paid = new AbortController()
+      // It begins before the first payment: of what was there, a feed shows the newest only.
+      const before = purser.console.feed()
+      let lastEventId = placeOf(await next(before))
+      await before.return(undefined)
       const reading = (async () => {
-        let lastEventId: string | undefined
         while (!paid.signal.aborted || seen.length < made.size) {
           const cut = new AbortController()
           const signal = paid.signal.aborted ? cut.signal : AbortSignal.any([cut.signal, paid.signal])
@@ -149,6 +152,24 @@ test('A feed begins with the newest, goes on with what happens, and ends with th
   for (const feed of feeds) assert.deepEqual(await next(feed), { type: 'end', reason: 'signed_out' })
 })
 
+test('A feed that goes on where nothing has happened says so at once [decision.114]', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  await evaluate(service, purchase, null)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const begun = purser.console.feed()
+  const place = placeOf(await next(begun))
+  await begun.return(undefined)
+  const feed = purser.console.feed({ lastEventId: place })
+  assert.deepEqual(transactionsOf(await next(feed)), [])
+  const happened = await evaluate(service, purchase, 'live')
+  assert.deepEqual(
+    transactionsOf(await next(feed)).map(({ id }) => id),
+    [happened],
+  )
+  await feed.return(undefined)
+})
+
 test('A service that stops tells its readers, and waits for none of them [decision.114]', async (t) => {
   const service = await startTestService(t)
   const feed = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }).console.feed()
@@ -176,6 +197,11 @@ async function next(feed: AsyncGenerator<FeedMessage, void, undefined>): Promise
   const { value } = await feed.next()
   assert.ok(value)
   return value
+}
+
+function placeOf(message: FeedMessage): string {
+  assert.ok(message.type === 'transactions')
+  return message.id
 }
 
 function transactionsOf(message: FeedMessage): Transaction[] {

@@ -149,6 +149,34 @@ test('A session ends with its key, at once, and unused after its time, and in an
   assert.equal((await used.call('GET', '/agents')).status, 401, 'a day is over')
 })
 
+test('An export goes no further once its key is revoked, however slowly it is read [decision.114] [auth.4]', async (t) => {
+  const service = await startTestService(t)
+  const key = await issueKey(service, { role: 'owner' })
+  const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
+  // The first page of the export is more than waits on the way to a reader who does not read.
+  const merchant_domain = 'x'.repeat(30_000)
+  const payment = { agent_id: 'a', mandate_id: 'm', amount: '1.00', resource_url: 'https://x.example' }
+  const body = { ...payment, merchant_domain }
+  for (let made = 0; made < 600; made += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => service.call('POST', '/v1/policy/evaluate', { body })))
+  }
+  const headers = { authorization: `Bearer ${key}` }
+  const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
+  const reader = answer.body?.getReader() ?? assert.fail('an export')
+  const first = await reader.read()
+  await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)
+  let bytes = first.value?.length ?? 0
+  const broken = await (async () => {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return undefined
+      bytes += value.length
+    }
+  })().catch((error: unknown) => error)
+  assert.ok(broken instanceof Error, `all of it came, ${bytes} bytes`)
+  assert.ok(bytes < 600 * merchant_domain.length)
+})
+
 test('Only owners and operators sign in, and a wrong key says nothing [decision.110]', async (t) => {
   const service = await startTestService(t)
   const attempt = (body: object, headers = {}) =>

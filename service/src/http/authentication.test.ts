@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { request as openRequest } from 'node:http'
 import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
@@ -138,6 +139,49 @@ test('A key stops working with its revocation, and not a request later [auth.4]'
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([401]))
   assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was made')
 })
+
+test('A request whose body comes after the revocation of its key is begun after it [auth.4] [decision.6]', async (t) => {
+  const service = await startTestService(t)
+  const key = await issueKey(service, { role: 'owner' })
+  const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
+  const body = JSON.stringify({ role: 'owner', environment: 'sandbox' })
+  const late = await sendInTwo(service, { key, body }, async () => {
+    await service.call('DELETE', `/accounts/api-keys/${keys[0].id}`)
+    assert.equal((await service.call('GET', '/agents', { key })).status, 401)
+  })
+  assert.deepEqual(late, { status: 401, text: '{"detail":"invalid_api_key"}' })
+  const { body: left } = await service.call('GET', '/accounts/api-keys')
+  assert.equal(left.length, keys.length, 'no key was issued')
+  const slow = await sendInTwo(service, { key: service.sandboxKey, body }, async () => undefined)
+  assert.equal(slow.status, 201, 'a slow body alone is no fault')
+})
+
+/** Asks for a new key, and sends the body once the service has had the headers and something else was done. */
+function sendInTwo(
+  service: TestService,
+  { key, body }: { readonly key: string; readonly body: string },
+  meanwhile: () => Promise<void>,
+): Promise<{ status: number | undefined; text: string }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = openRequest(`${service.url}/accounts/api-keys`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        expect: '100-continue',
+      },
+    })
+    outgoing.on('continue', () => void meanwhile().then(() => outgoing.end(body), reject))
+    outgoing.on('response', (incoming) => {
+      let text = ''
+      incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+      incoming.on('end', () => resolve({ status: incoming.statusCode, text }))
+    })
+    outgoing.on('error', reject)
+    outgoing.flushHeaders()
+  })
+}
 
 function get(service: TestService, headers: Record<string, string>): Promise<PlainAnswer> {
   return sendPlain(service.url, { method: 'GET', path: '/agents', headers })

@@ -44,6 +44,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     session: CallerSession | undefined
+    /** Since when the rest of the request is awaited of one who was let in, on the clock of `performance.now()`. */
+    awaitedSinceMs: number
     /** The content type as it was sent. */
     contentType: string | undefined
   }
@@ -54,6 +56,9 @@ declare module 'fastify' {
 
 const noBytes = Buffer.alloc(0)
 
+/** What of a request comes within this time came at once. */
+const promptMs = 1
+
 /** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
 export function createServe(
   app: FastifyInstance,
@@ -61,6 +66,7 @@ export function createServe(
 ): Serve {
   app.decorateRequest('caller', null)
   app.decorateRequest('session', undefined)
+  app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
 
   return (endpoint, handle) => {
@@ -75,6 +81,7 @@ export function createServe(
       if (!roles.includes(authentication.caller.role)) return send(reply, refuse('insufficient_scope'))
       request.caller = authentication.caller
       request.session = authentication.session
+      if (!request.raw.complete) request.awaitedSinceMs = performance.now()
       return undefined
     }
 
@@ -112,9 +119,17 @@ export function createServe(
       } as never)
     }
 
+    /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
+    async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
+      const authentication = await authenticate(request, { isRecheck: true })
+      return 'refusal' in authentication ? refuse(authentication.refusal) : undefined
+    }
+
     async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       try {
-        send(reply, await answer(request))
+        const isLate = performance.now() - request.awaitedSinceMs > promptMs
+        const refusal = isLate ? await refusalMeanwhile(request) : undefined
+        send(reply, refusal ?? (await answer(request)))
       } catch (error) {
         void reply.send(error instanceof Error ? error : new Error(String(error)))
       }

@@ -68,16 +68,17 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     scope: Scope,
     reader: { readonly place: FeedPlace | undefined; readonly isStillLetIn: () => Promise<boolean> },
   ): Promise<void> {
-    // With something in it the answer begins, and the reader knows that the feed is open.
-    stream.heartbeat()
     let place = reader.place ?? (await begin(stream, scope))
+    // Who goes on hears at once that he is connected, though nothing may have happened since.
+    let isFirstLook = reader.place !== undefined
     let sinceHeartbeatMs = 0
     let sinceRecheckMs = 0
     while (!stream.destroyed) {
       const looked = await newest(scope, place.settledBelow)
       const step = advanceFeed(place, looked, now())
       place = step.place
-      if (step.fresh.length > 0 || step.hasGap) stream.transactions(step.fresh, step)
+      if (step.fresh.length > 0 || step.hasGap || isFirstLook) stream.transactions(step.fresh, step)
+      isFirstLook = false
       if (sinceRecheckMs >= feedRecheckMs) {
         sinceRecheckMs = 0
         if (!(await reader.isStillLetIn())) return stream.end('signed_out')

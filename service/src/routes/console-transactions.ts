@@ -36,10 +36,12 @@ export function serveConsoleTransactions(
     answerPage(query, url, (page) => store.listConsoleTransactions(caller, filterOf(query), page), toWire),
   )
 
-  serve(exportTransactions, async ({ caller, query }) => {
+  serve(exportTransactions, async ({ caller, query, isStillLetIn }) => {
     const slot = slots.take(caller.accountId)
     if (!slot) return refuse('too_many_streams')
-    const stream = Readable.from(exported(store, caller, filterOf(query)), { objectMode: false })
+    const stream = Readable.from(exported(store, caller, { filter: filterOf(query), isStillLetIn }), {
+      objectMode: false,
+    })
     stream.once('close', slot.release)
     const name = `transactions-${caller.environment}-${toTimestamp(now()).slice(0, 10)}.csv`
     return {
@@ -92,15 +94,20 @@ function filterOf(query: FilterQuery): ConsoleFilter {
   }
 }
 
-/** The lines of an export; each page is read when the one before it has been sent. */
+/**
+ * The lines of an export; each page is read when the one before it has been sent. Who reads slowly may not be let in any
+ * more by then, and the export breaks off.
+ */
 async function* exported(
   store: Pick<Store, 'listConsoleTransactions'>,
   scope: Scope,
-  filter: ConsoleFilter,
+  reader: { readonly filter: ConsoleFilter; readonly isStillLetIn: () => Promise<boolean> },
 ): AsyncGenerator<string> {
+  const { filter, isStillLetIn } = reader
   yield csvLine(csvColumns)
   let olderThan: string | undefined
   do {
+    if (!(await isStillLetIn())) throw new Error('who reads the export is not let in any more')
     const { items, next } = await store.listConsoleTransactions(scope, filter, {
       limit: exportedAtOnce,
       olderThan,
