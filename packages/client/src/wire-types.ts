@@ -495,10 +495,11 @@ export interface System {
     p99_ms: number | null
   }
   disk: {
+    /** Of the file and its log, or of the database on its server. */
     ledger_bytes: number
-    free_bytes: number
-    total_bytes: number
-  } | null
+    free_bytes: number | null
+    total_bytes: number | null
+  }
   memory_bytes: number
   open_feeds: number
 }
