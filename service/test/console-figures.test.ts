@@ -36,7 +36,8 @@ for (const { name, missing, open } of serviceStores) {
             remaining: '124.00',
             active_mandates: 3,
             open_holds: { count: 1, amount: '3.00' },
-            denied_last_day: 3,
+            // Refused proofs among them: they leave no record, but a payment was denied all the same.
+            denied_last_day: 6,
           },
         )
         assert.deepEqual(

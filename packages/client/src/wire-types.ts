@@ -370,6 +370,7 @@ export interface Overview {
     amount: string
   }
   last_day_starts_at: string
+  /** Denied evaluations and refused proofs: those of denial_reasons. */
   denied_last_day: number
   hours: Array<Activity>
   nearest_budgets: Array<NearBudget>
