@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { promisify } from 'node:util'
 
 import type { Page } from 'playwright-core'
 
 import { issueKey, issueProof, startTestService, verifyProof } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { runProgram } from './run-snippets.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
@@ -61,7 +57,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.getByRole('heading', { name: 'Your first purchase' }).waitFor()
     assert.deepEqual(await steps(page), [': to do', ': to do', ': to do', ': to do'])
     const program = await page.getByLabel('First purchase', { exact: true }).innerText()
-    const output = await run(program, service.sandboxKey)
+    const output = await runProgram(context, program, { PURSER_SANDBOX_KEY: service.sandboxKey })
     assert.match(output, /verified: true/)
     // Nobody touches the page: it hears of the payment, and the panel goes when all is done.
     await page.getByRole('heading', { name: 'Your first purchase' }).waitFor({ state: 'detached' })
@@ -153,20 +149,4 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
 /** Whether each step of the checklist is done, as it is read aloud. */
 function steps(page: Page): Promise<string[]> {
   return page.locator('.check-step h3 .only-read-aloud').allInnerTexts()
-}
-
-/** What the program prints, run as its reader would run it. */
-async function run(program: string, key: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'purser-first-purchase-'))
-  try {
-    const path = join(folder, 'first-purchase.mjs')
-    writeFileSync(path, program)
-    const { stdout } = await promisify(execFile)(process.execPath, [path], {
-      env: { PATH: process.env['PATH'], PURSER_SANDBOX_KEY: key },
-      timeout: 20_000,
-    })
-    return stdout
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 }

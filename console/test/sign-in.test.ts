@@ -28,7 +28,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
   const browser = await startBrowser()
   context.after(() => browser.close())
   const chapter = storyOf(context)
-  const visitor = await visit(browser, service, { identityProvider: provider.issuer })
+  const visitor = await visit(browser, service, { otherSite: provider.issuer })
   const { page } = visitor
 
   async function signInAs(login: string): Promise<void> {
@@ -110,7 +110,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
   )
 
   await chapter('Somebody the provider knows and no account does stays outside', async () => {
-    const stranger = await visit(browser, service, { identityProvider: provider.issuer })
+    const stranger = await visit(browser, service, { otherSite: provider.issuer })
     await stranger.page.goto(`${url}/console/sign-in`)
     await stranger.page.getByPlaceholder('Enter any login').fill('nobody-here')
     await stranger.page.getByPlaceholder('and password').fill('any')

@@ -21,7 +21,13 @@ const patienceMs = 30_000
 export async function visit(
   browser: Browser,
   service: Pick<TestService, 'url'>,
-  { identityProvider, ...options }: BrowserContextOptions & { readonly identityProvider?: string } = {},
+  {
+    otherSite,
+    ...options
+  }: BrowserContextOptions & {
+    /** Where the visitor may go besides: an identity provider, a forger. */
+    readonly otherSite?: string
+  } = {},
 ): Promise<Visitor> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 860 },
@@ -44,9 +50,9 @@ export async function visit(
   })
   page.on('request', (request) => {
     const { origin } = new URL(request.url())
-    // What the pages of an identity provider ask for is their own affair.
+    // What the pages of another site ask for is their own affair.
     const asker = request.isNavigationRequest() ? origin : new URL(request.frame().url()).origin
-    if (origin !== service.url && asker !== identityProvider) faults.push(`request: ${request.url()}`)
+    if (origin !== service.url && asker !== otherSite) faults.push(`request: ${request.url()}`)
   })
 
   const go = async (screen: string) => {

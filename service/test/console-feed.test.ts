@@ -6,7 +6,7 @@ import type { Transaction } from '@purser/wire/transactions'
 
 import { maxFeedsOfAccount } from '../src/limits.ts'
 import { signIn } from '../testing/console-session.ts'
-import { postgres18 } from '../testing/postgres.ts'
+import { serviceStores } from '../testing/service-stores.ts'
 import {
   issueKey,
   issueProof,
@@ -16,38 +16,14 @@ import {
   type TestService,
 } from '../testing/service.ts'
 
-const stores: readonly [
-  name: string,
-  missing: string | undefined,
-  settings: (t: TestContextLike) => Promise<Record<string, string>>,
-][] = [
-  ['SQLite', undefined, async () => ({})],
-  [
-    postgres18.name,
-    postgres18.missing,
-    async (t) => {
-      const database = await postgres18.createDatabase()
-      t.after(() => database.drop())
-      return { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' }
-    },
-  ],
-]
-
-interface TestContextLike {
-  readonly after: (stop: () => Promise<void>) => void
-}
-
-for (const [name, missing, settingsFor] of stores) {
+for (const { name, missing, open } of serviceStores) {
   test(
     `On ${name} a reader of the feed that is cut off again and again gets every transaction once, while payments race [decision.114]`,
     { skip: missing ?? false },
     async (t) => {
-      const stops: (() => Promise<void>)[] = []
-      const settings = await settingsFor({ after: (stop) => void stops.push(stop) })
-      const service = await startTestService(t, settings)
-      t.after(async () => {
-        for (const stop of stops) await stop()
-      })
+      const ledger = await open()
+      const service = await startTestService(t, ledger.settings)
+      t.after(ledger.discard)
       const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
       const purchase = await preparePurchase(service)
       const made = new Set<string>()
@@ -94,34 +70,6 @@ for (const [name, missing, settingsFor] of stores) {
       await reading
       assert.equal(seen.length, made.size, 'none twice')
       assert.deepEqual(new Set(seen), made)
-    },
-  )
-
-  test(
-    `On ${name} the export is what the database holds, and fits its filters [decision.114]`,
-    { skip: missing ?? false },
-    async (t) => {
-      const stops: (() => Promise<void>)[] = []
-      const settings = await settingsFor({ after: (stop) => void stops.push(stop) })
-      const service = await startTestService(t, settings)
-      t.after(async () => {
-        for (const stop of stops) await stop()
-      })
-      const purchase = await preparePurchase(service, { allowed_categories: [] })
-      const proof = await issueProof(service, purchase, '1.50')
-      await verifyProof(service, proof)
-      for (const category of ['=1+1', 'a "quoted", one\nof two lines', null, '@cmd', '-2']) {
-        await evaluate(service, purchase, category)
-      }
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
-      const all = await purser.transactions.list().toArray({ limit: 100 })
-      assert.deepEqual(parseCsv(await exported(purser)), all)
-      const denied = all.filter(({ status }) => status === 'denied')
-      assert.ok(denied.length > 0 && denied.length < all.length)
-      assert.deepEqual(parseCsv(await exported(purser, { status: 'denied' })), denied)
-      const text = await exported(purser)
-      assert.match(text, /,'=1\+1,/, 'a spreadsheet takes it for text')
-      assert.match(text, /"a ""quoted"", one\nof two lines"/)
     },
   )
 }
@@ -225,25 +173,4 @@ async function evaluate(
     },
   })
   return answer.body.transaction_id as string
-}
-
-async function exported(purser: Purser, query?: { status: 'denied' }): Promise<string> {
-  return new Response(await purser.console.transactions.exportCsv(query)).text()
-}
-
-/** The transactions of an export, with the apostrophes taken off that keep texts from being formulas. */
-function parseCsv(text: string): Transaction[] {
-  const [header = [], ...lines] = [
-    ...text.matchAll(/(?:(?:"(?:[^"]|"")*"|[^",\r\n]*),)*(?:"(?:[^"]|"")*"|[^",\r\n]*)\r\n/g),
-  ].map(([line]) =>
-    [...line.slice(0, -2).matchAll(/("(?:[^"]|"")*"|[^",]*)(,|$)/g)]
-      .map(([, field = '']) => (field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field))
-      .map((field) => (/^'[=+\-@\t\r]/.test(field) ? field.slice(1) : field)),
-  )
-  return lines.map(
-    (fields) =>
-      Object.fromEntries(
-        header.slice(0, 13).map((name, index) => [name, fields[index] === '' ? null : fields[index]]),
-      ) as unknown as Transaction,
-  )
 }

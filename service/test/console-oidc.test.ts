@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 
 import { Provider } from 'oidc-provider'
 
-import { browserOf, cookieOf } from '../testing/console-session.ts'
+import { browserOf, cookieOf, signIn } from '../testing/console-session.ts'
 import { createTenant, startTestService } from '../testing/service.ts'
 import { firstUserId } from '../src/first-start.ts'
 
@@ -48,6 +48,22 @@ test('Who the identity provider vouches for is signed in to the account that car
   assert.equal(events.body[0].actor, session.body.id, 'the session is who acted')
   assert.equal((await signedIn.call('DELETE', '/v1/console/session')).status, 200)
   assert.equal((await signedIn.call('GET', '/agents')).status, 401)
+})
+
+test('Who comes from the identity provider gets a session of his own, whatever cookie he came with [decision.110] [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  const tenant = await createTenant(service, 'ada')
+  const attacker = await signIn(service)
+  const browser = new Browser()
+  browser.plant(attacker.cookie, service.url)
+  await visit(browser, 'ada')
+  const cookie = browser.cookiesFor(service.url)
+  assert.match(cookie, /purser-session=/)
+  assert.doesNotMatch(cookie, new RegExp(attacker.cookie))
+  const session = await service.call('GET', '/v1/console/session', { key: null, headers: { cookie } })
+  assert.equal(session.body.account.id, tenant.accountId)
+  const planted = (await attacker.call('GET', '/v1/console/session')).body
+  assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is still its own')
 })
 
 test('A user of the provider whom no account carries is told so, and no account is made [decision.111]', async (t) => {
@@ -210,6 +226,11 @@ class Browser {
     })
     for (const set of response.headers.getSetCookie()) this.#take(set, url)
     return response
+  }
+
+  /** A cookie that somebody else put there. */
+  plant(cookie: string, url: string): void {
+    this.#take(`${cookie}; Path=/`, url)
   }
 
   cookiesFor(url: string): string {

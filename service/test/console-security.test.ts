@@ -98,6 +98,26 @@ for (const endpoint of changing) {
   })
 }
 
+test('What a cookie may read, it may not for a page of another site, nor of another port of this host [decision.110]', async (t) => {
+  const { service, browser, records } = await shared(t)
+  const reading = endpoints.filter(
+    ({ method, roles }) => method === 'GET' && roles !== 'public' && roles.includes('owner'),
+  )
+  for (const { path } of reading) {
+    const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => records[name as keyof typeof records])
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example.com' },
+      { origin: service.url.replace(/:\d+$/, ':1') },
+    ]) {
+      const answer = await browser.call('GET', address, { headers })
+      assert.deepEqual([answer.status, answer.body], [403, { detail: 'cross_site_request' }], path)
+    }
+  }
+  assert.ok(reading.length > 20)
+})
+
 test('With its token, and from its own pages, a session does what its key may do [decision.110]', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
@@ -225,8 +245,11 @@ test('A session sees the environment of its key alone, and one of the set-up lin
 test('The link of a first start signs one browser in, once, within its time [decision.111]', async (t) => {
   const service = await startTestService(t)
   assert.ok(service.setUpToken)
+  const planted = await signIn(service)
   const attempts = await Promise.all(
-    Array.from({ length: 5 }, () => followSetUpLink(service, service.setUpToken ?? '')),
+    Array.from({ length: 5 }, () =>
+      followSetUpLink(service, service.setUpToken ?? '', { cookie: planted.cookie }),
+    ),
   )
   assert.deepEqual(
     attempts.map(({ status }) => status).toSorted((left, right) => left - right),
@@ -234,6 +257,7 @@ test('The link of a first start signs one browser in, once, within its time [dec
   )
   const signedIn = attempts.find(({ status }) => status === 201)
   assert.deepEqual([signedIn?.body.kind, signedIn?.body.role], ['set_up', 'operator'])
+  assert.ok(signedIn && cookieOf(signedIn) !== planted.cookie, 'whatever cookie came with it')
   const asCookie = { cookie: `purser-session=${service.setUpToken}` }
   assert.equal((await service.call('GET', '/agents', { key: null, headers: asCookie })).status, 401)
 
@@ -278,8 +302,12 @@ test('Another tenant sees by cookie what it sees by key: nothing of the others, 
   assert.ok(compared > 20)
 })
 
-function followSetUpLink(service: Awaited<ReturnType<typeof startTestService>>, token: string) {
-  return service.call('POST', '/v1/console/session', { key: null, body: { set_up_token: token } })
+function followSetUpLink(
+  service: Awaited<ReturnType<typeof startTestService>>,
+  token: string,
+  headers: Record<string, string> = {},
+) {
+  return service.call('POST', '/v1/console/session', { key: null, body: { set_up_token: token }, headers })
 }
 
 /** One service for the tests of every route that changes something: none of them changes anything. */

@@ -70,8 +70,10 @@ export function useFeed(): { readonly transactions: readonly Transaction[]; read
   return { transactions, state }
 }
 
+/** What arrived and what was there before it; after a gap not that, for something would be missing in between. */
 function newestFirst(before: readonly Transaction[], event: FeedEvent): readonly Transaction[] {
   const arrived = event.transactions.toReversed()
+  if (event.has_gap) return arrived.slice(0, shownTransactions)
   const ids = new Set(arrived.map(({ id }) => id))
   return [...arrived, ...before.filter(({ id }) => !ids.has(id))].slice(0, shownTransactions)
 }

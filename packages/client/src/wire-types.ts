@@ -370,6 +370,7 @@ export interface Overview {
     amount: string
   }
   last_day_starts_at: string
+  /** Denied evaluations and refused proofs: those of denial_reasons. */
   denied_last_day: number
   hours: Array<Activity>
   nearest_budgets: Array<NearBudget>
@@ -495,10 +496,11 @@ export interface System {
     p99_ms: number | null
   }
   disk: {
+    /** Of the file and its log, or of the database on its server. */
     ledger_bytes: number
-    free_bytes: number
-    total_bytes: number
-  } | null
+    free_bytes: number | null
+    total_bytes: number | null
+  }
   memory_bytes: number
   open_feeds: number
 }

@@ -58,7 +58,9 @@ export const Overview = Type.Object({
   open_holds: Type.Object({ count: Type.Integer(), amount: Sum }),
   /** The last 24 hours begin at a quarter of an hour. */
   last_day_starts_at: Timestamp,
-  denied_last_day: Type.Integer(),
+  denied_last_day: Type.Integer({
+    description: 'Denied evaluations and refused proofs: those of denial_reasons.',
+  }),
   /** 24 stretches of one hour, oldest first; the last one is not over. */
   hours: Type.Array(Activity),
   nearest_budgets: Type.Array(NearBudget),

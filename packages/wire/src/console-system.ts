@@ -28,10 +28,12 @@ export const System = Type.Object({
     p50_ms: Nullable(Type.Number()),
     p99_ms: Nullable(Type.Number()),
   }),
-  /** Null for a database on a server. */
-  disk: Nullable(
-    Type.Object({ ledger_bytes: Type.Integer(), free_bytes: Type.Integer(), total_bytes: Type.Integer() }),
-  ),
+  disk: Type.Object({
+    ledger_bytes: Type.Integer({ description: 'Of the file and its log, or of the database on its server.' }),
+    /** Null for a server, whose disk is not seen from here. */
+    free_bytes: Nullable(Type.Integer()),
+    total_bytes: Nullable(Type.Integer()),
+  }),
   memory_bytes: Type.Integer(),
   open_feeds: Type.Integer(),
 })

@@ -8,6 +8,9 @@ export function csvLine(values: readonly (string | null)[]): string {
 
 function field(value: string | null): string {
   if (value === null) return ''
-  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const safe = startsFormula.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
+
+/** The signs that begin one, also in their wide forms and after white space, which some spreadsheets pass over. */
+const startsFormula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/

@@ -47,6 +47,14 @@ export function serveConsoleOverview(
       isTotal: true,
     })
     const hours = sumBuckets(all, { startsAtMs: hoursStartMs, widthMs: hourMs, count: 24 })
+    const reasons = denialCodes
+      .map((code) => ({
+        reason_code: code,
+        evaluations: denied.find(({ subject }) => subject === code)?.deniedCount ?? 0,
+        proofs: refused.find(({ reason }) => reason === code)?.count ?? 0,
+      }))
+      .filter((reason) => countOf(reason) > 0)
+      .sort((left, right) => countOf(right) - countOf(left))
     const [today] = sumBuckets(all, { startsAtMs: dayStartsAtMs, widthMs: 3 * dayMs, count: 1 })
     return ok({
       at: toTimestamp(nowMs),
@@ -57,21 +65,19 @@ export function serveConsoleOverview(
       active_mandates: budgets.activeMandates,
       open_holds: { count: budgets.openHolds, amount: formatSum(budgets.heldMicro) },
       last_day_starts_at: toTimestamp(hoursStartMs),
-      denied_last_day: hours.reduce((sum, { deniedCount }) => sum + deniedCount, 0),
+      denied_last_day: reasons.reduce((sum, reason) => sum + countOf(reason), 0),
       hours: hours.map(toWireActivity),
       nearest_budgets: budgets.nearest.map((mandate) => toNearBudget(mandate, spentLastDay, nowMs)),
-      denial_reasons: denialCodes
-        .map((code) => ({
-          reason_code: code,
-          evaluations: denied.find(({ subject }) => subject === code)?.deniedCount ?? 0,
-          proofs: refused.find(({ reason }) => reason === code)?.count ?? 0,
-        }))
-        .filter(({ evaluations, proofs }) => evaluations + proofs > 0)
-        .sort((left, right) => right.evaluations + right.proofs - left.evaluations - left.proofs),
+      denial_reasons: reasons,
       stopped_mandates: budgets.stoppedMandates,
       checklist,
     })
   })
+}
+
+/** How often a reason stood in the way, whether a decision was asked for or a proof. */
+function countOf({ evaluations, proofs }: { readonly evaluations: number; readonly proofs: number }): number {
+  return evaluations + proofs
 }
 
 /** What happened in a stretch of time, as the interface writes it. */

@@ -39,10 +39,11 @@ export function serveConsoleSystem(
         p50_ms: percentile(sortedMs, 0.5),
         p99_ms: percentile(sortedMs, 0.99),
       },
-      disk:
-        disk && figures.ledgerBytes !== null
-          ? { ledger_bytes: figures.ledgerBytes, free_bytes: disk.freeBytes, total_bytes: disk.totalBytes }
-          : null,
+      disk: {
+        ledger_bytes: figures.ledgerBytes,
+        free_bytes: disk?.freeBytes ?? null,
+        total_bytes: disk?.totalBytes ?? null,
+      },
       memory_bytes: process.memoryUsage.rss(),
       open_feeds: feeds.open,
     })

@@ -252,8 +252,7 @@ export interface StoreFigures {
   readonly commits: number
   /** How long the latest transactions took, in milliseconds. */
   readonly commitMs: readonly number[]
-  /** The bytes of the ledger; null when they lie on a server. */
-  readonly ledgerBytes: number | null
+  readonly ledgerBytes: number
 }
 
 /** How long a read of the console may take. */

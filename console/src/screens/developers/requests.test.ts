@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 
+import type { Mandate } from '@purser/client'
+
 import { curlOf, requestsFor } from './requests.ts'
 
 test('A request is written so that a shell takes it as it is, whatever stands in it', () => {
@@ -16,6 +18,29 @@ test('A request is written so that a shell takes it as it is, whatever stands in
   const body = words.split('\0').at(-2) ?? ''
   assert.deepEqual(JSON.parse(body), { name: hostile })
   assert.ok(words.includes('Authorization: Bearer secret'))
+})
+
+test('The requests are such that the mandate they name allows them', () => {
+  const mandate = {
+    id: 'mandate_1',
+    agent_id: 'agent_1',
+    max_spend_per_transaction: '0.25',
+    allowed_sellers: ['*', 'shop.example.org'],
+    allowed_categories: ['*', 'reports'],
+  } as unknown as Mandate
+  const bodyOf = (id: string) =>
+    requestsFor({ environment: 'sandbox', mandate, nowMs: 0 }).find((one) => one.id === id)?.body
+  const payment = {
+    agent_id: 'agent_1',
+    mandate_id: 'mandate_1',
+    amount: '0.25',
+    resource_url: 'https://shop.example.org/data',
+  }
+  const proposal = { ...payment, merchant_domain: 'shop.example.org', category: 'reports' }
+  assert.deepEqual(
+    [bodyOf('proof'), bodyOf('evaluate'), bodyOf('verify-agent')],
+    [payment, proposal, proposal],
+  )
 })
 
 test('Production is not offered what only the sandbox has', () => {

@@ -1,5 +1,7 @@
 import type { Environment, Mandate } from '@purser/client'
 
+import { readMicro } from '../../text/amounts.ts'
+
 /** A request of the interface, ready to be written out. */
 interface SampleRequest {
   readonly id: string
@@ -10,7 +12,7 @@ interface SampleRequest {
   readonly body?: unknown
 }
 
-/** The requests of a first day, with the newest mandate's ids where there is one. */
+/** The requests of a first day, with the ids of the newest mandate where there is one, and such that it allows them. */
 export function requestsFor({
   environment,
   mandate,
@@ -26,9 +28,14 @@ export function requestsFor({
   const payment = {
     agent_id: agentId,
     mandate_id: mandateId,
-    amount: '1.00',
+    amount:
+      mandate && isLess(mandate.max_spend_per_transaction, '1.00')
+        ? mandate.max_spend_per_transaction
+        : '1.00',
     resource_url: `https://${seller}/data`,
   }
+  const category = mandate?.allowed_categories.find((one) => one !== '*')
+  const proposal = { ...payment, merchant_domain: seller, ...(category === undefined ? {} : { category }) }
   const inThirtyDays = new Date(nowMs + 30 * 24 * 3_600_000).toISOString()
   const evaluate: SampleRequest = {
     id: 'evaluate',
@@ -37,7 +44,7 @@ export function requestsFor({
       'Runs the nine checks and records the outcome: 200 when approved, 402 when denied. Nothing is charged.',
     method: 'POST',
     path: '/v1/policy/evaluate',
-    body: { ...payment, merchant_domain: seller },
+    body: proposal,
   }
   const proof: SampleRequest = {
     id: 'proof',
@@ -79,7 +86,7 @@ export function requestsFor({
       about: 'The same checks; records nothing. 200 when authorized, 403 when not.',
       method: 'POST',
       path: '/v1/verify-agent',
-      body: { ...payment, merchant_domain: seller },
+      body: proposal,
     },
     {
       id: 'transactions',
@@ -89,6 +96,10 @@ export function requestsFor({
       path: '/v1/transactions?status=denied',
     },
   ]
+}
+
+function isLess(left: string, right: string): boolean {
+  return (readMicro(left) ?? 0n) < (readMicro(right) ?? 0n)
 }
 
 /** The request as a line for a shell. The key stays in the shell's own variable. */

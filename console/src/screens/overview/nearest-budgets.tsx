@@ -9,7 +9,7 @@ import { When } from '../../ui/when.tsx'
 /** The active mandates of which least is left, and when that is gone at the pace of the last day. */
 export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBudget[] }) {
   if (budgets.length === 0) {
-    return <p className="quiet">No mandate is active. One gives an agent a budget, and its limits.</p>
+    return <p className="quiet">No active mandate was spent from yet.</p>
   }
   return (
     <ul className="stack">

@@ -1,3 +1,5 @@
+import type { System as SystemFigures } from '@purser/client'
+
 import { useRead } from '../../api/queries.ts'
 import { bytesInWords, durationInWords } from '../../text/sizes.ts'
 import { Badge } from '../../ui/badge.tsx'
@@ -25,7 +27,6 @@ export function System() {
   }
   const { store, queue, commit, disk, ...process } = system.data
   const isQueueFull = queue.waiting > queue.most * worryShare.queue
-  const isDiskFull = disk !== null && disk.free_bytes < disk.total_bytes * worryShare.disk
   return (
     <Screen title="System" lead="How the service itself is. The figures are of the process that answered.">
       <div className="columns">
@@ -50,17 +51,10 @@ export function System() {
             <Fact name="Where">
               <code className="breakable">{store.place}</code>
             </Fact>
-            {disk && (
-              <>
-                <Fact name="Size of the ledger">{bytesInWords(disk.ledger_bytes)}</Fact>
-                <Fact name="Free on its disk">
-                  {bytesInWords(disk.free_bytes)} of {bytesInWords(disk.total_bytes)}{' '}
-                  <Badge tone={isDiskFull ? 'bad' : 'good'} icon={isDiskFull ? 'warning' : 'check'}>
-                    {isDiskFull ? 'running out' : 'enough'}
-                  </Badge>
-                </Fact>
-              </>
-            )}
+            <Fact name="Size of the ledger">{bytesInWords(disk.ledger_bytes)}</Fact>
+            <Fact name="Free on its disk">
+              <FreeRoom {...disk} />
+            </Fact>
           </Facts>
         </Panel>
         <Panel title="Writing">
@@ -82,6 +76,19 @@ export function System() {
         </Panel>
       </div>
     </Screen>
+  )
+}
+
+function FreeRoom({ free_bytes, total_bytes }: SystemFigures['disk']) {
+  if (free_bytes === null || total_bytes === null) return 'Only the database server sees it'
+  const isFull = free_bytes < total_bytes * worryShare.disk
+  return (
+    <>
+      {bytesInWords(free_bytes)} of {bytesInWords(total_bytes)}{' '}
+      <Badge tone={isFull ? 'bad' : 'good'} icon={isFull ? 'warning' : 'check'}>
+        {isFull ? 'running out' : 'enough'}
+      </Badge>
+    </>
   )
 }
 

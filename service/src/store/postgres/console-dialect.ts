@@ -52,6 +52,12 @@ export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }
   }
 }
 
+/** How much room the database takes on its server. */
+export async function databaseBytes(run: RunQuery): Promise<number> {
+  const [size] = await run('select pg_database_size(current_database()) as bytes', [])
+  return Number((size as { readonly bytes: string }).bytes)
+}
+
 interface QueryOptions {
   readonly retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>
   readonly timeoutMs?: number

@@ -20,7 +20,7 @@ import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
 import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
-import { consoleDialect, prepareQueries } from './console-dialect.ts'
+import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
 import { migrate, neededVersion } from './migrate.ts'
@@ -120,8 +120,9 @@ function createStore({
   const audits = prepareReads(kyselyOn(auditing))
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
+  const askForConsole = prepareQueries(watching, { retry })
   const consoleReads = prepareConsoleReads(
-    kyselyOver(prepareQueries(watching, { retry }), new PostgresDialect({ pool: watching })),
+    kyselyOver(askForConsole, new PostgresDialect({ pool: watching })),
     consoleDialect,
   )
   const commitTimes = new CommitTimes()
@@ -138,6 +139,7 @@ function createStore({
         lanes: groupCommit ? Math.min(paymentLanes, writeConnections) : writeConnections,
       })
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
+    commitTimes,
     writeBatch: async ([act]) => [{ value: await act?.() }],
     maxBatch: 1,
     maxWaiting,
@@ -318,7 +320,7 @@ function createStore({
       mostWaiting: maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,
-      ledgerBytes: null,
+      ledgerBytes: await databaseBytes(askForConsole),
     }),
   }
 }

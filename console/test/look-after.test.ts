@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+
+import { startTestService } from '../../service/testing/service.ts'
+import { startBrowser } from './browser.ts'
+import { runCurl, runServer } from './run-snippets.ts'
+import { storyOf } from './story.ts'
+import { visit } from './visitor.ts'
+
+test('Looking after agents, mandates and sellers: each screen does what it says [decision.121] [decision.124]', async (context) => {
+  const service = await startTestService(context)
+  service.clock.nowMs = Date.now()
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const chapter = storyOf(context)
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  const shop = { domain: 'shop.example.org', resource_url: 'https://shop.example.org/data' }
+  let agentId = ''
+  let agentKey = ''
+
+  await chapter(
+    'An agent is created, and gets a key of its own, which can spend and nothing else',
+    async () => {
+      await visitor.go('sandbox/agents?new')
+      await page.getByLabel('Name').fill('research-bot')
+      await page.getByLabel('Capabilities').fill('search, purchase')
+      await page.getByRole('button', { name: 'Create agent' }).click()
+      await page.getByRole('heading', { level: 1, name: 'research-bot' }).waitFor()
+      agentId = page.url().split('/').at(-1) ?? ''
+      assert.deepEqual((await purser.agents.get(agentId)).capabilities, ['search', 'purchase'])
+      await page.getByRole('button', { name: 'Issue its key' }).click()
+      const dialog = page.getByRole('dialog', { name: 'A key for research-bot' })
+      await dialog.getByLabel('Label').fill('worker-1')
+      await dialog.getByRole('button', { name: 'Issue sandbox key' }).click()
+      agentKey = await dialog.getByLabel('Key', { exact: true }).innerText()
+      const asAgent = new Purser({ apiKey: agentKey, baseUrl: service.url })
+      assert.equal((await asAgent.agents.get(agentId)).name, 'research-bot')
+      await assert.rejects(asAgent.agents.create({ name: 'another' }), { code: 'insufficient_scope' })
+      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      await fact('Working keys').filter({ hasText: '1' }).waitFor()
+    },
+  )
+
+  await chapter(
+    'A mandate begins with its agent, is warned of its far end, and shows where its money is',
+    async () => {
+      await page.getByRole('link', { name: 'New mandate' }).click()
+      await page.locator('option:checked', { hasText: 'research-bot' }).waitFor({ state: 'attached' })
+      await page.getByLabel('Purpose').fill('Market reports')
+      await page.getByLabel('Total budget').fill('20.00')
+      await page.getByLabel('Cap for one payment').fill('10.00')
+      await page.getByLabel('Allowed sellers').fill(`${shop.domain}, data.example.com`)
+      await page.getByLabel('Allowed categories').fill('reports')
+      await page.getByLabel('Expires').fill('2099-01-01T10:00')
+      await page.getByText('It is valid for more than a year.').waitFor()
+      await page.getByRole('button', { name: 'Create mandate' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Market reports' }).waitFor()
+      const mandate_id = page.url().split('/').at(-1) ?? ''
+      const payment = { agent_id: agentId, mandate_id, resource_url: shop.resource_url }
+      const paid = await purser.payments.requestProof({ ...payment, amount: '4.00' })
+      assert.ok(paid.decision === 'approved')
+      await purser.payments.verify({
+        proof: paid.proof,
+        merchant_domain: shop.domain,
+        expected_amount: '4.00',
+      })
+      assert.equal((await purser.payments.requestProof({ ...payment, amount: '1.50' })).decision, 'approved')
+      await page.reload()
+      await page.getByRole('heading', { name: 'Open holds (1)' }).waitFor()
+      await page.getByRole('table', { name: 'Open holds' }).getByText('1.50').waitFor()
+      await page.getByRole('img', { name: /^4\.00 of 20\.00 USDC spent/ }).waitFor()
+      await fact('Left').filter({ hasText: '16.00' }).waitFor()
+      await page.reload()
+      await page.getByRole('table', { name: 'Transactions' }).getByText('4.00').waitFor()
+    },
+  )
+
+  await chapter('A duplicate begins with the same limits, each of them', async () => {
+    await visitor.go('sandbox/mandates')
+    await page.getByRole('button', { name: 'Acts on Market reports' }).click()
+    await page.getByRole('menuitem', { name: 'Duplicate' }).click()
+    await page.getByLabel('Purpose').fill('Market reports, again')
+    await page.getByRole('button', { name: 'Create mandate' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Market reports, again' }).waitFor()
+    const [copy, model] = (await purser.mandates.list().page()).items
+    const limitsOf = (mandate: typeof copy) => [
+      mandate?.agent_id,
+      mandate?.max_spend_total,
+      mandate?.max_spend_per_transaction,
+      mandate?.allowed_sellers,
+      mandate?.allowed_categories,
+      Date.parse(mandate?.expires_at ?? ''),
+    ]
+    assert.deepEqual(limitsOf(copy), limitsOf(model))
+    assert.equal(copy?.spent_total, '0.00')
+  })
+
+  await chapter('A mandate is revoked by typing, after it is said what that ends', async () => {
+    await visitor.go('sandbox/mandates')
+    await page.getByRole('button', { name: 'Acts on Market reports', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
+    await dialog.getByText('16.00 USDC of it stay unspent, and open proofs over 1.50 USDC end').waitFor()
+    const revoke = dialog.getByRole('button', { name: 'Revoke for good' })
+    assert.equal(await revoke.isDisabled(), true)
+    await dialog.getByLabel(/to confirm/).fill('revoke')
+    await revoke.click()
+    const row = page.getByRole('row', { name: /Market reports research-bot/ })
+    await row.getByText('revoked').waitFor()
+    const [, revoked] = (await purser.mandates.list().page()).items
+    assert.deepEqual([revoked?.status, revoked?.held_total], ['revoked', '0.00'])
+  })
+
+  await chapter(
+    'A seller gets the middleware with its own domain, which asks for payment and is paid',
+    async () => {
+      await visitor.go('sandbox/sellers?new')
+      await page.getByLabel('Name').fill('Reports')
+      await page.getByLabel('Domain').fill(shop.domain)
+      await page.getByRole('button', { name: 'Register seller' }).click()
+      await page.getByRole('table', { name: 'Sellers' }).getByText(shop.domain).waitFor()
+      await page.getByRole('button', { name: 'Middleware' }).click()
+      const program = await page.getByRole('dialog').getByLabel('Middleware', { exact: true }).innerText()
+      assert.ok(program.includes(`'${shop.domain}'`) && program.includes(`'${service.url}'`), program)
+      const { key } = await purser.apiKeys.create({ role: 'merchant', environment: 'sandbox' })
+      const server = await runServer(context, program, { PURSER_MERCHANT_KEY: key })
+      assert.equal((await fetch(`${server}/data`)).status, 402)
+      const [mandate] = (await purser.mandates.list().page()).items
+      const asked = { agent_id: agentId, mandate_id: mandate?.id ?? '', resource_url: shop.resource_url }
+      const answer = await new Purser({ apiKey: agentKey, baseUrl: service.url }).payments.requestProof({
+        ...asked,
+        amount: '0.10',
+      })
+      assert.ok(answer.decision === 'approved')
+      const headers = { 'x-payment-proof': JSON.stringify(answer.proof) }
+      const bought = await fetch(`${server}/data`, { headers })
+      assert.deepEqual([bought.status, await bought.json()], [200, { data: 'paid for' }])
+      await visitor.go('sandbox/sellers')
+      const row = page.getByRole('row', { name: /shop\.example\.org/ })
+      await row.getByText('0.10 USDC').first().waitFor()
+    },
+  )
+
+  await chapter('The audit log finds what was done, and leads to it', async () => {
+    await visitor.go('sandbox/audit-log')
+    await page.getByLabel('What happened').selectOption('mandate.revoked')
+    await page.waitForURL(/type=mandate\.revoked$/)
+    const events = page.getByRole('table', { name: 'Audit log' })
+    const row = events.getByRole('row', { name: /Mandate revoked/ })
+    await events.getByRole('row', { name: /Agent created/ }).waitFor({ state: 'detached' })
+    assert.equal(await events.getByRole('row').count(), 2)
+    await row.getByText('Show', { exact: true }).click()
+    await row.getByText('voided_holds').waitFor()
+    await row.getByRole('link').click()
+    await page.getByRole('heading', { level: 1, name: /^Market reports revoked/ }).waitFor()
+  })
+
+  await chapter('Each request that developers are shown does what it says, pasted as it is', async () => {
+    await visitor.go('sandbox/developers')
+    const choice = page.getByLabel('Request', { exact: true }).and(page.locator('select'))
+    const values = await choice
+      .locator('option')
+      .evaluateAll((options) => options.map((one) => (one as HTMLOptionElement).value))
+    const answers: [string, number][] = []
+    for (const value of values) {
+      await choice.selectOption(value)
+      const line = await page.locator('pre').innerText()
+      answers.push([value, (await runCurl(line, { PURSER_SANDBOX_KEY: service.sandboxKey })).status])
+    }
+    assert.deepEqual(answers, [
+      ['create-agent', 201],
+      ['create-mandate', 201],
+      ['proof', 201],
+      ['evaluate', 200],
+      ['verify-agent', 200],
+      ['transactions', 200],
+    ])
+    assert.equal((await fetch(`${service.url}/docs`)).status, 200)
+    await page.getByRole('link', { name: 'Reference' }).and(page.locator('[href="/docs"]')).waitFor()
+  })
+
+  await chapter('The system says how it is, as the service tells it', async () => {
+    await visitor.go('sandbox/system')
+    const system = await purser.console.system()
+    await fact('Version').filter({ hasText: system.version }).waitFor()
+    await fact('Kind').filter({ hasText: 'SQLite' }).waitFor()
+    await fact('Where').filter({ hasText: system.store.place }).waitFor()
+    await fact('Acts that wait').filter({ hasText: 'keeping up' }).waitFor()
+    await fact('Commit, half within')
+      .filter({ hasText: /[0-9.]+ ms/ })
+      .waitFor()
+    await fact('Free on its disk')
+      .filter({ hasText: /iB of .*iB/ })
+      .waitFor()
+  })
+
+  await chapter('An agent is revoked by typing its name, after it is said what that stops', async () => {
+    await visitor.go(`sandbox/agents/${agentId}`)
+    await page.getByRole('button', { name: 'Revoke' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Revoke this agent?' })
+    const { active_mandates, remaining_budget } = await purser.console.agents.get(agentId)
+    await dialog.getByText(`${active_mandates} active mandates, of which ${remaining_budget} USDC`).waitFor()
+    await dialog.getByText('1 open proof over 1.00 USDC').waitFor()
+    await dialog.getByText('1 working key of its own').waitFor()
+    await dialog.getByLabel(/to confirm/).fill('research-bot')
+    await dialog.getByRole('button', { name: 'Revoke for good' }).click()
+    await page.getByRole('heading', { level: 1 }).getByText('revoked').waitFor()
+    const [mandate] = (await purser.console.mandates.list({ status: 'active' }).page()).items
+    const late = {
+      agent_id: agentId,
+      mandate_id: mandate?.id ?? '',
+      amount: '0.10',
+      resource_url: shop.resource_url,
+    }
+    assert.equal((await purser.payments.requestProof(late)).decision, 'denied')
+  })
+
+  await visitor.leave()
+
+  /** What stands beside a name. */
+  function fact(name: string) {
+    return page.locator('.fact', { has: page.getByText(name, { exact: true }) }).locator('dd')
+  }
+})
