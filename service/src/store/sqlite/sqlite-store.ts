@@ -162,8 +162,8 @@ function createStore(
 
   return {
     checkReady: async () => {
-      ledger.checkReady()
       await read(() => void anyAccount.get())
+      ledger.checkReady()
     },
     close: async () => {
       if (isClosed) return
