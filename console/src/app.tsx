@@ -6,10 +6,11 @@ import { Seeing } from './api/seen.tsx'
 import { useSession } from './api/session.ts'
 import { Overview } from './screens/overview/overview.tsx'
 import { NotFound } from './screens/not-found.tsx'
+import { SignInFrame } from './screens/sign-in/sign-in-frame.tsx'
 import { SetUp } from './screens/sign-in/set-up.tsx'
 import { SignIn } from './screens/sign-in/sign-in.tsx'
 import { Frame } from './shell/frame.tsx'
-import { Failed, Waiting } from './ui/waiting.tsx'
+import { Failed } from './ui/waiting.tsx'
 
 // The overview comes with the first load; every other screen when it is gone to.
 const Mandates = lazy(async () => ({ default: (await import('./screens/mandates/mandates.tsx')).Mandates }))
@@ -36,8 +37,14 @@ const System = lazy(async () => ({ default: (await import('./screens/system/syst
 /** Every address of the console. The environment stands in it, so that no window is ever in doubt of its own. */
 export function App() {
   const session = useSession()
-  if (session.isPending) return <Waiting />
-  if (session.isError) return <Failed error={session.error} onRetry={() => void session.refetch()} />
+  if (session.isPending) return null
+  if (session.isError) {
+    return (
+      <SignInFrame title="Purser does not answer">
+        <Failed error={session.error} onRetry={() => void session.refetch()} />
+      </SignInFrame>
+    )
+  }
   return (
     <Routes>
       <Route path="set-up" element={<SetUp />} />

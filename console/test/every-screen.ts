@@ -45,7 +45,7 @@ export function everyScreen(ids: {
       path: 'sandbox/mandates',
       isReady: table('Mandates'),
       prepare: async (page) => {
-        await press('Acts on Map tiles, northern Europe')(page)
+        await press('Actions for Map tiles, northern Europe')(page)
         await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
       },
     },
@@ -86,13 +86,13 @@ export function everyScreen(ids: {
     { name: 'new-key', path: 'sandbox/keys?new', isReady: (page) => page.getByLabel('Label').waitFor() },
     { name: 'audit-log', path: 'sandbox/audit-log', isReady: table('Audit log') },
     { name: 'developers', path: 'sandbox/developers', isReady: text('Base address') },
-    { name: 'system', path: 'sandbox/system', isReady: text('Acts that wait') },
+    { name: 'system', path: 'sandbox/system', isReady: text('Waiting to be written') },
     {
       name: 'undo',
       path: 'sandbox/mandates',
       isReady: table('Mandates'),
       prepare: async (page) => {
-        await press('Acts on Map tiles, northern Europe')(page)
+        await press('Actions for Map tiles, northern Europe')(page)
         await page.getByRole('menuitem', { name: /Pause|Resume/ }).click()
         await page.getByRole('button', { name: 'Undo' }).waitFor()
       },

@@ -114,7 +114,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
 
   await chapter('A mandate is paused, and the toast takes it back', async () => {
     await visitor.go('sandbox/mandates')
-    await page.getByRole('button', { name: 'Acts on Papers on heat pumps' }).click()
+    await page.getByRole('button', { name: 'Actions for Papers on heat pumps' }).click()
     await page.getByRole('menuitem', { name: 'Pause' }).click()
     const row = page.getByRole('row', { name: /Papers on heat pumps/ })
     await row.getByText('paused').waitFor()
@@ -133,7 +133,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.getByRole('button', { name: 'I have kept it' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.ok(!(await page.content()).includes(key))
-    await page.getByRole('button', { name: `Acts on the key ending in ${key.slice(-4)}` }).click()
+    await page.getByRole('button', { name: `Actions for the key ending in ${key.slice(-4)}` }).click()
     await page.getByRole('menuitem', { name: 'Revoke…' }).click()
     const revoke = page.getByRole('button', { name: 'Revoke for good' })
     assert.equal(await revoke.isDisabled(), true)

@@ -20,7 +20,7 @@ const sentences: Record<string, string> = {
 export function explainFailure(error: unknown): string {
   if (error instanceof ValidationError) {
     return error.items
-      .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${msg}`)
+      .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${inWords(msg)}`)
       .join('; ')
   }
   if (error instanceof ApiError)
@@ -29,8 +29,24 @@ export function explainFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The faults of a form by their field, as the service found them. */
-export function faultsByField(error: unknown): Record<string, string> {
-  if (!(error instanceof ValidationError)) return {}
-  return Object.fromEntries(error.items.map(({ loc, msg }) => [String(loc[1] ?? ''), msg]))
+/** What the service found wrong with a form: beside each of its fields, and the rest in a sentence. */
+export function formFaults<const Field extends string>(
+  error: unknown,
+  fields: readonly Field[],
+): { readonly byField: Partial<Record<Field, string>>; readonly rest: string | undefined } {
+  const byField: Partial<Record<Field, string>> = {}
+  if (!error) return { byField, rest: undefined }
+  if (!(error instanceof ValidationError)) return { byField, rest: explainFailure(error) }
+  for (const { loc, msg } of error.items) {
+    const field = fields.find((one) => one === loc[1])
+    if (!field) return { byField, rest: explainFailure(error) }
+    byField[field] = inWords(msg)
+  }
+  return { byField, rest: undefined }
+}
+
+/** A finding of the service without the name of its kind: "Value error, value is …" → "Value is …". */
+function inWords(finding: string): string {
+  const words = finding.replace(/^Value error, /, '')
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -7,6 +7,8 @@ import {
   useMutation,
   useQuery,
   useQueryClient,
+  type InfiniteData,
+  type UseInfiniteQueryResult,
 } from '@tanstack/react-query'
 
 import { sayFailed } from '../ui/toast.tsx'
@@ -55,12 +57,15 @@ export function useRead<Answer>(
   })
 }
 
+/** A list as far as it was read. */
+export type ReadPages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
+
 /** A list that is read page by page. */
 export function useReadPages<Item>(
   name: string,
   read: (purser: Purser, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   parameters: readonly unknown[] = [],
-) {
+): ReadPages<Item> {
   const { purser, environment } = useSeen()
   return useInfiniteQuery({
     queryKey: [environment, name, 'pages', ...parameters],
@@ -86,13 +91,13 @@ async function readFullPage<Item>(
   return page
 }
 
-/** Something that is changed in the service. What the screens show is read anew afterwards. */
+/**
+ * Something that is changed in the service. What the screens show is read anew afterwards. `whenFailed` and the reason
+ * are said in a toast; without it, whoever calls shows the error.
+ */
 export function useChange<Asked, Answer>(
   change: (purser: Purser, asked: Asked) => Promise<Answer>,
-  {
-    onDone,
-    showsFailure = true,
-  }: { onDone?: (answer: Answer, asked: Asked) => void; showsFailure?: boolean } = {},
+  { onDone, whenFailed }: { onDone?: (answer: Answer, asked: Asked) => void; whenFailed?: string } = {},
 ) {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
@@ -104,7 +109,7 @@ export function useChange<Asked, Answer>(
     },
     onError: (error) => {
       endOfSession(error, queries)
-      if (showsFailure) sayFailed(explainFailure(error))
+      if (whenFailed) sayFailed(`${whenFailed} ${explainFailure(error)}`)
     },
   })
 }

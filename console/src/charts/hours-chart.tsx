@@ -2,14 +2,16 @@ import type { Activity } from '@purser/client'
 import { scaleBand, scaleLinear } from 'd3-scale'
 import { useState } from 'react'
 
-import { groupDigits } from '../text/amounts.ts'
-import { counted } from '../text/reasons.ts'
+import { amountInWords } from '../text/amounts.ts'
+import { counted } from '../text/counts.ts'
+import { timeOfDay } from '../text/times.ts'
+import { LegendMark } from '../ui/legend-mark.tsx'
 import './chart.css'
 import { useWidth } from './width.ts'
 
 const height = 190
 const margin = { top: 8, right: 4, bottom: 22, left: 34 }
-const hourText = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const hourMs = 3_600_000
 
 /** Payments and denials of each hour, on top of one another; denials are hatched, so that colour is not alone. */
 export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
@@ -22,14 +24,22 @@ export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
   ).padding(0.22)
   const y = scaleLinear([0, most], [height - margin.bottom, margin.top]).nice(4)
   const every = width < 480 ? 6 : 3
-  const shown = hours[pointedAt ?? hours.length - 1]
+  const last = hours.length - 1
+  const shown = hours[pointedAt ?? last]
+  if (hours.every(({ paid_count, denied_count }) => paid_count + denied_count === 0)) {
+    return <p className="quiet">No payment was made or denied in the last 24 hours.</p>
+  }
   return (
     <figure className="chart">
       <figcaption className="chart-legend">
-        <span className="legend-mark paid" /> Payments
-        <span className="legend-mark denied" /> Denials
-        <span className="chart-reading quiet figures" aria-hidden="true">
-          {shown && readingOf(shown)}
+        <span>
+          <LegendMark of="paid" /> Payments
+        </span>
+        <span>
+          <LegendMark of="denied" /> Denials
+        </span>
+        <span className="chart-reading" aria-hidden="true">
+          {shown && readingOf(shown, shown === hours[last])}
         </span>
       </figcaption>
       <div ref={box} onPointerLeave={() => setPointedAt(undefined)}>
@@ -69,14 +79,14 @@ export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
                   y={y(hour.paid_count + hour.denied_count)}
                   height={paidTop - y(hour.paid_count + hour.denied_count)}
                 />
-                {(hours.length - 1 - index) % every === 0 && (
+                {(last - index) % every === 0 && (
                   <text
                     className="chart-tick"
-                    x={index === hours.length - 1 ? left + x.bandwidth() : left + x.bandwidth() / 2}
+                    x={index === last ? left + x.bandwidth() : left + x.bandwidth() / 2}
                     y={height - 6}
-                    textAnchor={index === hours.length - 1 ? 'end' : 'middle'}
+                    textAnchor={index === last ? 'end' : 'middle'}
                   >
-                    {hourText.format(Date.parse(hour.starts_at))}
+                    {timeOfDay(Date.parse(hour.starts_at))}
                   </text>
                 )}
               </g>
@@ -97,7 +107,7 @@ export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
         <tbody>
           {hours.map((hour) => (
             <tr key={hour.starts_at}>
-              <th scope="row">{hourText.format(Date.parse(hour.starts_at))}</th>
+              <th scope="row">{timeOfDay(Date.parse(hour.starts_at))}</th>
               <td>{hour.paid_count}</td>
               <td>{hour.paid_total}</td>
               <td>{hour.denied_count}</td>
@@ -128,7 +138,10 @@ function HatchPattern() {
   )
 }
 
-function readingOf({ starts_at, paid_count, paid_total, denied_count }: Activity): string {
-  const from = hourText.format(Date.parse(starts_at))
-  return `from ${from}: ${counted(paid_count, 'payment')}, ${groupDigits(paid_total)} USDC, ${counted(denied_count, 'denial')}`
+/** One hour in words; the last one is not over. */
+function readingOf({ starts_at, paid_count, paid_total, denied_count }: Activity, isLast: boolean): string {
+  const startsAtMs = Date.parse(starts_at)
+  const until = isLast ? 'now' : timeOfDay(startsAtMs + hourMs)
+  const happened = `${counted(paid_count, 'payment')}, ${amountInWords(paid_total)} USDC, ${counted(denied_count, 'denial')}`
+  return `${timeOfDay(startsAtMs)} to ${until}: ${happened}`
 }

@@ -2,13 +2,15 @@ import type { MandateSpend } from '@purser/client'
 import { scaleLinear, scaleTime } from 'd3-scale'
 import { area, curveStepAfter, line } from 'd3-shape'
 
-import { groupDigits, readMicro, sumOf, writeMicro } from '../text/amounts.ts'
+import { amountInWords, readMicro, sumOf, writeMicro } from '../text/amounts.ts'
+import { dayOfYear } from '../text/times.ts'
+import { LegendMark } from '../ui/legend-mark.tsx'
 import './chart.css'
 import { useWidth } from './width.ts'
 
 const height = 220
-const margin = { top: 14, right: 8, bottom: 24, left: 64 }
-const dayText = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const margin = { top: 14, right: 24, bottom: 24, left: 44 }
+const tickText = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
 
 /** A point of the line; the amount is in whole USDC, good for drawing only. */
 interface Point {
@@ -46,8 +48,12 @@ export function SpendChart({
   return (
     <figure className="chart">
       <figcaption className="chart-legend">
-        <span className="legend-mark paid" /> Spent, added up
-        <span className="legend-mark limit" /> Total budget
+        <span>
+          <LegendMark of="paid" /> Spent, added up
+        </span>
+        <span>
+          <LegendMark of="limit" /> Total budget
+        </span>
       </figcaption>
       <div ref={box}>
         <svg
@@ -55,19 +61,19 @@ export function SpendChart({
           width={width}
           height={height}
           role="img"
-          aria-label={`${groupDigits(spentInAll)} of ${groupDigits(total)} USDC spent, from ${dayText.format(points[0]?.atMs)} to ${dayText.format(untilMs)}`}
+          aria-label={`${amountInWords(spentInAll)} of ${amountInWords(total)} USDC spent, from ${dayOfYear(points[0]?.atMs ?? untilMs)} to ${dayOfYear(untilMs)}`}
         >
           {y.ticks(4).map((tick) => (
             <g key={tick} transform={`translate(0, ${y(tick)})`}>
               <line className="chart-grid" x1={margin.left} x2={width - margin.right} />
               <text className="chart-tick" x={margin.left - 8} dy="0.32em" textAnchor="end">
-                {tick.toLocaleString('en')}
+                {tickText.format(tick)}
               </text>
             </g>
           ))}
           {x.ticks(width < 480 ? 3 : 6).map((tick) => (
             <text key={tick.getTime()} className="chart-tick" x={x(tick)} y={height - 6} textAnchor="middle">
-              {dayText.format(tick)}
+              {dayOfYear(tick.getTime())}
             </text>
           ))}
           <path className="chart-area" d={below([...points]) ?? ''} />

@@ -10,7 +10,7 @@ import './command-palette.css'
 import { usePath } from './go.tsx'
 import { placesFor } from './navigation.ts'
 import { useTheme } from './theme.ts'
-import { useLater } from './later.ts'
+import { useLater } from '../api/later.ts'
 
 interface Command {
   readonly id: string
@@ -116,18 +116,18 @@ function useCommands(onClose: () => void): Command[] {
     })),
     {
       id: 'new-mandate',
-      text: 'Create a mandate',
-      kind: 'Act',
+      text: 'New mandate',
+      kind: 'Action',
       icon: 'plus',
       run: goTo(path('mandates/new')),
     },
-    { id: 'new-agent', text: 'Create an agent', kind: 'Act', icon: 'plus', run: goTo(path('agents?new')) },
-    { id: 'new-key', text: 'Issue a key', kind: 'Act', icon: 'plus', run: goTo(path('keys?new')) },
-    { id: 'stop', text: 'Stop all agents', kind: 'Act', icon: 'stop', run: goTo(`${path('')}?stop`) },
+    { id: 'new-agent', text: 'New agent', kind: 'Action', icon: 'plus', run: goTo(path('agents?new')) },
+    { id: 'new-key', text: 'New key', kind: 'Action', icon: 'plus', run: goTo(path('keys?new')) },
+    { id: 'stop', text: 'Stop all agents', kind: 'Action', icon: 'stop', run: goTo(`${path('')}?stop`) },
     {
       id: 'theme',
       text: `Change to the ${otherTheme} theme`,
-      kind: 'Act',
+      kind: 'Action',
       icon: theme === 'dark' ? 'sun' : 'moon',
       run: closing(onClose, () => chooseTheme(otherTheme)),
     },

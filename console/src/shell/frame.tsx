@@ -4,6 +4,7 @@ import { NavLink, Outlet, useLocation } from 'react-router'
 
 import { useSeen } from '../api/seen.tsx'
 import { useSignOut } from '../api/session.ts'
+import { BrandMark } from '../ui/brand.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Waiting } from '../ui/waiting.tsx'
@@ -75,10 +76,7 @@ export function Frame() {
 function Brand() {
   return (
     <span className="brand">
-      <svg width="22" height="22" viewBox="0 0 32 32" aria-hidden="true">
-        <rect className="brand-ground" width="32" height="32" rx="7" />
-        <path className="brand-letter" d="M11 25V8h6.5a5.25 5.25 0 0 1 0 10.5H11" />
-      </svg>
+      <BrandMark size={22} />
       Purser
     </span>
   )

@@ -10,7 +10,20 @@ export function usePath(): (path: string) => string {
 }
 
 /** A link to another screen of the same environment. */
-export function Go({ to, children }: { readonly to: string; readonly children: ReactNode }) {
+export function Go({
+  to,
+  isClamped = false,
+  children,
+}: {
+  readonly to: string
+  /** Whether two lines of it are enough: where it is what a stranger wrote. */
+  readonly isClamped?: boolean
+  readonly children: ReactNode
+}) {
   const path = usePath()
-  return <Link to={path(to)}>{children}</Link>
+  return (
+    <Link to={path(to)} className={isClamped ? 'two-lines' : undefined}>
+      {children}
+    </Link>
+  )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { groupDigits, readMicro, shareOf, sumOf, writeMicro } from './amounts.ts'
+import { amountInWords, readMicro, shareOf, sumOf, writeMicro } from './amounts.ts'
 
 test('An amount is read to the millionth, and what is none is not read', () => {
   const rows: [string, bigint | undefined][] = [
@@ -26,10 +26,12 @@ test('A sum is exact where a float would not be', () => {
   assert.equal(writeMicro(-1_500_000n), '-1.50')
 })
 
-test('Grouping changes no digit', () => {
-  assert.equal(groupDigits('1234567.5'), '1,234,567.5')
-  assert.equal(groupDigits('999.00'), '999.00')
-  assert.equal(groupDigits('1000'), '1,000')
+test('An amount is shown with commas and two decimals at least, and no digit of it is lost [decision.121]', () => {
+  assert.equal(amountInWords('1234567.5'), '1,234,567.50')
+  assert.equal(amountInWords('999.00'), '999.00')
+  assert.equal(amountInWords('1000'), '1,000.00')
+  assert.equal(amountInWords('0.000001'), '0.000001')
+  assert.equal(amountInWords('999999999999.999999'), '999,999,999,999.999999')
 })
 
 test('A share is between 0 and 1, also for a budget of nothing', () => {

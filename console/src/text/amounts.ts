@@ -22,11 +22,13 @@ export function sumOf(amounts: Iterable<string>): string {
   return writeMicro(micro)
 }
 
-/** The same digits with a comma before each third: `1234567.50` → `1,234,567.50`. */
-export function groupDigits(amount: string): string {
-  const [whole = '', fraction] = amount.split('.')
-  const grouped = whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ',')
-  return fraction === undefined ? grouped : `${grouped}.${fraction}`
+/**
+ * The same amount as a person reads it: commas in between, and two decimals at least, so that points stand below one
+ * another: `1234567.5` → `1,234,567.50`. No digit is lost.
+ */
+export function amountInWords(amount: string): string {
+  const [whole = '', fraction = ''] = amount.split('.')
+  return `${whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`
 }
 
 /** What part of the whole an amount is, 0 to 1, good for drawing only. */

@@ -22,8 +22,3 @@ export function reasonInWords(code: string | null): string {
   if (code === null) return ''
   return code in denialWords ? denialWords[code as DenialCode] : code.replaceAll('_', ' ')
 }
-
-/** A count with its noun: `1 agent`, `3 agents`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? noun : plural}`
-}

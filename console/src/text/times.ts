@@ -2,16 +2,37 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
+// The month by its name: 3 Nov is the same day for every reader, 11/3 is not.
+const locale = 'en-GB'
+const toTheSecond = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' })
+const toTheMinute = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
+const hourAndMinute = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
+const dayAndMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
 
-/** A timestamp by the reader's own clock and calendar. */
+/** A timestamp by the reader's own clock, with its zone: `21 Nov 2026, 17:32:31 CET`. What is none stays as it is. */
 export function clockTime(at: string): string {
   const timeMs = Date.parse(at)
-  return Number.isNaN(timeMs) ? at : clock.format(timeMs)
+  return Number.isNaN(timeMs) ? at : toTheSecond.format(timeMs)
 }
 
-/** How far a timestamp is from now: `2 min. ago`, `in 3 days`. */
+/** The same in a list: `21 Nov 2026, 17:32`. */
+export function clockMinute(at: string): string {
+  const timeMs = Date.parse(at)
+  return Number.isNaN(timeMs) ? at : toTheMinute.format(timeMs)
+}
+
+/** The time of day: `17:32`. */
+export function timeOfDay(timeMs: number): string {
+  return hourAndMinute.format(timeMs)
+}
+
+/** The day: `21 Nov`. */
+export function dayOfYear(timeMs: number): string {
+  return dayAndMonth.format(timeMs)
+}
+
+/** How far a timestamp is from now: `2 minutes ago`, `in 3 days`. */
 export function distance(at: string, nowMs: number): string {
   const timeMs = Date.parse(at)
   if (Number.isNaN(timeMs)) return at

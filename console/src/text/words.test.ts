@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { bytesInWords, counted, durationInWords } from './counts.ts'
 import { denialWords, reasonInWords } from './reasons.ts'
-import { bytesInWords, durationInWords } from './sizes.ts'
-import { distance } from './times.ts'
+import { clockMinute, clockTime, distance } from './times.ts'
+
+test('A count has its noun, in the right number', () => {
+  assert.deepEqual(
+    [0, 1, 1200].map((count) => counted(count, 'payment')),
+    ['0 payments', '1 payment', '1,200 payments'],
+  )
+})
 
 test('Sizes and durations have the units of a person', () => {
   assert.deepEqual([0, 1023, 1024, 12_990_000, 5e12].map(bytesInWords), [
@@ -21,13 +28,19 @@ test('A moment is told by its distance, and what is no moment as it is', () => {
   const rows: [string, string][] = [
     ['2026-11-20T11:59:58Z', 'just now'],
     ['2026-11-20T12:00:30Z', 'in a moment'],
-    ['2026-11-20T11:50:00Z', '10 min. ago'],
-    ['2026-11-20T15:00:00Z', 'in 3 hr.'],
+    ['2026-11-20T11:50:00Z', '10 minutes ago'],
+    ['2026-11-20T15:00:00Z', 'in 3 hours'],
     ['2026-11-19T12:00:00Z', 'yesterday'],
-    ['2099-01-01T00:00:00Z', 'in 72 yr.'],
+    ['2099-01-01T00:00:00Z', 'in 72 years'],
     ['soon', 'soon'],
   ]
   for (const [at, words] of rows) assert.equal(distance(at, nowMs), words, at)
+})
+
+test('The month of a moment has its name, and its time a zone', () => {
+  assert.match(clockTime('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9:]+05 [A-Z]+/)
+  assert.match(clockMinute('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9]{2}:[0-9]{2}$/)
+  assert.deepEqual([clockTime('soon'), clockMinute('soon')], ['soon', 'soon'])
 })
 
 test('Every denial code has its words, and one that is not known stays readable', () => {

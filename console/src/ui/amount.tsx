@@ -1,17 +1,29 @@
-import { groupDigits } from '../text/amounts.ts'
+import { Fragment } from 'react'
 
-/** An amount, exact to the last digit that the service gave. */
+import { amountInWords } from '../text/amounts.ts'
+
+/** An amount, exact to the last digit that the service gave. Where it must break, it breaks after a comma. */
 export function Amount({
   value,
   currency,
+  isQuiet = false,
 }: {
   readonly value: string
   readonly currency?: string | undefined
+  /** Whether no money was moved by it: a decision, a denial. */
+  readonly isQuiet?: boolean
 }) {
   return (
-    <span className="figures">
-      {groupDigits(value)}
-      {currency && <span className="quiet"> {currency}</span>}
+    <span className={isQuiet ? 'figures quiet' : 'figures'}>
+      {amountInWords(value)
+        .split(/(?<=,)/)
+        .map((digits, group) => (
+          <Fragment key={group}>
+            {group > 0 && <wbr />}
+            {digits}
+          </Fragment>
+        ))}
+      {currency && <span className="unit"> {currency}</span>}
     </span>
   )
 }

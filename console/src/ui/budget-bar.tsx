@@ -1,36 +1,47 @@
-import { groupDigits, shareOf } from '../text/amounts.ts'
+import { amountInWords, readMicro, shareOf } from '../text/amounts.ts'
+import { Amount } from './amount.tsx'
 import './budget-bar.css'
 
+interface Budget {
+  readonly purpose: string
+  readonly spent_total: string
+  readonly held_total: string
+  readonly max_spend_total: string
+}
+
 /** How much of a budget is spent and held. The figures stand beside it as text; the drawing repeats them. */
-export function BudgetBar({
-  spent,
-  held,
-  total,
-  label,
-}: {
-  readonly spent: string
-  readonly held: string
-  readonly total: string
-  /** What the budget belongs to, for who cannot see the drawing. */
-  readonly label: string
-}) {
-  const spentShare = shareOf(spent, total)
-  const heldShare = Math.min(shareOf(held, total), 1 - spentShare)
-  const fullness = spentShare + heldShare >= 0.95 ? 'full' : spentShare + heldShare >= 0.8 ? 'high' : 'easy'
+export function BudgetBar({ purpose, spent_total, held_total, max_spend_total }: Budget) {
+  const spent = shareOf(spent_total, max_spend_total)
+  const held = Math.min(shareOf(held_total, max_spend_total), 1 - spent)
+  const fullness = spent + held >= 0.95 ? 'full' : spent + held >= 0.8 ? 'high' : 'easy'
   return (
     <svg
       className={`budget-bar ${fullness}`}
       role="meter"
-      aria-label={label}
+      aria-label={`Budget of ${purpose || 'a mandate without a purpose'}`}
       aria-valuemin={0}
       aria-valuemax={100}
-      aria-valuenow={Math.round((spentShare + heldShare) * 100)}
-      aria-valuetext={`${groupDigits(spent)} spent and ${groupDigits(held)} held of ${groupDigits(total)}`}
+      aria-valuenow={Math.round((spent + held) * 100)}
+      aria-valuetext={`${amountInWords(spent_total)} spent and ${amountInWords(held_total)} held of ${amountInWords(max_spend_total)}`}
     >
       <rect className="budget-whole" width="100%" height="100%" />
-      <rect className="budget-spent" width={percent(spentShare)} height="100%" />
-      <rect className="budget-held" x={percent(spentShare)} width={percent(heldShare)} height="100%" />
+      <rect className="budget-spent" width={percent(spent)} height="100%" />
+      <rect className="budget-held" x={percent(spent)} width={percent(held)} height="100%" />
     </svg>
+  )
+}
+
+/** The same in figures: `137.06 of 400.00 spent, 4.20 held`. */
+export function BudgetFigures({ spent_total, held_total, max_spend_total }: Omit<Budget, 'purpose'>) {
+  return (
+    <span>
+      <Amount value={spent_total} /> of <Amount value={max_spend_total} /> spent
+      {readMicro(held_total) !== 0n && (
+        <>
+          , <Amount value={held_total} /> held
+        </>
+      )}
+    </span>
   )
 }
 

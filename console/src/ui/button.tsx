@@ -4,7 +4,8 @@ import { Link } from 'react-router'
 import './button.css'
 import { Icon, type IconName } from './icon.tsx'
 
-type Look = 'plain' | 'main' | 'danger' | 'bare'
+/** `grave` leads to something that is asked about once more; `danger` does it. */
+type Look = 'plain' | 'main' | 'grave' | 'danger' | 'bare'
 
 interface Common {
   readonly look?: Look

@@ -1,15 +1,20 @@
 import { useEffect, useState } from 'react'
 
-import { Button } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import './code.css'
 
 /** A text to be copied: a command, a file. */
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
+  const { isCopied, copy } = useCopy(text)
   return (
     <figure className="code-block">
       <figcaption>
         {label}
-        <CopyButton text={text} label={`Copy: ${label}`} />
+        {canCopy && (
+          <Button look="bare" icon={isCopied ? 'check' : 'copy'} aria-label={`Copy: ${label}`} onClick={copy}>
+            <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
+          </Button>
+        )}
       </figcaption>
       <pre tabIndex={0} aria-label={label}>
         <code>{text}</code>
@@ -18,27 +23,35 @@ export function CodeBlock({ text, label }: { readonly text: string; readonly lab
   )
 }
 
-/** An identifier that nobody reads to its end: shown whole, small, and copied at a press. */
+/** An identifier that nobody reads to its end: shown whole and small. */
 export function Identifier({ id }: { readonly id: string }) {
   return <code className="identifier">{id}</code>
 }
 
-/** Copies a text and says so. */
-function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+/** An identifier that is taken elsewhere: with a button that copies it. */
+export function CopyableIdentifier({ id }: { readonly id: string }) {
+  const { isCopied, copy } = useCopy(id)
+  return (
+    <span className="copyable">
+      <Identifier id={id} />
+      {canCopy && <IconButton label="Copy" icon={isCopied ? 'check' : 'copy'} onClick={copy} />}
+      <span className="only-read-aloud" role="status">
+        {isCopied && 'Copied'}
+      </span>
+    </span>
+  )
+}
+
+/** A browser lends its clipboard to pages of HTTPS and of this machine only. */
+const canCopy = 'clipboard' in navigator
+
+/** Copies a text, and tells for two seconds that it was. */
+function useCopy(text: string) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {
     if (!isCopied) return undefined
     const timer = setTimeout(() => setCopied(false), 2_000)
     return () => clearTimeout(timer)
   }, [isCopied])
-  return (
-    <Button
-      look="bare"
-      icon={isCopied ? 'check' : 'copy'}
-      aria-label={label}
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
-    >
-      <span aria-live="polite">{isCopied ? 'Copied' : 'Copy'}</span>
-    </Button>
-  )
+  return { isCopied, copy: () => void navigator.clipboard.writeText(text).then(() => setCopied(true)) }
 }

@@ -6,10 +6,14 @@ export interface Column<Row> {
   /** The heading, and on a phone the name beside the value. */
   readonly title: string
   readonly cell: (row: Row) => ReactNode
+  /** The currency of its amounts, where the cells do not say it. */
+  readonly unit?: string
   /** Figures stand at the right edge. */
   readonly figures?: boolean
   /** The column that names the row; a phone shows it as the card's title. */
   readonly isName?: boolean
+  /** Takes what room the others leave. */
+  readonly isWide?: boolean
   /** Left away on a phone. */
   readonly isMinor?: boolean
   /** Only buttons: no heading is shown. */
@@ -29,32 +33,44 @@ export function DataTable<Row>({
   readonly rowKey: (row: Row) => string
 }) {
   return (
-    <table className="data-table" role="table" aria-label={label}>
-      <thead role="rowgroup">
-        <tr role="row">
-          {columns.map((column) => (
-            <th key={column.title} role="columnheader" scope="col" className={classOf(column)}>
-              {column.isActions ? <span className="only-read-aloud">{column.title}</span> : column.title}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={rowKey(row)} role="row">
+    <div className="table-scroll">
+      <table className="data-table" role="table" aria-label={label}>
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map((column) => (
-              <td key={column.title} role="cell" className={classOf(column)} data-title={column.title}>
-                {column.cell(row)}
-              </td>
+              <th key={column.title} role="columnheader" scope="col" className={classOf(column)}>
+                {column.isActions ? <span className="only-read-aloud">{column.title}</span> : titleOf(column)}
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody role="rowgroup">
+          {rows.map((row) => (
+            <tr key={rowKey(row)} role="row">
+              {columns.map((column) => (
+                <td key={column.title} role="cell" className={classOf(column)} data-title={titleOf(column)}>
+                  <div>{column.cell(row)}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
-function classOf({ figures, isName, isMinor, isActions }: Column<never>): string {
-  const names = [figures && 'figures', isName && 'name', isMinor && 'minor', isActions && 'actions']
+function titleOf({ title, unit }: Column<never>): string {
+  return unit === undefined ? title : `${title} (${unit})`
+}
+
+function classOf({ figures, isName, isWide, isMinor, isActions }: Column<never>): string {
+  const names = [
+    figures && 'figures',
+    isName && 'name',
+    isWide && 'wide',
+    isMinor && 'minor',
+    isActions && 'actions',
+  ]
   return names.filter((name) => name).join(' ')
 }

@@ -5,37 +5,65 @@ import './field.css'
 interface FieldWords {
   readonly label: string
   readonly hint?: ReactNode
+  /** What is wrong with what was entered. */
   readonly error?: string | undefined
 }
 
-type Typed<Element> = Omit<Element, 'value' | 'onChange'> & {
+/** What ties a control to its label, its hint and its error, for who cannot see that they belong together. */
+interface Ties {
+  readonly id: string
+  readonly 'aria-describedby': string | undefined
+  readonly 'aria-invalid': true | undefined
+}
+
+function Field({
+  label,
+  hint,
+  error,
+  children,
+}: FieldWords & { readonly children: (ties: Ties) => ReactNode }) {
+  const id = useId()
+  const hintId = hint ? `${id}-hint` : ''
+  const errorId = error ? `${id}-error` : ''
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {children({
+        id,
+        'aria-describedby': `${hintId} ${errorId}`.trim() || undefined,
+        'aria-invalid': error ? true : undefined,
+      })}
+      {hint && (
+        <p id={hintId} className="field-hint">
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p id={errorId} className="field-error">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type Typed<Attributes> = Omit<Attributes, 'value' | 'onChange'> & {
   readonly value: string
   readonly onChange: (value: string) => void
 }
 
-/** A line of text with its label, a hint, and what is wrong with it. */
+/** A line of text. */
 export function TextField({
   label,
   hint,
   error,
-  value,
   onChange,
   ...rest
 }: FieldWords & Typed<InputHTMLAttributes<HTMLInputElement>>) {
-  const { id, described, words } = useWords(hint, error)
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        aria-describedby={described}
-        aria-invalid={error ? true : undefined}
-        {...rest}
-      />
-      {words}
-    </div>
+    <Field {...{ label, hint, error }}>
+      {(ties) => <input {...ties} {...rest} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
   )
 }
 
@@ -44,24 +72,13 @@ export function TextArea({
   label,
   hint,
   error,
-  value,
   onChange,
   ...rest
 }: FieldWords & Typed<TextareaHTMLAttributes<HTMLTextAreaElement>>) {
-  const { id, described, words } = useWords(hint, error)
   return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <textarea
-        id={id}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        aria-describedby={described}
-        aria-invalid={error ? true : undefined}
-        {...rest}
-      />
-      {words}
-    </div>
+    <Field {...{ label, hint, error }}>
+      {(ties) => <textarea rows={2} {...ties} {...rest} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
   )
 }
 
@@ -73,61 +90,29 @@ export function SelectField({
   value,
   onChange,
   options,
-  isCompact = false,
-  ...rest
+  required,
 }: FieldWords & {
   readonly value: string
   readonly onChange: (value: string) => void
   readonly options: readonly { readonly value: string; readonly text: string }[]
-  /** Whether the label is only read aloud: in a row of filters. */
-  readonly isCompact?: boolean
   readonly required?: boolean
 }) {
-  const { id, described, words } = useWords(hint, error)
   return (
-    <div className="field">
-      <label htmlFor={id} className={isCompact ? 'only-read-aloud' : undefined}>
-        {label}
-      </label>
-      <select
-        id={id}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        aria-describedby={described}
-        aria-invalid={error ? true : undefined}
-        {...rest}
-      >
-        {options.map((option) => (
-          <option key={option.value} value={option.value}>
-            {option.text}
-          </option>
-        ))}
-      </select>
-      {words}
-    </div>
+    <Field {...{ label, hint, error }}>
+      {(ties) => (
+        <select
+          {...ties}
+          value={value}
+          required={required}
+          onChange={(event) => onChange(event.target.value)}
+        >
+          {options.map((option) => (
+            <option key={option.value} value={option.value}>
+              {option.text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
   )
-}
-
-function useWords(hint: ReactNode, error: string | undefined) {
-  const id = useId()
-  const hintId = hint ? `${id}-hint` : undefined
-  const errorId = error ? `${id}-error` : undefined
-  return {
-    id,
-    described: [hintId, errorId].filter((one) => one).join(' ') || undefined,
-    words: (
-      <>
-        {hint && (
-          <p id={hintId} className="field-hint">
-            {hint}
-          </p>
-        )}
-        {error && (
-          <p id={errorId} className="field-error">
-            {error}
-          </p>
-        )}
-      </>
-    ),
-  }
 }

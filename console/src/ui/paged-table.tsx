@@ -1,7 +1,6 @@
-import type { Page } from '@purser/client'
-import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 
+import type { ReadPages } from '../api/queries.ts'
 import { Button } from './button.tsx'
 import { DataTable, type Column } from './data-table.tsx'
 import { Failed, Waiting } from './waiting.tsx'
@@ -12,26 +11,21 @@ export function PagedTable<Row>({
   empty,
   ...table
 }: {
-  readonly query: UseInfiniteQueryResult<InfiniteData<Page<Row>>>
+  readonly query: ReadPages<Row>
   readonly empty: ReactNode
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rowKey: (row: Row) => string
 }) {
   if (query.isPending) return <Waiting lines={8} />
-  if (query.isError) {
-    return (
-      <div className="panel-body">
-        <Failed error={query.error} onRetry={() => void query.refetch()} />
-      </div>
-    )
-  }
-  const rows = query.data.pages.flatMap(({ items }) => items)
-  if (rows.length === 0 && !query.hasNextPage) return empty
+  const failed = query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />
+  const rows = query.data?.pages.flatMap(({ items }) => items) ?? []
+  if (rows.length === 0 && !query.hasNextPage) return failed || empty
   return (
     <>
       <DataTable {...table} rows={rows} />
-      {query.hasNextPage && (
+      {failed}
+      {query.hasNextPage && !failed && (
         <div className="table-more">
           <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
             {query.isFetchingNextPage ? 'Loading…' : 'Show more'}

@@ -1,5 +1,6 @@
 import { useId, type ReactNode } from 'react'
 
+import { LegendMark } from './legend-mark.tsx'
 import './panel.css'
 
 /** A part of a screen with its heading. */
@@ -31,40 +32,29 @@ export function Panel({
   )
 }
 
-/** The head of a screen: its name, what it is about, and what can be done. */
-export function ScreenHead({
-  title,
-  lead,
-  actions,
-  above,
-}: {
-  readonly title: ReactNode
-  readonly lead?: ReactNode
-  readonly actions?: ReactNode
-  /** Stands above the title: the way back. */
-  readonly above?: ReactNode
-}) {
-  return (
-    <header className="screen-head">
-      <div className="screen-words">
-        {above}
-        <h1>{title}</h1>
-        {lead && <div className="quiet">{lead}</div>}
-      </div>
-      {actions && <div className="row">{actions}</div>}
-    </header>
-  )
-}
-
 /** Facts about one thing, as pairs. */
 export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className="facts">{children}</dl>
 }
 
-export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+export function Fact({
+  name,
+  mark,
+  isWide = false,
+  children,
+}: {
+  readonly name: string
+  /** Its colour in the drawing beside. */
+  readonly mark?: 'paid' | 'held'
+  /** Whether it takes a row of its own. */
+  readonly isWide?: boolean
+  readonly children: ReactNode
+}) {
   return (
-    <div className="fact">
-      <dt>{name}</dt>
+    <div className={isWide ? 'fact wide' : 'fact'}>
+      <dt>
+        {mark && <LegendMark of={mark} />} {name}
+      </dt>
       <dd>{children}</dd>
     </div>
   )

@@ -1,7 +1,10 @@
+import { NotFoundError } from '@purser/client'
+
 import { explainFailure } from '../api/failures.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
 import './waiting.css'
+import { Moment } from './when.tsx'
 
 /** Stands where something is being read. */
 export function Waiting({ lines = 4 }: { readonly lines?: number }) {
@@ -15,16 +18,27 @@ export function Waiting({ lines = 4 }: { readonly lines?: number }) {
   )
 }
 
-/** Stands where something could not be read. */
+/** Stands where something could not be read; what does not exist is not asked for again. */
 export function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   return (
     <Notice tone="bad">
       <div className="stack-tight">
         <p>{explainFailure(error)}</p>
-        <div>
-          <Button onClick={onRetry}>Try again</Button>
-        </div>
+        {!(error instanceof NotFoundError) && (
+          <div>
+            <Button onClick={onRetry}>Try again</Button>
+          </div>
+        )}
       </div>
+    </Notice>
+  )
+}
+
+/** Stands above what was read before, while it cannot be read anew. */
+export function Outdated({ error, readAtMs }: { readonly error: unknown; readonly readAtMs: number }) {
+  return (
+    <Notice tone="warn">
+      {explainFailure(error)} These figures are of <Moment at={new Date(readAtMs).toISOString()} />.
     </Notice>
   )
 }

@@ -93,7 +93,10 @@ export function admitsSeller(mandate: Pick<Mandate, 'allowedSellers'>, merchantD
 }
 
 /** Whether the mandate lets its agent buy in this category (check 7). An empty list admits every one. */
-function admitsCategory(mandate: Mandate, category: string | null): boolean {
+export function admitsCategory(
+  mandate: Pick<Mandate, 'allowedCategories'>,
+  category: string | null,
+): boolean {
   const allowed = mandate.allowedCategories
   return allowed.length === 0 || allowed.includes('*') || (category !== null && allowed.includes(category))
 }

@@ -1,7 +1,7 @@
 import { checkNames, type PolicyCheck } from '@purser/wire/console-transactions'
 
 import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
-import { admitsSeller } from '../domain/policy.ts'
+import { admitsCategory, admitsSeller } from '../domain/policy.ts'
 import type { Agent, Hold, Mandate, Transaction } from '../domain/records.ts'
 
 /** What is known of a decision that was made: limits never change, and what does was written down with it. */
@@ -64,10 +64,7 @@ function describe(facts: DecidedFacts): (() => string)[] {
             admitsSeller(mandate, transaction.merchantDomain),
           )
         : '', // 6
-    () =>
-      mandate && transaction.status !== 'paid'
-        ? categoryAmong(transaction.category, mandate.allowedCategories, wasDenied(7))
-        : '', // 7
+    () => (mandate && transaction.status !== 'paid' ? categoryAmong(transaction.category, mandate) : ''), // 7
     () =>
       mandate
         ? `${amountText} ${transaction.amountMicro <= mandate.maxPerTransactionMicro ? '≤' : '>'} ${mandate.maxPerTransactionText}`
@@ -91,7 +88,8 @@ function isAmong(value: string, allowed: readonly string[], isAdmitted: boolean)
   return `${value} ${isAdmitted ? '∈' : '∉'} {${allowed.join(', ')}}`
 }
 
-function categoryAmong(category: string | null, allowed: readonly string[], isRefused: boolean): string {
+function categoryAmong(category: string | null, mandate: Mandate): string {
+  const allowed = mandate.allowedCategories
   if (allowed.length === 0) return 'every category is allowed'
-  return isAmong(category ?? 'no category', allowed, !isRefused)
+  return isAmong(category ?? 'no category', allowed, admitsCategory(mandate, category))
 }

@@ -1,13 +1,11 @@
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
-import { explainFailure, faultsByField } from '../../api/failures.ts'
+import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { usePath } from '../../shell/go.tsx'
-import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 
 export function NewAgent({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
@@ -32,49 +30,43 @@ function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
         capabilities: capabilities.split(/[\s,]+/).filter((one) => one !== ''),
       }),
     {
-      showsFailure: false,
       onDone: (agent) => {
         sayDone('The agent is created')
         void navigate(path(`agents/${agent.id}`))
       },
     },
   )
-  const faults: Partial<Record<string, string>> = faultsByField(create.error)
+  const faults = formFaults(create.error, ['name', 'description', 'capabilities'])
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate(undefined)
-      }}
+    <DialogForm
+      action="Create agent"
+      isWorking={create.isPending}
+      failure={faults.rest}
+      onClose={onClose}
+      onSubmit={() => create.mutate(undefined)}
     >
       <TextField
         label="Name"
         value={name}
         onChange={setName}
         required
-        placeholder="research-bot"
-        error={faults['name']}
+        hint="Such as research-bot."
+        error={faults.byField.name}
       />
       <TextField
         label="Description"
         value={description}
         onChange={setDescription}
-        hint="Optional, for people."
+        hint="Optional: what does it do?"
+        error={faults.byField.description}
       />
       <TextField
         label="Capabilities"
         value={capabilities}
         onChange={setCapabilities}
         hint="Optional words that merchants are told, such as: search, purchase."
+        error={faults.byField.capabilities}
       />
-      {create.isError && <Notice tone="bad">{explainFailure(create.error)}</Notice>}
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="main" type="submit" disabled={create.isPending}>
-          Create agent
-        </Button>
-      </DialogActions>
-    </form>
+    </DialogForm>
   )
 }

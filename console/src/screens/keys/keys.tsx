@@ -1,6 +1,5 @@
 import type { ListedApiKey } from '@purser/client'
 import { useState } from 'react'
-import { useSearchParams } from 'react-router'
 
 import { useChange, useReadPages } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
@@ -10,11 +9,11 @@ import type { Column } from '../../ui/data-table.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
-import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { When } from '../../ui/when.tsx'
-import { Screen } from '../screen.tsx'
+import { useAddressFlag } from '../address-flag.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { nameOfKey } from './key-names.ts'
 import { NewKey } from './new-key.tsx'
 
 const columns: readonly Column<ListedApiKey>[] = [
@@ -23,7 +22,7 @@ const columns: readonly Column<ListedApiKey>[] = [
     isName: true,
     cell: (key) => (
       <>
-        <strong>{key.label || key.agent_name || `${key.role} key`}</strong>
+        <strong className="two-lines">{nameOfKey(key)}</strong>
         <div className="cell-sub">
           <code>
             {key.environment === 'sandbox' ? 'svc_sand_' : 'svc_prod_'}…{key.hint}
@@ -37,7 +36,7 @@ const columns: readonly Column<ListedApiKey>[] = [
     cell: (key) => (
       <>
         {key.role}
-        {key.agent_name !== null && <div className="cell-sub">{key.agent_name}</div>}
+        {key.agent_name !== null && <div className="cell-sub two-lines">{key.agent_name}</div>}
       </>
     ),
   },
@@ -50,44 +49,39 @@ const columns: readonly Column<ListedApiKey>[] = [
   { title: 'Status', cell: (key) => <StatusBadge status={key.revoked_at === null ? 'active' : 'revoked'} /> },
   {
     title: 'Last used',
-    cell: ({ last_used_at }) => (last_used_at === null ? 'Never' : <When at={last_used_at} />),
+    cell: ({ last_used_at }) => (last_used_at === null ? 'never' : <When at={last_used_at} />),
   },
   { title: 'Issued', isMinor: true, cell: ({ created_at }) => <When at={created_at} /> },
-  { title: 'Acts', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
+  { title: 'Actions', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
 ]
 
 /** Who may call the service: keys are issued here, shown once, and revoked. */
 export function Keys() {
-  const [parameters, setParameters] = useSearchParams()
+  const issuing = useAddressFlag('new')
   const query = useReadPages('api-keys', (purser, cursor, signal) =>
     purser.console.apiKeys.list(cursor ? { cursor } : {}, { signal }).page(),
   )
   const issue = (
-    <Button look="main" icon="plus" onClick={() => setParameters({ new: '' })}>
+    <Button look="main" icon="plus" onClick={issuing.set}>
       New key
     </Button>
   )
   return (
-    <Screen
+    <ListScreen
       title="Keys"
       lead="Who may call the service, in both environments. An agent’s key can spend within its mandates, and nothing else."
       actions={issue}
+      noun="key"
+      query={query}
+      columns={columns}
+      empty={
+        <EmptyState icon="key" title="No key yet" action={issue}>
+          Agents and merchants call the service with keys of their own.
+        </EmptyState>
+      }
     >
-      <Panel title="All keys" flush isTitleHidden>
-        <PagedTable
-          label="Keys"
-          query={query}
-          columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState icon="key" title="No key yet" action={issue}>
-              Agents and merchants call the service with keys of their own.
-            </EmptyState>
-          }
-        />
-      </Panel>
-      <NewKey isOpen={parameters.has('new')} onClose={() => setParameters({}, { replace: true })} />
-    </Screen>
+      <NewKey isOpen={issuing.isSet} onClose={issuing.clear} />
+    </ListScreen>
   )
 }
 
@@ -102,7 +96,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
   })
   return (
     <>
-      <Menu label={`Acts on the key ending in ${apiKey.hint}`}>
+      <Menu label={`Actions for the key ending in ${apiKey.hint}`}>
         <MenuItem icon="stop" isDangerous onClick={() => setOpen(true)}>
           Revoke…
         </MenuItem>
@@ -112,7 +106,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
         word={apiKey.hint}
         action="Revoke for good"
         isOpen={isOpen}
-        isWorking={revoke.isPending}
+        change={revoke}
         onClose={() => setOpen(false)}
         onConfirm={() => revoke.mutate(undefined)}
       >

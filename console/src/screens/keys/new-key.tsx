@@ -1,14 +1,15 @@
 import type { IssuedApiKey, NewApiKey } from '@purser/client'
 import { useState } from 'react'
 
-import { explainFailure } from '../../api/failures.ts'
-import { useChange, useRead } from '../../api/queries.ts'
+import { formFaults } from '../../api/failures.ts'
+import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog, DialogActions, DialogForm } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
+import { useActiveAgents } from '../agents/active-agents.ts'
 
 /** The agent that a key is for, where that is settled. */
 interface Holder {
@@ -26,9 +27,20 @@ export function NewKey({
   readonly onClose: () => void
   readonly agent?: Holder
 }) {
+  const [isShown, setShown] = useState(false)
+  function close() {
+    setShown(false)
+    onClose()
+  }
   return (
-    <Dialog title={agent ? `A key for ${agent.name}` : 'New key'} isOpen={isOpen} onClose={onClose}>
-      <NewKeyForm onClose={onClose} agent={agent} />
+    <Dialog
+      title={agent ? `A key for ${agent.name || 'this agent'}` : 'New key'}
+      isOpen={isOpen}
+      onClose={close}
+      // A click beside it must not lose a key that is never shown again.
+      closesByButtonOnly={isShown}
+    >
+      <NewKeyForm onClose={close} onIssued={() => setShown(true)} agent={agent} />
     </Dialog>
   )
 }
@@ -40,14 +52,13 @@ const roleWords: Partial<Record<NewApiKey['role'], string>> = {
   operator: 'Operator: owner, and creates accounts',
 }
 
-/** Most agents that the form offers. */
-const offeredAgents = 200
-
 function NewKeyForm({
   onClose,
+  onIssued,
   agent,
 }: {
   readonly onClose: () => void
+  readonly onIssued: () => void
   readonly agent: Holder | undefined
 }) {
   const { session, environment } = useSeen()
@@ -55,11 +66,7 @@ function NewKeyForm({
   const [label, setLabel] = useState('')
   const [agentId, setAgentId] = useState(agent?.id ?? '')
   const [issued, setIssued] = useState<IssuedApiKey>()
-  const agents = useRead(
-    'agents-to-choose',
-    (purser, signal) => purser.agents.list({ limit: 200 }, { signal }).toArray({ limit: offeredAgents }),
-    { isEnabled: agent === undefined },
-  )
+  const agents = useActiveAgents({ isEnabled: agent === undefined })
   const create = useChange(
     (purser) =>
       purser.apiKeys.create({
@@ -68,20 +75,26 @@ function NewKeyForm({
         label: label.trim() || null,
         ...(role === 'agent' ? { agent_id: agentId } : {}),
       }),
-    { showsFailure: false, onDone: setIssued },
+    {
+      onDone: (key) => {
+        setIssued(key)
+        onIssued()
+      },
+    },
   )
   if (issued) return <IssuedOnce issued={issued} onClose={onClose} />
 
   const roles = (['agent', 'merchant', 'owner', 'operator'] as const).filter(
     (one) => one !== 'operator' || session.role === 'operator',
   )
+  const faults = formFaults(create.error, ['role', 'agent_id', 'label'])
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate(undefined)
-      }}
+    <DialogForm
+      action={`Issue ${environment} key`}
+      isWorking={create.isPending}
+      failure={faults.rest}
+      onClose={onClose}
+      onSubmit={() => create.mutate(undefined)}
     >
       {!agent && (
         <SelectField
@@ -89,6 +102,7 @@ function NewKeyForm({
           value={role}
           onChange={(value) => setRole(roles.find((one) => one === value) ?? 'agent')}
           options={roles.map((value) => ({ value, text: roleWords[value] ?? value }))}
+          error={faults.byField.role}
         />
       )}
       {!agent && role === 'agent' && (
@@ -97,12 +111,9 @@ function NewKeyForm({
           required
           value={agentId}
           onChange={setAgentId}
-          options={[
-            { value: '', text: 'Choose an agent' },
-            ...(agents.data ?? [])
-              .filter(({ status }) => status === 'active')
-              .map(({ id, name }) => ({ value: id, text: name })),
-          ]}
+          options={agents.options}
+          hint={agents.areNone && 'There is no working agent yet: create one first, under Agents.'}
+          error={faults.byField.agent_id}
         />
       )}
       {(role === 'owner' || role === 'operator') && (
@@ -114,15 +125,9 @@ function NewKeyForm({
         onChange={setLabel}
         maxLength={200}
         hint="Optional: where will it be used?"
+        error={faults.byField.label}
       />
-      {create.isError && <Notice tone="bad">{explainFailure(create.error)}</Notice>}
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="main" type="submit" disabled={create.isPending}>
-          Issue {environment} key
-        </Button>
-      </DialogActions>
-    </form>
+    </DialogForm>
   )
 }
 

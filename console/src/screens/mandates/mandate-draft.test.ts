@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Mandate } from '@purser/client'
+
 import {
   draftFaults,
+  draftLike,
   emptyDraft,
   newMandateOf,
   sentenceOf,
@@ -69,4 +72,34 @@ test('Sellers come one a line or with commas, each once', () => {
     sellers: 'a.example,b.example\n a.example  c.example',
   })
   assert.deepEqual(allowed_sellers, ['a.example', 'b.example', 'c.example'])
+})
+
+test('A duplicate allows what its model does, also in a category of two words', () => {
+  const model: Mandate = {
+    id: 'mandate_1',
+    agent_id: 'agent_1',
+    purpose: 'Papers',
+    max_spend_total: '1200.00',
+    max_spend_per_transaction: '5.00',
+    currency: 'USDC',
+    allowed_sellers: ['a.example', 'b.example'],
+    allowed_categories: ['office supplies', 'maps'],
+    expires_at: '2099-01-01T00:00:00Z',
+    status: 'active',
+    spent_total: '1.00',
+    held_total: '0.00',
+    remaining_budget: '1199.00',
+    created_at: '2026-11-20T12:00:00Z',
+    updated_at: '2026-11-20T12:00:00Z',
+  }
+  const { expires_at, ...copy } = newMandateOf(draftLike(model, nowMs))
+  assert.equal(Date.parse(expires_at), Date.parse(model.expires_at))
+  assert.deepEqual(copy, {
+    agent_id: model.agent_id,
+    purpose: model.purpose,
+    max_spend_total: model.max_spend_total,
+    max_spend_per_transaction: model.max_spend_per_transaction,
+    allowed_sellers: model.allowed_sellers,
+    allowed_categories: model.allowed_categories,
+  })
 })

@@ -1,6 +1,7 @@
 import type { Mandate, NewMandate } from '@purser/client'
 
-import { groupDigits, readMicro } from '../../text/amounts.ts'
+import { amountInWords, readMicro } from '../../text/amounts.ts'
+import { clockMinute } from '../../text/times.ts'
 
 /** A mandate as it stands in the form, as text. */
 export interface MandateDraft {
@@ -15,7 +16,6 @@ export interface MandateDraft {
 }
 
 const dayMs = 24 * 3_600_000
-const clock = new Intl.DateTimeFormat('en', { dateStyle: 'long', timeStyle: 'short' })
 
 /** An empty form; a mandate lasts 30 days unless its owner says otherwise. */
 export function emptyDraft(nowMs: number): MandateDraft {
@@ -39,7 +39,7 @@ export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
     total: mandate.max_spend_total,
     cap: mandate.max_spend_per_transaction,
     sellers: mandate.allowed_sellers.join('\n'),
-    categories: mandate.allowed_categories.join('\n'),
+    categories: mandate.allowed_categories.join(', '),
     expiresLocal: localText(expiresMs > nowMs ? expiresMs : nowMs + 30 * dayMs),
   }
 }
@@ -51,8 +51,8 @@ export function newMandateOf(draft: MandateDraft): NewMandate {
     purpose: draft.purpose.trim(),
     max_spend_total: draft.total.trim(),
     max_spend_per_transaction: draft.cap.trim(),
-    allowed_sellers: entriesOf(draft.sellers),
-    allowed_categories: entriesOf(draft.categories),
+    allowed_sellers: sellersOf(draft),
+    allowed_categories: categoriesOf(draft),
     expires_at: new Date(draft.expiresLocal).toISOString(),
   }
 }
@@ -70,21 +70,21 @@ export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandat
 
 /** In one sentence, what the mandate will allow. */
 export function sentenceOf(draft: MandateDraft, agentName: string | undefined): string {
-  const sellers = entriesOf(draft.sellers)
-  const categories = entriesOf(draft.categories)
+  const sellers = sellersOf(draft)
+  const categories = categoriesOf(draft)
   const expiresMs = Date.parse(draft.expiresLocal)
   const who = agentName ?? 'The agent'
   if (sellers.length === 0) return `${who} may buy nothing: no seller is allowed.`
   const where = sellers.includes('*') ? 'any seller' : listed(sellers)
   const what =
     categories.length === 0 || categories.includes('*') ? '' : `, in the ${listed(categories)} category only`
-  const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clock.format(expiresMs)
+  const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clockMinute(draft.expiresLocal)
   return `${who} may spend up to ${amountOf(draft.total)} in all, at most ${amountOf(draft.cap)} at once, at ${where}${what}, until ${until}.`
 }
 
 /** What the owner may not have meant. The service allows all of it. */
 export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
-  const sellers = entriesOf(draft.sellers)
+  const sellers = sellersOf(draft)
   const totalMicro = readMicro(draft.total)
   const capMicro = readMicro(draft.cap)
   const expiresMs = Date.parse(draft.expiresLocal)
@@ -102,12 +102,22 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   return warnings
 }
 
-function entriesOf(text: string): string[] {
-  return [...new Set(text.split(/[\s,]+/).filter((entry) => entry !== ''))]
+/** A domain has no space in it. */
+function sellersOf({ sellers }: MandateDraft): string[] {
+  return unique(sellers.split(/[\s,]+/))
+}
+
+/** A category may have one: `office supplies`. */
+function categoriesOf({ categories }: MandateDraft): string[] {
+  return unique(categories.split(/[\n,]+/))
+}
+
+function unique(entries: readonly string[]): string[] {
+  return [...new Set(entries.map((entry) => entry.trim()).filter((entry) => entry !== ''))]
 }
 
 function amountOf(text: string): string {
-  return readMicro(text) === undefined ? '… USDC' : `${groupDigits(text.trim())} USDC`
+  return readMicro(text) === undefined ? '… USDC' : `${amountInWords(text.trim())} USDC`
 }
 
 const spelledOut = 4

@@ -11,14 +11,20 @@ import { sayDone } from '../../ui/toast.tsx'
 
 /** What can be done with a mandate: pause, resume, duplicate, revoke. */
 export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
-  const { pause, resume, revoke } = useMandateMoves(mandate)
+  const { pause, resume } = usePauseAndResume(mandate)
   const [isRevoking, setRevoking] = useState(false)
   const path = usePath()
   const navigate = useNavigate()
-  const name = mandate.purpose || mandate.id
+  const name = nameOf(mandate)
+  const revoke = useChange((purser) => purser.mandates.revoke(mandate.id), {
+    onDone: () => {
+      setRevoking(false)
+      sayDone(`Revoked: ${name}`)
+    },
+  })
   return (
     <>
-      <Menu label={`Acts on ${name}`}>
+      <Menu label={`Actions for ${name}`}>
         {mandate.status === 'active' && (
           <MenuItem icon="pause" onClick={() => pause.mutate(undefined)}>
             Pause
@@ -43,14 +49,14 @@ export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
         word="revoke"
         action="Revoke for good"
         isOpen={isRevoking}
-        isWorking={revoke.isPending}
+        change={revoke}
         onClose={() => setRevoking(false)}
-        onConfirm={() => revoke.mutate(undefined, { onSuccess: () => setRevoking(false) })}
+        onConfirm={() => revoke.mutate(undefined)}
       >
-        <p>
-          “<span className="breakable">{name}</span>” can never be used again.{' '}
-          <Amount value={mandate.remaining_budget} /> USDC of it stay unspent, and open proofs over{' '}
-          <Amount value={mandate.held_total} /> USDC end at once.
+        <p className="breakable">
+          “{name}” can never be used again. <Amount value={mandate.remaining_budget} currency="USDC" /> of it
+          stay unspent, and open proofs over <Amount value={mandate.held_total} currency="USDC" /> end at
+          once.
         </p>
         <p className="quiet">To stop it for a while, pause it instead.</p>
       </ConfirmByTyping>
@@ -59,16 +65,19 @@ export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
 }
 
 /** Pausing and resuming undo one another, so their toasts offer it. */
-export function useMandateMoves({ id, purpose }: Mandate) {
-  const name = purpose || id
-  const resume = useChange((purser) => purser.mandates.resume(id), {
+export function usePauseAndResume(mandate: Mandate) {
+  const name = nameOf(mandate)
+  const resume = useChange((purser) => purser.mandates.resume(mandate.id), {
     onDone: () => sayDone(`Resumed: ${name}`, { label: 'Undo', act: () => pause.mutate(undefined) }),
+    whenFailed: `Not resumed: ${name}.`,
   })
-  const pause = useChange((purser) => purser.mandates.pause(id), {
+  const pause = useChange((purser) => purser.mandates.pause(mandate.id), {
     onDone: () => sayDone(`Paused: ${name}`, { label: 'Undo', act: () => resume.mutate(undefined) }),
+    whenFailed: `Not paused: ${name}.`,
   })
-  const revoke = useChange((purser) => purser.mandates.revoke(id), {
-    onDone: () => sayDone(`Revoked: ${name}`),
-  })
-  return { pause, resume, revoke }
+  return { pause, resume }
+}
+
+function nameOf({ purpose, id }: Mandate): string {
+  return purpose || id
 }

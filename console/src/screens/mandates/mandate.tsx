@@ -5,43 +5,44 @@ import { useParams } from 'react-router'
 import { useRead } from '../../api/queries.ts'
 import { SpendChart } from '../../charts/spend-chart.tsx'
 import { Go } from '../../shell/go.tsx'
-import { counted } from '../../text/reasons.ts'
+import { counted } from '../../text/counts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Badge, StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar } from '../../ui/budget-bar.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Identifier } from '../../ui/code.tsx'
-import { DataTable } from '../../ui/data-table.tsx'
+import { CopyableIdentifier, Identifier } from '../../ui/code.tsx'
+import { DataTable, type Column } from '../../ui/data-table.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
 import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Moment, When } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
-import { MandateMenu, useMandateMoves } from './mandate-menu.tsx'
+import { WhenRead } from '../when-read.tsx'
+import { Allowed } from './allowed.tsx'
+import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { statusNow } from './mandate-status.ts'
 
 /** How often an open screen is read anew. */
 const refetchMs = 10_000
 
+const above = <Go to="mandates">Mandates</Go>
+
 /** One mandate: how much of it is gone, on what, and what is held. */
 export function Mandate() {
   const { id = '' } = useParams()
-  const mandate = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
+  const query = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
     parameters: [id],
     refetchMs,
   })
-  if (mandate.isError && !mandate.data) {
-    return (
-      <Screen title="Mandate">
-        <Failed error={mandate.error} onRetry={() => void mandate.refetch()} />
-      </Screen>
-    )
-  }
-  return mandate.data ? <MandateScreen mandate={mandate.data} /> : <Waiting lines={8} />
+  return (
+    <WhenRead query={query} title="Mandate" above={above}>
+      {(mandate) => <MandateScreen mandate={mandate} />}
+    </WhenRead>
+  )
 }
 
 function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
-  const { pause, resume } = useMandateMoves(mandate)
+  const { pause, resume } = usePauseAndResume(mandate)
   const name = mandate.purpose || 'Mandate without a purpose'
   return (
     <Screen
@@ -49,10 +50,14 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       heading={
         <>
           {name} <StatusBadge status={statusNow(mandate)} />
-          {mandate.is_stopped && <Badge tone="bad">by a stop of all agents</Badge>}
+          {mandate.is_stopped && (
+            <Badge tone="bad" icon="stop">
+              stopped with all agents
+            </Badge>
+          )}
         </>
       }
-      above={<Go to="mandates">Mandates</Go>}
+      above={above}
       lead={
         <>
           For <Go to={`agents/${mandate.agent_id}`}>{mandate.agent_name}</Go>
@@ -76,29 +81,24 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
     >
       <Panel title="Budget">
         <div className="stack">
-          <BudgetBar
-            label={`Budget of ${name}`}
-            spent={mandate.spent_total}
-            held={mandate.held_total}
-            total={mandate.max_spend_total}
-          />
+          <BudgetBar {...mandate} />
           <Facts>
-            <Fact name="Spent">
-              <Amount value={mandate.spent_total} currency={mandate.currency} />
+            <Fact name="Total">
+              <Amount value={mandate.max_spend_total} currency={mandate.currency} />
             </Fact>
-            <Fact name="Held by open proofs">
-              <Amount value={mandate.held_total} currency={mandate.currency} />
+            <Fact name="Spent" mark="paid">
+              <Amount value={mandate.spent_total} currency={mandate.currency} />
             </Fact>
             <Fact name="Left">
               <Amount value={mandate.remaining_budget} currency={mandate.currency} />
             </Fact>
-            <Fact name="Total">
-              <Amount value={mandate.max_spend_total} currency={mandate.currency} />
+            <Fact name="Of that, held by open proofs" mark="held">
+              <Amount value={mandate.held_total} currency={mandate.currency} />
             </Fact>
           </Facts>
         </div>
       </Panel>
-      <Panel title="Spend over the last 30 days">
+      <Panel title={`Spent over the last ${days} days`}>
         <Spend mandate={mandate} />
       </Panel>
       <Panel title="Limits">
@@ -106,12 +106,6 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           <Fact name="Cap for one payment">
             <Amount value={mandate.max_spend_per_transaction} currency={mandate.currency} />
           </Fact>
-          <Fact name="Sellers">
-            {mandate.allowed_sellers.length === 0
-              ? 'None: every payment is denied'
-              : mandate.allowed_sellers.map((one) => (one === '*' ? 'Every seller (*)' : one)).join(', ')}
-          </Fact>
-          <Fact name="Categories">{mandate.allowed_categories.join(', ') || 'Every category'}</Fact>
           <Fact name="Expires">
             <Moment at={mandate.expires_at} />{' '}
             <span className="quiet">
@@ -121,8 +115,18 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           <Fact name="Created">
             <Moment at={mandate.created_at} />
           </Fact>
-          <Fact name="Identifier">
-            <Identifier id={mandate.id} />
+          <Fact name="Sellers" isWide>
+            <Allowed
+              entries={mandate.allowed_sellers}
+              all="Every seller (*)"
+              none="None: every payment is denied"
+            />
+          </Fact>
+          <Fact name="Categories" isWide>
+            <Allowed entries={mandate.allowed_categories} all="Every category" none="Every category" />
+          </Fact>
+          <Fact name="Identifier" isWide>
+            <CopyableIdentifier id={mandate.id} />
           </Fact>
         </Facts>
       </Panel>
@@ -135,13 +139,13 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         aside={
           <span className="quiet small">
             {counted(mandate.paid_count, 'payment')}, {counted(mandate.denied_count, 'denial')} ·{' '}
-            <Go to={`transactions?mandate_id=${mandate.id}`}>filter and export</Go>
+            <Go to={`transactions?mandate_id=${mandate.id}`}>Filter and export</Go>
           </span>
         }
       >
         <TransactionTable
           filters={{ mandate_id: mandate.id }}
-          empty={<p className="panel-body quiet">Nothing was asked of this mandate yet.</p>}
+          empty={<p className="panel-note">Nothing was asked of this mandate yet.</p>}
         />
       </Panel>
     </Screen>
@@ -171,26 +175,21 @@ function Spend({ mandate }: { readonly mandate: MandateDetail }) {
   return <SpendChart spend={spend.data} total={mandate.max_spend_total} untilMs={spend.dataUpdatedAt} />
 }
 
+const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [
+  { title: 'For', isName: true, cell: ({ resource }) => resource },
+  {
+    title: 'Amount',
+    figures: true,
+    cell: ({ amount, currency }) => <Amount value={amount} currency={currency} />,
+  },
+  { title: 'Asked for', cell: ({ issued_at }) => <When at={issued_at} /> },
+  { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
+  { title: 'Nonce', isMinor: true, cell: ({ nonce }) => <Identifier id={nonce} /> },
+]
+
 function Holds({ holds }: { readonly holds: MandateDetail['open_holds'] }) {
   if (holds.length === 0) {
     return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or ends.</p>
   }
-  return (
-    <DataTable
-      label="Open holds"
-      rows={holds}
-      rowKey={({ nonce }) => nonce}
-      columns={[
-        { title: 'For', isName: true, cell: ({ resource }) => <span className="breakable">{resource}</span> },
-        {
-          title: 'Amount',
-          figures: true,
-          cell: ({ amount, currency }) => <Amount value={amount} currency={currency} />,
-        },
-        { title: 'Asked', cell: ({ issued_at }) => <When at={issued_at} /> },
-        { title: 'Ends', cell: ({ expires_at }) => <When at={expires_at} /> },
-        { title: 'Nonce', isMinor: true, cell: ({ nonce }) => <Identifier id={nonce} /> },
-      ]}
-    />
-  )
+  return <DataTable label="Open holds" rows={holds} rowKey={({ nonce }) => nonce} columns={holdColumns} />
 }

@@ -1,8 +1,8 @@
 import type { Mandate } from '@purser/client'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useNavigate, useSearchParams } from 'react-router'
 
-import { faultsByField } from '../../api/failures.ts'
+import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { Go, usePath } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
@@ -10,8 +10,9 @@ import { SelectField, TextArea, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { sayDone } from '../../ui/toast.tsx'
-import { Failed, Waiting } from '../../ui/waiting.tsx'
+import { useActiveAgents } from '../agents/active-agents.ts'
 import { Screen } from '../screen.tsx'
+import { WhenRead } from '../when-read.tsx'
 import './new-mandate.css'
 import {
   draftFaults,
@@ -23,8 +24,7 @@ import {
   type MandateDraft,
 } from './mandate-draft.ts'
 
-/** Most agents that the form offers. */
-const offeredAgents = 200
+const title = 'New mandate'
 
 /** Creates a mandate; `?like=` begins with the limits of another one, `?agent=` with an agent. */
 export function NewMandate() {
@@ -34,143 +34,143 @@ export function NewMandate() {
     parameters: [like],
     isEnabled: like !== null,
   })
+  if (like === null) {
+    return <MandateForm start={{ ...emptyDraft(Date.now()), agentId: parameters.get('agent') ?? '' }} />
+  }
   return (
-    <Screen title="New mandate" lead="What may one agent spend, on what, and until when?">
-      {like === null ? (
-        <MandateForm start={{ ...emptyDraft(Date.now()), agentId: parameters.get('agent') ?? '' }} />
-      ) : model.isError ? (
-        <Failed error={model.error} onRetry={() => void model.refetch()} />
-      ) : model.data ? (
-        <MandateForm start={draftLike(model.data, Date.now())} />
-      ) : (
-        <Waiting />
-      )}
-    </Screen>
+    <WhenRead query={model} title={title}>
+      {(mandate) => <MandateForm start={draftLike(mandate, Date.now())} />}
+    </WhenRead>
   )
 }
 
 function MandateForm({ start }: { readonly start: MandateDraft }) {
   const [draft, setDraft] = useState(start)
-  const [isSent, setSent] = useState(false)
+  const [attempts, setAttempts] = useState(0)
+  const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
   const path = usePath()
-  const agents = useRead('agents-to-choose', (purser, signal) =>
-    purser.agents.list({ limit: 200 }, { signal }).toArray({ limit: offeredAgents }),
-  )
+  const agents = useActiveAgents()
   const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
-    showsFailure: false,
     onDone: (mandate: Mandate) => {
       sayDone('The mandate is created')
       void navigate(path(`mandates/${mandate.id}`))
     },
   })
-  const usable = (agents.data ?? []).filter(({ status }) => status === 'active')
-  const agentName = usable.find(({ id }) => id === draft.agentId)?.name
-  const faults: Partial<Record<string, string>> = isSent
-    ? { ...draftFaults(draft), ...faultsByField(create.error) }
-    : faultsByField(create.error)
+  const refused = formFaults(create.error, [
+    'agent_id',
+    'purpose',
+    'max_spend_total',
+    'max_spend_per_transaction',
+    'allowed_sellers',
+    'allowed_categories',
+    'expires_at',
+  ])
+  const faults = { ...(attempts > 0 ? draftFaults(draft) : {}), ...refused.byField }
   const set = (changes: Partial<MandateDraft>) => setDraft({ ...draft, ...changes })
 
+  // After an attempt the keyboard goes to the first field that has to be mended.
+  useEffect(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
+  }, [attempts, create.error])
+
   return (
-    <div className="new-mandate">
-      <Panel title="Limits">
-        <form
-          className="stack"
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault()
-            setSent(true)
-            if (Object.keys(draftFaults(draft)).length === 0) create.mutate(draft)
-          }}
-        >
-          <SelectField
-            label="Agent"
-            value={draft.agentId}
-            onChange={(agentId) => set({ agentId })}
-            options={[
-              { value: '', text: 'Choose an agent' },
-              ...usable.map(({ id, name }) => ({ value: id, text: name })),
-            ]}
-            error={faults['agent_id']}
-            hint={
-              agents.data && usable.length === 0 ? (
-                <>
-                  There is no working agent yet. <Go to="agents?new">Create one first</Go>
-                </>
-              ) : undefined
-            }
-          />
-          <TextArea
-            label="Purpose"
-            value={draft.purpose}
-            onChange={(purpose) => set({ purpose })}
-            hint="For people: what is the money for?"
-            error={faults['purpose']}
-          />
-          <div className="form-pair">
-            <TextField
-              label="Total budget (USDC)"
-              inputMode="decimal"
-              value={draft.total}
-              onChange={(total) => set({ total })}
-              placeholder="100.00"
-              error={faults['max_spend_total']}
+    <Screen title={title} lead="What may one agent spend, on what, and until when?">
+      <form
+        ref={form}
+        className="new-mandate"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          setAttempts(attempts + 1)
+          if (Object.keys(draftFaults(draft)).length === 0) create.mutate(draft)
+        }}
+      >
+        <Panel title="Limits">
+          <div className="stack">
+            <SelectField
+              label="Agent"
+              value={draft.agentId}
+              onChange={(agentId) => set({ agentId })}
+              options={agents.options}
+              error={faults.agent_id}
+              hint={
+                agents.areNone && (
+                  <>
+                    There is no working agent yet. <Go to="agents?new">Create one first</Go>
+                  </>
+                )
+              }
+            />
+            <TextArea
+              label="Purpose"
+              value={draft.purpose}
+              onChange={(purpose) => set({ purpose })}
+              hint="For people: what is the money for?"
+              error={faults.purpose}
+            />
+            <div className="form-pair">
+              <TextField
+                label="Total budget (USDC)"
+                inputMode="decimal"
+                value={draft.total}
+                onChange={(total) => set({ total })}
+                error={faults.max_spend_total}
+              />
+              <TextField
+                label="Cap for one payment (USDC)"
+                inputMode="decimal"
+                value={draft.cap}
+                onChange={(cap) => set({ cap })}
+                error={faults.max_spend_per_transaction}
+              />
+            </div>
+            <TextArea
+              label="Allowed sellers"
+              value={draft.sellers}
+              onChange={(sellers) => set({ sellers })}
+              spellCheck={false}
+              hint="Domains such as api.example.com, one a line or with commas. * allows every seller; an empty field allows none."
+              error={faults.allowed_sellers}
             />
             <TextField
-              label="Cap for one payment (USDC)"
-              inputMode="decimal"
-              value={draft.cap}
-              onChange={(cap) => set({ cap })}
-              placeholder="5.00"
-              error={faults['max_spend_per_transaction']}
+              label="Allowed categories"
+              value={draft.categories}
+              onChange={(categories) => set({ categories })}
+              spellCheck={false}
+              hint="With commas. An empty field allows every category."
+              error={faults.allowed_categories}
+            />
+            <TextField
+              label="Expires"
+              type="datetime-local"
+              value={draft.expiresLocal}
+              onChange={(expiresLocal) => set({ expiresLocal })}
+              hint={`By the clock of this computer (${Intl.DateTimeFormat().resolvedOptions().timeZone}).`}
+              error={faults.expires_at}
             />
           </div>
-          <TextArea
-            label="Allowed sellers"
-            value={draft.sellers}
-            onChange={(sellers) => set({ sellers })}
-            placeholder={'api.example.com\ndata.example.org'}
-            spellCheck={false}
-            hint="Domains, one a line or with commas. * allows every seller; nothing allows none."
-            error={faults['allowed_sellers']}
-          />
-          <TextArea
-            label="Allowed categories"
-            value={draft.categories}
-            onChange={(categories) => set({ categories })}
-            spellCheck={false}
-            hint="Leave it empty to allow every category."
-            error={faults['allowed_categories']}
-          />
-          <TextField
-            label="Expires"
-            type="datetime-local"
-            value={draft.expiresLocal}
-            onChange={(expiresLocal) => set({ expiresLocal })}
-            hint="By the clock of this computer."
-            error={faults['expires_at']}
-          />
-          {create.isError && Object.keys(faultsByField(create.error)).length === 0 && (
-            <Failed error={create.error} onRetry={() => create.mutate(draft)} />
-          )}
+        </Panel>
+        <div className="stack mandate-preview" aria-live="polite">
+          <Panel title="What it will allow">
+            <p className="mandate-sentence breakable">{sentenceOf(draft, agents.nameOf(draft.agentId))}</p>
+          </Panel>
+          {warningsOf(draft, Date.now()).map((warning) => (
+            <Notice key={warning} tone="warn">
+              {warning}
+            </Notice>
+          ))}
+        </div>
+        <div className="stack mandate-actions">
+          {refused.rest && <Notice tone="bad">{refused.rest}</Notice>}
           <div className="row">
             <Button look="main" type="submit" disabled={create.isPending}>
               {create.isPending ? 'Creating…' : 'Create mandate'}
             </Button>
             <Button onClick={() => void navigate(path('mandates'))}>Cancel</Button>
           </div>
-        </form>
-      </Panel>
-      <div className="stack mandate-preview" aria-live="polite">
-        <Panel title="What it will allow">
-          <p className="mandate-sentence breakable">{sentenceOf(draft, agentName)}</p>
-        </Panel>
-        {warningsOf(draft, Date.now()).map((warning) => (
-          <Notice key={warning} tone="warn">
-            {warning}
-          </Notice>
-        ))}
-      </div>
-    </div>
+        </div>
+      </form>
+    </Screen>
   )
 }

@@ -7,6 +7,7 @@ import { CodeBlock } from '../../ui/code.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import firstPurchase from '../../../../examples/first-purchase/first-purchase.js?raw'
+import './first-purchase.css'
 
 /** Whether everything that this environment can lead to has been done once: production has no payments yet. */
 export function isFirstDone(checklist: Checklist, environment: Environment): boolean {
@@ -33,9 +34,9 @@ export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) 
         {isSandbox ? (
           <div className="stack-tight">
             <p>
-              Or all of it at once: save this as <code>first-purchase.js</code> and run it with{' '}
-              <code>PURSER_SANDBOX_KEY=svc_sand_… node first-purchase.js</code>. Your owner key was shown when
-              the service first started; <Go to="keys?new">issue another one</Go> if you have none.
+              Or let a program do all four: save it as <code>first-purchase.js</code> and run{' '}
+              <code>PURSER_SANDBOX_KEY=svc_sand_… node first-purchase.js</code>. The key was shown when the
+              service first started; <Go to="keys?new">issue another one</Go> if you have none.
             </p>
             <CodeBlock
               label="First purchase"
@@ -80,19 +81,19 @@ function firstSteps({ agent, mandate }: Checklist): Step[] {
   return [
     {
       isDone: agent,
-      title: 'An agent',
+      title: 'Create an agent',
       words: (
         <>
-          Whoever will spend. <Go to="agents?new">Create one</Go>
+          The program that will spend. <Go to="agents?new">New agent</Go>
         </>
       ),
     },
     {
       isDone: mandate,
-      title: 'A mandate',
+      title: 'Give it a mandate',
       words: (
         <>
-          Its budget, its cap, its sellers, its end. <Go to="mandates/new">Create one</Go>
+          A budget, a cap for one payment, sellers, an end. <Go to="mandates/new">New mandate</Go>
         </>
       ),
     },
@@ -101,7 +102,11 @@ function firstSteps({ agent, mandate }: Checklist): Step[] {
 
 function paymentSteps({ proof, paid }: Checklist): Step[] {
   return [
-    { isDone: proof, title: 'A proof of payment', words: 'The agent asks for one; its amount is held.' },
-    { isDone: paid, title: 'A payment', words: 'The merchant has the proof verified, which charges it.' },
+    {
+      isDone: proof,
+      title: 'The agent asks for a proof of payment',
+      words: 'Its amount is held, and not charged yet.',
+    },
+    { isDone: paid, title: 'The merchant is paid', words: 'It has the proof verified, which charges it.' },
   ]
 }

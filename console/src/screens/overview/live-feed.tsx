@@ -8,6 +8,7 @@ import { StatusBadge } from '../../ui/badge.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Panel } from '../../ui/panel.tsx'
 import { When } from '../../ui/when.tsx'
+import './live-feed.css'
 
 const words = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost, trying again' }
 
@@ -33,7 +34,7 @@ export function LiveFeed({
       }
     >
       {transactions.length === 0 ? (
-        <p className="quiet panel-body">Payments and denials appear here the moment they happen.</p>
+        <p className="panel-note">Payments and denials appear here the moment they happen.</p>
       ) : (
         <ol className="feed-list" aria-label="Latest transactions" tabIndex={0}>
           {transactions.map((one) => (
@@ -42,14 +43,14 @@ export function LiveFeed({
               className={Date.parse(one.created_at) > openedAtMs ? 'feed-item is-new' : 'feed-item'}
             >
               <StatusBadge status={one.status} />
-              <span className="breakable">
-                <Go to={`transactions/${one.id}`}>{one.merchant_domain}</Go>{' '}
-                <span className="quiet small">
-                  <When at={one.created_at} />
-                </span>
+              <Go to={`transactions/${one.id}`} isClamped>
+                {one.merchant_domain}
+              </Go>
+              <Amount value={one.amount} currency={one.currency} isQuiet={one.status !== 'paid'} />
+              <span className="feed-more">
+                <When at={one.created_at} />
+                {one.status === 'denied' && <> · {reasonInWords(one.reason_code)}</>}
               </span>
-              <Amount value={one.amount} />
-              {one.status === 'denied' && <span className="feed-why">{reasonInWords(one.reason_code)}</span>}
             </li>
           ))}
         </ol>

@@ -1,37 +1,31 @@
 import type { NearBudget } from '@purser/client'
 
 import { Go } from '../../shell/go.tsx'
-import { Amount } from '../../ui/amount.tsx'
-import { BudgetBar } from '../../ui/budget-bar.tsx'
 import { readMicro } from '../../text/amounts.ts'
+import { Amount } from '../../ui/amount.tsx'
+import { BudgetBar, BudgetFigures } from '../../ui/budget-bar.tsx'
 import { When } from '../../ui/when.tsx'
+import './nearest-budgets.css'
 
 /** The active mandates of which least is left, and when that is gone at the pace of the last day. */
 export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBudget[] }) {
-  if (budgets.length === 0) {
-    return <p className="quiet">No active mandate was spent from yet.</p>
-  }
+  if (budgets.length === 0) return <p className="quiet">No active mandate was spent from yet.</p>
   return (
     <ul className="stack">
       {budgets.map((budget) => (
         <li key={budget.mandate_id} className="near-budget">
-          <div className="near-budget-words">
-            <Go to={`mandates/${budget.mandate_id}`}>{budget.purpose || 'No purpose given'}</Go>
-            <span>
+          <div className="near-budget-name">
+            <Go to={`mandates/${budget.mandate_id}`} isClamped>
+              {budget.purpose || 'No purpose given'}
+            </Go>
+            <span className="figures">
               <Amount value={budget.remaining_budget} /> <span className="quiet">left</span>
             </span>
           </div>
-          <BudgetBar
-            label={`Budget of ${budget.purpose}`}
-            spent={budget.spent_total}
-            held={budget.held_total}
-            total={budget.max_spend_total}
-          />
-          <div className="near-budget-words small quiet">
-            <span className="breakable">
-              {budget.agent_name} · <Amount value={budget.spent_total} /> of{' '}
-              <Amount value={budget.max_spend_total} /> spent
-            </span>
+          <span className="small quiet one-line">{budget.agent_name}</span>
+          <BudgetBar {...budget} />
+          <div className="near-budget-words">
+            <BudgetFigures {...budget} />
             <Projection {...budget} />
           </div>
         </li>
@@ -40,18 +34,19 @@ export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBud
   )
 }
 
-function Projection({ exhausted_at, expires_at, spent_last_day }: NearBudget) {
-  if (exhausted_at === null) {
+function Projection({ remaining_budget, exhausted_at, expires_at, spent_last_day }: NearBudget) {
+  if (readMicro(remaining_budget) === 0n) return <span>used up</span>
+  if (exhausted_at !== null) {
     return (
       <span>
-        {readMicro(spent_last_day) === 0n ? 'nothing spent in 24 h' : 'lasts until it expires'},{' '}
-        <When at={expires_at} />
+        used up <When at={exhausted_at} /> at this pace
       </span>
     )
   }
   return (
     <span>
-      at this pace gone <When at={exhausted_at} />
+      {readMicro(spent_last_day) === 0n ? 'nothing spent in 24 hours; expires ' : 'lasts until it expires, '}
+      <When at={expires_at} />
     </span>
   )
 }

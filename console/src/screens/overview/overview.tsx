@@ -1,17 +1,15 @@
 import type { Overview as OverviewFigures } from '@purser/client'
+import type { ReactNode } from 'react'
 
-import { explainFailure } from '../../api/failures.ts'
 import { useFeed } from '../../api/feed.ts'
 import { useRead } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { HoursChart } from '../../charts/hours-chart.tsx'
 import { Go } from '../../shell/go.tsx'
 import { Amount } from '../../ui/amount.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { Panel } from '../../ui/panel.tsx'
-import { counted } from '../../text/reasons.ts'
-import { Failed, Waiting } from '../../ui/waiting.tsx'
-import { When } from '../../ui/when.tsx'
+import { counted } from '../../text/counts.ts'
+import { Failed, Outdated, Waiting } from '../../ui/waiting.tsx'
 import { Screen } from '../screen.tsx'
 import { DenialReasons } from './denial-reasons.tsx'
 import { FirstPurchase, isFirstDone } from './first-purchase.tsx'
@@ -36,17 +34,17 @@ export function Overview() {
   const figures = overview.data
   return (
     <Screen title="Overview" actions={<StopAgents />}>
-      {overview.isPending && <Waiting lines={6} />}
+      {overview.isPending && (
+        <Panel title="Figures" isTitleHidden flush>
+          <Waiting lines={12} />
+        </Panel>
+      )}
       {overview.isError && !figures && (
         <Failed error={overview.error} onRetry={() => void overview.refetch()} />
       )}
       {figures && (
         <>
-          {overview.isError && (
-            <Notice tone="warn">
-              {explainFailure(overview.error)} These figures are of <When at={figures.at} />.
-            </Notice>
-          )}
+          {overview.isError && <Outdated error={overview.error} readAtMs={Date.parse(figures.at)} />}
           <Verdict figures={figures} />
           {!isFirstDone(figures.checklist, environment) && <FirstPurchase checklist={figures.checklist} />}
           <Tiles figures={figures} />
@@ -77,37 +75,46 @@ export function Overview() {
 }
 
 function Tiles({ figures }: { readonly figures: OverviewFigures }) {
+  const { denied_last_day, open_holds } = figures
   return (
     <dl className="tiles">
-      <div className="tile">
-        <dt>Spent today</dt>
-        <dd className="tile-figure">
-          <Amount value={figures.spent_today} currency="USDC" />
-        </dd>
-        <dd className="quiet small">{counted(figures.paid_today, 'payment')}</dd>
-      </div>
-      <div className="tile">
-        <dt>Remaining in active mandates</dt>
-        <dd className="tile-figure">
-          <Amount value={figures.remaining} currency="USDC" />
-        </dd>
-        <dd className="quiet small">{counted(figures.active_mandates, 'active mandate')}</dd>
-      </div>
-      <div className="tile">
-        <dt>Denied in 24 hours</dt>
-        <dd className="tile-figure figures">{figures.denied_last_day.toLocaleString('en')}</dd>
-        <dd className="small">
-          <Go to="transactions?status=denied">See each with its reason</Go>
-        </dd>
-      </div>
-      <div className="tile">
-        <dt>Held by open proofs</dt>
-        <dd className="tile-figure">
-          <Amount value={figures.open_holds.amount} currency="USDC" />
-        </dd>
-        <dd className="quiet small">{counted(figures.open_holds.count, 'open hold')}</dd>
-      </div>
+      <Tile
+        name="Spent today"
+        figure={<Amount value={figures.spent_today} currency="USDC" />}
+        more={counted(figures.paid_today, 'payment')}
+      />
+      <Tile
+        name="Left in active mandates"
+        figure={<Amount value={figures.remaining} currency="USDC" />}
+        more={counted(figures.active_mandates, 'active mandate')}
+      />
+      <Tile
+        name="Of that, held by open proofs"
+        figure={<Amount value={open_holds.amount} currency="USDC" />}
+        more={counted(open_holds.count, 'open hold')}
+      />
+      <Tile
+        name="Denied in 24 hours"
+        figure={denied_last_day.toLocaleString('en')}
+        more={
+          denied_last_day > 0 ? (
+            <Go to="transactions?status=denied">See each with its reason</Go>
+          ) : (
+            'no payment'
+          )
+        }
+      />
     </dl>
+  )
+}
+
+function Tile(tile: { readonly name: string; readonly figure: ReactNode; readonly more: ReactNode }) {
+  return (
+    <div className="tile">
+      <dt>{tile.name}</dt>
+      <dd className="tile-figure">{tile.figure}</dd>
+      <dd className="quiet small">{tile.more}</dd>
+    </div>
   )
 }
 

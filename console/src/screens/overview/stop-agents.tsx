@@ -1,52 +1,42 @@
-import { useState } from 'react'
-import { useSearchParams } from 'react-router'
-
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
-import { counted } from '../../text/reasons.ts'
+import { counted } from '../../text/counts.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { useAddressFlag } from '../address-flag.ts'
 
 /** The emergency stop, behind one word that is typed; it can be taken back. */
 export function StopAgents() {
   const { environment } = useSeen()
-  const [parameters, setParameters] = useSearchParams()
-  const [isAsked, setAsked] = useState(false)
-  const isOpen = isAsked || parameters.has('stop')
-  const resume = useChange((purser, stopId: string) => purser.console.resume(stopId), {
-    onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
-  })
+  const asked = useAddressFlag('stop')
+  const resume = useResumeStopped()
   const stop = useChange((purser) => purser.console.stop(), {
     onDone: ({ stop_id, paused_mandates, voided_holds }) => {
-      close()
+      asked.clear()
       sayDone(
         `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open hold')} ended.`,
         { label: 'Undo', act: () => resume.mutate(stop_id) },
       )
     },
   })
-  function close() {
-    setAsked(false)
-    if (parameters.has('stop')) setParameters({}, { replace: true })
-  }
   return (
     <>
-      <Button look="danger" icon="stop" onClick={() => setAsked(true)}>
+      <Button look="grave" icon="stop" onClick={asked.set}>
         Stop all agents
       </Button>
       <ConfirmByTyping
         title="Stop all agents?"
         word="stop"
         action="Stop all agents"
-        isOpen={isOpen}
-        isWorking={stop.isPending}
-        onClose={close}
+        isOpen={asked.isSet}
+        change={stop}
+        onClose={asked.clear}
         onConfirm={() => stop.mutate(undefined)}
       >
         <p>
           Every active mandate in <strong>{environment}</strong> is paused, and every open proof ends at once.
-          After the answer nothing more is authorised.
+          From then on no payment is authorised.
         </p>
         <p className="quiet">
           You can resume what was stopped. The proofs that end now stay ended: agents have to ask for new
@@ -55,4 +45,12 @@ export function StopAgents() {
       </ConfirmByTyping>
     </>
   )
+}
+
+/** Resumes what one stop has paused; without its id, what any has. */
+export function useResumeStopped() {
+  return useChange((purser, stopId: string | undefined) => purser.console.resume(stopId), {
+    onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
+    whenFailed: 'Nothing was resumed.',
+  })
 }

@@ -1,11 +1,9 @@
 import { useState } from 'react'
 
-import { explainFailure, faultsByField } from '../../api/failures.ts'
+import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
-import { Button } from '../../ui/button.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
+import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { Notice } from '../../ui/notice.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 
 export function NewSeller({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
@@ -22,40 +20,31 @@ function NewSellerForm({ onClose }: { readonly onClose: () => void }) {
   const create = useChange(
     (purser) => purser.sellers.create({ name: name.trim(), domain: domain.trim(), price_config: {} }),
     {
-      showsFailure: false,
       onDone: () => {
         sayDone('The seller is registered')
         onClose()
       },
     },
   )
-  const faults: Partial<Record<string, string>> = faultsByField(create.error)
+  const faults = formFaults(create.error, ['name', 'domain'])
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault()
-        create.mutate(undefined)
-      }}
+    <DialogForm
+      action="Register seller"
+      isWorking={create.isPending}
+      failure={faults.rest}
+      onClose={onClose}
+      onSubmit={() => create.mutate(undefined)}
     >
-      <TextField label="Name" value={name} onChange={setName} required error={faults['name']} />
+      <TextField label="Name" value={name} onChange={setName} required error={faults.byField.name} />
       <TextField
         label="Domain"
         value={domain}
         onChange={setDomain}
         required
         spellCheck={false}
-        placeholder="api.example.com"
-        hint="Where your goods are served. It is registered once in an environment, and stays."
-        error={faults['domain']}
+        hint="Where your goods are served, such as api.example.com. It can be registered once, and stays."
+        error={faults.byField.domain}
       />
-      {create.isError && <Notice tone="bad">{explainFailure(create.error)}</Notice>}
-      <DialogActions>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button look="main" type="submit" disabled={create.isPending}>
-          Register seller
-        </Button>
-      </DialogActions>
-    </form>
+    </DialogForm>
   )
 }

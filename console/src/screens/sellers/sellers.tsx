@@ -1,6 +1,5 @@
 import type { SellerSummary } from '@purser/client'
 import { useState } from 'react'
-import { useSearchParams } from 'react-router'
 
 import { useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
@@ -9,15 +8,14 @@ import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { PagedTable } from '../../ui/paged-table.tsx'
-import { Panel } from '../../ui/panel.tsx'
-import { Screen } from '../screen.tsx'
+import { useAddressFlag } from '../address-flag.ts'
+import { ListScreen } from '../list-screen.tsx'
 import { MerchantSnippet } from './merchant-snippet.tsx'
 import { NewSeller } from './new-seller.tsx'
 
 /** What was paid to the sellers of this account, and why some of it was not. */
 export function Sellers() {
-  const [parameters, setParameters] = useSearchParams()
+  const creating = useAddressFlag('new')
   const [shown, setShown] = useState<SellerSummary>()
   const query = useReadPages('sellers', (purser, cursor, signal) =>
     purser.console.sellers.list(cursor ? { cursor } : {}, { signal }).page(),
@@ -28,63 +26,60 @@ export function Sellers() {
       isName: true,
       cell: (seller) => (
         <>
-          <Go to={`transactions?merchant_domain=${encodeURIComponent(seller.domain)}`}>
+          <Go to={`transactions?merchant_domain=${encodeURIComponent(seller.domain)}`} isClamped>
             {seller.name || seller.domain}
           </Go>
-          <div className="cell-sub">{seller.domain}</div>
+          <div className="cell-sub two-lines">{seller.domain}</div>
         </>
       ),
     },
     { title: 'Payments', figures: true, cell: ({ paid_count }) => paid_count.toLocaleString('en') },
     {
       title: 'Revenue',
+      unit: 'USDC',
       figures: true,
-      cell: ({ revenue_total }) => <Amount value={revenue_total} currency="USDC" />,
+      cell: ({ revenue_total }) => <Amount value={revenue_total} />,
     },
     {
-      title: 'Last 30 days',
+      title: 'In 30 days',
+      unit: 'USDC',
       figures: true,
-      cell: ({ revenue_last_month }) => <Amount value={revenue_last_month} currency="USDC" />,
+      cell: ({ revenue_last_month }) => <Amount value={revenue_last_month} />,
     },
-    { title: 'Failed verifications, 30 days', cell: (seller) => <Failures seller={seller} /> },
+    { title: 'Proofs refused in 30 days', cell: (seller) => <Failures seller={seller} /> },
     {
-      title: 'Acts',
+      title: 'Actions',
       isActions: true,
       cell: (seller) => (
-        <Button icon="developer" onClick={() => setShown(seller)}>
+        <Button look="bare" icon="developer" onClick={() => setShown(seller)}>
           Middleware
         </Button>
       ),
     },
   ]
   const register = (
-    <Button look="main" icon="plus" onClick={() => setParameters({ new: '' })}>
+    <Button look="main" icon="plus" onClick={creating.set}>
       New seller
     </Button>
   )
   return (
-    <Screen
+    <ListScreen
       title="Sellers"
       lead="Where you are paid: your domains, their revenue, and what was refused."
       actions={register}
+      noun="seller"
+      query={query}
+      columns={columns}
+      empty={
+        <EmptyState icon="seller" title="No seller yet" action={register}>
+          Register a domain to be paid on it: the middleware then asks agents for a proof of payment, and has
+          it verified here. To only spend, you need no seller.
+        </EmptyState>
+      }
     >
-      <Panel title="All sellers" flush isTitleHidden>
-        <PagedTable
-          label="Sellers"
-          query={query}
-          columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState icon="seller" title="No seller yet" action={register}>
-              Register a domain to be paid on it: the middleware then asks agents for a proof of payment, and
-              has it verified here. To only spend, you need no seller.
-            </EmptyState>
-          }
-        />
-      </Panel>
-      <NewSeller isOpen={parameters.has('new')} onClose={() => setParameters({}, { replace: true })} />
+      <NewSeller isOpen={creating.isSet} onClose={creating.clear} />
       <MerchantSnippet seller={shown} onClose={() => setShown(undefined)} />
-    </Screen>
+    </ListScreen>
   )
 }
 

@@ -1,12 +1,12 @@
 import type { System as SystemFigures } from '@purser/client'
 
 import { useRead } from '../../api/queries.ts'
-import { bytesInWords, durationInWords } from '../../text/sizes.ts'
+import { bytesInWords, durationInWords } from '../../text/counts.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
-import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
+import { WhenRead } from '../when-read.tsx'
 
 /** How often the figures are read anew. */
 const refetchMs = 5_000
@@ -16,19 +16,22 @@ const worryShare = { disk: 0.1, queue: 0.5 }
 
 /** How the service itself is: for operators. */
 export function System() {
-  const system = useRead('system', (purser, signal) => purser.console.system({ signal }), { refetchMs })
-  if (system.isPending) return <Waiting lines={8} />
-  if (system.isError && !system.data) {
-    return (
-      <Screen title="System">
-        <Failed error={system.error} onRetry={() => void system.refetch()} />
-      </Screen>
-    )
-  }
-  const { store, queue, commit, disk, ...process } = system.data
+  const query = useRead('system', (purser, signal) => purser.console.system({ signal }), { refetchMs })
+  return (
+    <WhenRead query={query} title="System">
+      {(figures) => <SystemScreen figures={figures} />}
+    </WhenRead>
+  )
+}
+
+function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
+  const { store, queue, commit, disk, ...process } = figures
   const isQueueFull = queue.waiting > queue.most * worryShare.queue
   return (
-    <Screen title="System" lead="How the service itself is. The figures are of the process that answered.">
+    <Screen
+      title="System"
+      lead="How the service itself is. The figures are those of the process that answered."
+    >
       <div className="columns">
         <Panel title="Service">
           <Facts>
@@ -44,36 +47,38 @@ export function System() {
             <Fact name="Open live feeds">{process.open_feeds}</Fact>
           </Facts>
         </Panel>
-        <Panel title="Store">
-          <Facts>
-            <Fact name="Kind">{store.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}</Fact>
-            <Fact name="Schema">{store.schema_version}</Fact>
-            <Fact name="Where">
-              <code className="breakable">{store.place}</code>
-            </Fact>
-            <Fact name="Size of the ledger">{bytesInWords(disk.ledger_bytes)}</Fact>
-            <Fact name="Free on its disk">
-              <FreeRoom {...disk} />
-            </Fact>
-          </Facts>
-        </Panel>
-        <Panel title="Writing">
-          <Facts>
-            <Fact name="Acts that wait">
-              <span className="figures">
-                {queue.waiting.toLocaleString('en')} of {queue.most.toLocaleString('en')}
-              </span>{' '}
-              <Badge tone={isQueueFull ? 'bad' : 'good'} icon={isQueueFull ? 'warning' : 'check'}>
-                {isQueueFull ? 'overloaded' : 'keeping up'}
-              </Badge>
-            </Fact>
-            <Fact name="Commits since the start">
-              <span className="figures">{commit.count.toLocaleString('en')}</span>
-            </Fact>
-            <Fact name="Commit, half within">{milliseconds(commit.p50_ms)}</Fact>
-            <Fact name="Commit, 99 of 100 within">{milliseconds(commit.p99_ms)}</Fact>
-          </Facts>
-        </Panel>
+        <div className="stack">
+          <Panel title="Store">
+            <Facts>
+              <Fact name="Kind">{store.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}</Fact>
+              <Fact name="Schema">{store.schema_version}</Fact>
+              <Fact name="Size of the ledger">{bytesInWords(disk.ledger_bytes)}</Fact>
+              <Fact name="Free on its disk">
+                <FreeRoom {...disk} />
+              </Fact>
+              <Fact name="Where" isWide>
+                <code>{store.place}</code>
+              </Fact>
+            </Facts>
+          </Panel>
+          <Panel title="Writing">
+            <Facts>
+              <Fact name="Waiting to be written">
+                <span className="figures">
+                  {queue.waiting.toLocaleString('en')} of {queue.most.toLocaleString('en')}
+                </span>{' '}
+                <Badge tone={isQueueFull ? 'bad' : 'good'} icon={isQueueFull ? 'warning' : 'check'}>
+                  {isQueueFull ? 'overloaded' : 'keeping up'}
+                </Badge>
+              </Fact>
+              <Fact name="Commits since the start">
+                <span className="figures">{commit.count.toLocaleString('en')}</span>
+              </Fact>
+              <Fact name="Commit, half within">{milliseconds(commit.p50_ms)}</Fact>
+              <Fact name="Commit, 99 of 100 within">{milliseconds(commit.p99_ms)}</Fact>
+            </Facts>
+          </Panel>
+        </div>
       </div>
     </Screen>
   )

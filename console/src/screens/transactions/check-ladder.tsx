@@ -3,6 +3,7 @@ import type { PolicyCheck } from '@purser/client'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Moment } from '../../ui/when.tsx'
 import './check-ladder.css'
+import { valuesInWords } from './check-values.ts'
 
 /** What each check asks, in a person's words. */
 const questions: Record<PolicyCheck['name'], string> = {
@@ -43,7 +44,9 @@ export function CheckLadder({
             </span>
             <span className="rung-question">
               {questions[name]}
-              {values !== '' && <code className="rung-values breakable">{values}</code>}
+              {values !== '' && (
+                <code className="rung-values breakable">{valuesInWords({ name, values })}</code>
+              )}
             </span>
             <span className="rung-state">{states[state].word}</span>
           </li>

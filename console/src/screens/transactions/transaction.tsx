@@ -3,53 +3,57 @@ import { useParams } from 'react-router'
 
 import { useRead } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
+import { amountInWords } from '../../text/amounts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
-import { CodeBlock, Identifier } from '../../ui/code.tsx'
+import { CodeBlock, CopyableIdentifier, Identifier } from '../../ui/code.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { Fact, Facts, Panel } from '../../ui/panel.tsx'
-import { Failed, Waiting } from '../../ui/waiting.tsx'
 import { Moment } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
+import { WhenRead } from '../when-read.tsx'
 import { CheckLadder } from './check-ladder.tsx'
+
+const above = <Go to="transactions">Transactions</Go>
 
 /** One transaction: why it was decided so, its proof, and the record as it is. */
 export function Transaction() {
   const { id = '' } = useParams()
-  const detail = useRead('transaction', (purser, signal) => purser.console.transactions.get(id, { signal }), {
+  const query = useRead('transaction', (purser, signal) => purser.console.transactions.get(id, { signal }), {
     parameters: [id],
   })
-  if (detail.isError) {
-    return (
-      <Screen title="Transaction">
-        <Failed error={detail.error} onRetry={() => void detail.refetch()} />
-      </Screen>
-    )
-  }
-  return detail.data ? <TransactionScreen {...detail.data} /> : <Waiting lines={8} />
+  return (
+    <WhenRead query={query} title="Transaction" above={above}>
+      {(detail) => <TransactionScreen detail={detail} />}
+    </WhenRead>
+  )
 }
 
-function TransactionScreen(detail: TransactionDetail) {
-  const { transaction, agent_name, mandate_purpose, checks, checked_at, proof } = detail
-  const title = `${transaction.amount} ${transaction.currency} at ${transaction.merchant_domain}`
+function TransactionScreen({ detail }: { readonly detail: TransactionDetail }) {
+  const { transaction, checks, checked_at } = detail
+  const { amount, currency, merchant_domain, status } = transaction
   return (
     <Screen
-      title={title}
+      title={`${amountInWords(amount)} ${currency} at ${merchant_domain}`}
       heading={
         <>
-          <span>
-            <Amount value={transaction.amount} currency={transaction.currency} />{' '}
-            <span className="breakable">at {transaction.merchant_domain}</span>
+          <span className="breakable">
+            <Amount value={amount} currency={currency} /> at {merchant_domain}
           </span>
-          <StatusBadge status={transaction.status} />
+          <StatusBadge status={status} />
         </>
       }
-      above={<Go to="transactions">Transactions</Go>}
+      above={above}
     >
-      {transaction.status === 'denied' && (
+      {status === 'denied' && (
         <Notice tone="bad">
           <strong>{reasonInWords(transaction.reason_code)}.</strong> {transaction.reason_detail}
+        </Notice>
+      )}
+      {status === 'approved' && (
+        <Notice tone="plain">
+          <strong>A decision, not a payment.</strong> Nothing was held and nothing was charged by it.
         </Notice>
       )}
       <div className="columns">
@@ -63,59 +67,14 @@ function TransactionScreen(detail: TransactionDetail) {
           )}
         </Panel>
         <div className="stack">
-          <Panel title="Payment">
-            <Facts>
-              <Fact name="Agent">
-                {agent_name === null ? (
-                  <Identifier id={transaction.agent_id} />
-                ) : (
-                  <Go to={`agents/${transaction.agent_id}`}>{agent_name}</Go>
-                )}
-              </Fact>
-              <Fact name="Mandate">
-                {mandate_purpose === null ? (
-                  <Identifier id={transaction.mandate_id} />
-                ) : (
-                  <Go to={`mandates/${transaction.mandate_id}`}>{mandate_purpose || 'No purpose given'}</Go>
-                )}
-              </Fact>
-              <Fact name="Resource">
-                <span className="breakable">{transaction.resource_url}</span>
-              </Fact>
-              <Fact name="Category">{transaction.category ?? 'None'}</Fact>
-              <Fact name="Seller">
-                {transaction.merchant_domain}
-                {transaction.seller_id === null && <span className="quiet"> (not registered)</span>}
-              </Fact>
-              <Fact name="Recorded">
-                <Moment at={transaction.created_at} />
-              </Fact>
-            </Facts>
+          <Panel title="Details">
+            <Details detail={detail} />
           </Panel>
-          <Panel title="Proof">
-            {proof === null ? (
-              <p className="quiet">
-                {transaction.status === 'paid'
-                  ? 'The proof of this charge is no longer kept, or is another account’s.'
-                  : 'A decision without a proof: nothing was held and nothing was charged.'}
-              </p>
-            ) : (
-              <Facts>
-                <Fact name="State">
-                  <StatusBadge status={proof.status} />
-                </Fact>
-                <Fact name="Nonce">
-                  <Identifier id={proof.nonce} />
-                </Fact>
-                <Fact name="Issued">
-                  <Moment at={proof.issued_at} />
-                </Fact>
-                <Fact name="Charged as">
-                  <Identifier id={proof.transaction_id ?? 'nothing yet'} />
-                </Fact>
-              </Facts>
-            )}
-          </Panel>
+          {status === 'paid' && (
+            <Panel title="Proof">
+              <Proof proof={detail.proof} />
+            </Panel>
+          )}
         </div>
       </div>
       <Panel title="Record">
@@ -125,5 +84,60 @@ function TransactionScreen(detail: TransactionDetail) {
         </details>
       </Panel>
     </Screen>
+  )
+}
+
+function Details({ detail }: { readonly detail: TransactionDetail }) {
+  const { transaction, agent_name, mandate_purpose } = detail
+  return (
+    <Facts>
+      <Fact name="Agent">
+        {agent_name === null ? (
+          <Identifier id={transaction.agent_id} />
+        ) : (
+          <Go to={`agents/${transaction.agent_id}`}>{agent_name || 'Agent without a name'}</Go>
+        )}
+      </Fact>
+      <Fact name="Mandate">
+        {mandate_purpose === null ? (
+          <Identifier id={transaction.mandate_id} />
+        ) : (
+          <Go to={`mandates/${transaction.mandate_id}`}>{mandate_purpose || 'No purpose given'}</Go>
+        )}
+      </Fact>
+      <Fact name="Seller">
+        {transaction.merchant_domain}
+        {transaction.seller_id === null && <span className="quiet"> (not registered here)</span>}
+      </Fact>
+      <Fact name="Category">{transaction.category ?? 'None'}</Fact>
+      <Fact name="Resource" isWide>
+        {transaction.resource_url}
+      </Fact>
+      <Fact name="Recorded" isWide>
+        <Moment at={transaction.created_at} />
+      </Fact>
+      <Fact name="Identifier" isWide>
+        <CopyableIdentifier id={transaction.id} />
+      </Fact>
+    </Facts>
+  )
+}
+
+function Proof({ proof }: Pick<TransactionDetail, 'proof'>) {
+  if (proof === null) {
+    return <p className="quiet">The proof of this charge is no longer kept, or is another account’s.</p>
+  }
+  return (
+    <Facts>
+      <Fact name="State">
+        <StatusBadge status={proof.status} />
+      </Fact>
+      <Fact name="Issued">
+        <Moment at={proof.issued_at} />
+      </Fact>
+      <Fact name="Nonce" isWide>
+        <CopyableIdentifier id={proof.nonce} />
+      </Fact>
+    </Facts>
   )
 }

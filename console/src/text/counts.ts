@@ -1,3 +1,8 @@
+/** A count with its noun: `1 agent`, `3 agents`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
 /** A number of bytes with three digits or so: `12.4 MiB`. */

@@ -1,0 +1,53 @@
+import type { AgentSummary } from '@purser/client'
+import { useState } from 'react'
+
+import { useChange } from '../../api/queries.ts'
+import { counted } from '../../text/counts.ts'
+import { Amount } from '../../ui/amount.tsx'
+import { Button } from '../../ui/button.tsx'
+import { ConfirmByTyping } from '../../ui/dialog.tsx'
+import { sayDone } from '../../ui/toast.tsx'
+
+/** Revoking is for good, so it says what it will stop and wants the agent's name typed. */
+export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
+  const [isOpen, setOpen] = useState(false)
+  const revoke = useChange((purser) => purser.agents.revoke(agent.id), {
+    onDone: () => {
+      setOpen(false)
+      sayDone('The agent is revoked')
+    },
+  })
+  return (
+    <>
+      <Button look="grave" icon="stop" onClick={() => setOpen(true)}>
+        Revoke
+      </Button>
+      <ConfirmByTyping
+        title="Revoke this agent?"
+        word={isTypedEasily(agent.name) ? agent.name : 'revoke'}
+        action="Revoke for good"
+        isOpen={isOpen}
+        change={revoke}
+        onClose={() => setOpen(false)}
+        onConfirm={() => revoke.mutate(undefined)}
+      >
+        <p>It can never be used again. This stops, at once and for good:</p>
+        <ul className="bullets">
+          <li>
+            {counted(agent.active_mandates, 'active mandate')}, of which{' '}
+            <Amount value={agent.remaining_budget} currency="USDC" /> are left
+          </li>
+          <li>
+            {counted(agent.open_holds, 'open proof')} over <Amount value={agent.held_total} currency="USDC" />
+          </li>
+          <li>{counted(agent.working_keys, 'working key')} of its own: nothing more is paid with it</li>
+        </ul>
+      </ConfirmByTyping>
+    </>
+  )
+}
+
+/** Whether a name can be typed as it reads: one line, no outer spaces, not long. */
+function isTypedEasily(name: string): boolean {
+  return /^\S(?:.{0,38}\S)?$/u.test(name) && !/\s{2}/.test(name)
+}

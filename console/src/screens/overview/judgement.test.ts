@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { NearBudget, Overview } from '@purser/client'
+
+import { judge } from './judgement.ts'
+
+const at = '2026-11-20T12:00:00Z'
+const quiet: Overview = {
+  at,
+  day_starts_at: at,
+  spent_today: '0.00',
+  paid_today: 0,
+  remaining: '0.00',
+  active_mandates: 0,
+  open_holds: { count: 0, amount: '0.00' },
+  last_day_starts_at: at,
+  denied_last_day: 0,
+  hours: [],
+  nearest_budgets: [],
+  denial_reasons: [],
+  stopped_mandates: 0,
+  checklist: { agent: true, mandate: true, seller: true, proof: true, paid: true },
+}
+const budget: NearBudget = {
+  mandate_id: 'mandate_1',
+  agent_id: 'agent_1',
+  agent_name: 'ada',
+  purpose: 'Papers',
+  max_spend_total: '10.00',
+  spent_total: '5.00',
+  held_total: '0.00',
+  remaining_budget: '5.00',
+  spent_last_day: '1.00',
+  exhausted_at: '2026-11-25T12:00:00Z',
+  expires_at: '2099-01-01T00:00:00Z',
+}
+const ending = { ...budget, exhausted_at: '2026-11-21T11:00:00Z' }
+const gone = { ...budget, remaining_budget: '0.00', exhausted_at: null }
+const denials: Partial<Overview> = {
+  denied_last_day: 31,
+  denial_reasons: [{ reason_code: 'total_budget_exceeded', evaluations: 30, proofs: 1 }],
+}
+
+test('The overview answers in a sentence whether anything is wrong, the gravest first', () => {
+  const rows: [Partial<Overview>, string][] = [
+    [{}, 'All is well.'],
+    [{ nearest_budgets: [budget] }, 'All is well.'],
+    [denials, '31 payments denied in the last 24 hours. Most often: over the total budget.'],
+    [{ denied_last_day: 1 }, '1 payment denied in the last 24 hours.'],
+    [{ ...denials, nearest_budgets: [ending, budget] }, '1 budget will be used up within a day.'],
+    [{ nearest_budgets: [gone, budget] }, '1 budget is used up.'],
+    [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
+    [
+      { nearest_budgets: Array.from({ length: 5 }, () => ending) },
+      'At least 5 budgets will be used up within a day.',
+    ],
+    [{ ...denials, nearest_budgets: [gone], stopped_mandates: 2 }, 'Agents are stopped.'],
+  ]
+  for (const [changes, sentence] of rows) {
+    assert.equal(judge({ ...quiet, ...changes }, true).sentence, sentence)
+  }
+})
+
+test('What is less grave is said after what is graver, and not at all while agents are stopped', () => {
+  assert.match(judge({ ...quiet, ...denials, nearest_budgets: [ending] }, true).more, /^31 payments denied/)
+  assert.doesNotMatch(judge({ ...quiet, ...denials, stopped_mandates: 2 }, true).more, /denied/)
+})
+
+test('An account on which nothing happened yet is not told that all is well', () => {
+  assert.equal(judge(quiet, false).sentence, 'Nothing is set up yet.')
+  assert.equal(judge({ ...quiet, ...denials }, false).gravity, 'worry')
+})

@@ -1,0 +1,64 @@
+import type { NearBudget, Overview } from '@purser/client'
+
+import { readMicro } from '../../text/amounts.ts'
+import { counted } from '../../text/counts.ts'
+import { reasonInWords } from '../../text/reasons.ts'
+
+/** Whether anything is wrong: how grave it is, and what to say. */
+export interface Judgement {
+  readonly gravity: 'stopped' | 'worry' | 'nothing yet' | 'well'
+  readonly sentence: string
+  readonly more: string
+}
+
+/** How many budgets the overview names; there may be more of their kind. */
+const namedBudgets = 5
+
+const dayMs = 24 * 3_600_000
+
+/** From the gravest down: a stop, budgets that end within a day, denials, quiet. */
+export function judge(figures: Overview, isSetUp: boolean): Judgement {
+  const { stopped_mandates, denied_last_day } = figures
+  if (stopped_mandates > 0) {
+    return {
+      gravity: 'stopped',
+      sentence: 'Agents are stopped.',
+      more: `${counted(stopped_mandates, 'mandate')} paused. Nothing is paid under them until they are resumed.`,
+    }
+  }
+  const worries = [...endingBudgets(figures), ...(denied_last_day > 0 ? [denialsOf(figures)] : [])]
+  if (worries[0] !== undefined) {
+    return { gravity: 'worry', sentence: worries[0], more: worries.slice(1).join(' ') }
+  }
+  if (!isSetUp) {
+    return { gravity: 'nothing yet', sentence: 'Nothing is set up yet.', more: 'The next steps are below.' }
+  }
+  return {
+    gravity: 'well',
+    sentence: 'All is well.',
+    more: 'Nothing was denied in the last 24 hours, and no budget ends within a day.',
+  }
+}
+
+/** What is used up, and what will be within a day at the pace of the last one: at most a sentence. */
+function endingBudgets({ nearest_budgets, at }: Overview): string[] {
+  const endsSoon = ({ exhausted_at }: NearBudget) =>
+    exhausted_at !== null && Date.parse(exhausted_at) < Date.parse(at) + dayMs
+  const gone = nearest_budgets.filter(isUsedUp).length
+  const ending = nearest_budgets.filter((budget) => !isUsedUp(budget) && endsSoon(budget)).length
+  if (gone + ending === 0) return []
+  const atLeast = gone + ending >= namedBudgets ? 'At least ' : ''
+  if (gone === 0) return [`${atLeast}${counted(ending, 'budget')} will be used up within a day.`]
+  const areGone = `${atLeast}${counted(gone, 'budget')} ${gone === 1 ? 'is' : 'are'} used up`
+  return [ending === 0 ? `${areGone}.` : `${areGone}, and ${ending} more will be within a day.`]
+}
+
+function isUsedUp({ remaining_budget }: NearBudget): boolean {
+  return readMicro(remaining_budget) === 0n
+}
+
+function denialsOf({ denied_last_day, denial_reasons }: Overview): string {
+  const top = denial_reasons[0]
+  const most = top === undefined ? '' : ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.`
+  return `${counted(denied_last_day, 'payment')} denied in the last 24 hours.${most}`
+}

@@ -1,0 +1,32 @@
+import type { PolicyCheck } from '@purser/client'
+
+import { clockTime } from '../../text/times.ts'
+
+/** Entries of a list that are spelled out. */
+const spelledOut = 6
+
+/**
+ * The values that a check compared, for who reads no notation: times by the reader's clock, and "is one of" for ∈.
+ * Amounts stay as the service wrote them: `4.20 + 6.00 > 10.00`.
+ */
+export function valuesInWords({ name, values }: Pick<PolicyCheck, 'name' | 'values'>): string {
+  if (name === 'mandate_not_expired') {
+    return values.replace(/^(\S+) ([<≥]) (\S+)$/, (_, asked: string, sign: string, expires: string) =>
+      [clockTime(asked), sign === '<' ? 'is before' : 'is not before', clockTime(expires)].join(' '),
+    )
+  }
+  if (name === 'seller_allowed' || name === 'category_allowed') {
+    return values.replace(/^(.*) ([∈∉]) \{(.*)\}$/s, (_, value: string, sign: string, allowed: string) =>
+      allowed === '*'
+        ? `${value}; every one is allowed (*)`
+        : [value, sign === '∈' ? 'is one of:' : 'is none of:', listed(allowed)].join(' '),
+    )
+  }
+  return values
+}
+
+function listed(allowed: string): string {
+  const entries = allowed.split(', ')
+  const more = entries.length - spelledOut
+  return [...entries.slice(0, spelledOut), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
+}
