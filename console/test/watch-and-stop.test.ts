@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { readCsv } from '../../service/testing/read-csv.ts'
 import { serviceStores } from '../../service/testing/service-stores.ts'
 import { createTenant, startTestService } from '../../service/testing/service.ts'
-import { groupDigits } from '../src/text/amounts.ts'
+import { amountInWords } from '../src/text/amounts.ts'
 import { startBrowser } from './browser.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { storyOf } from './story.ts'
@@ -160,7 +160,7 @@ async function assertSpentToday(page: Page, everything: readonly Transaction[]):
   )
   const total = today.reduce((sum, { amount }) => addAmounts(sum, amount), '0.00')
   const tile = page.locator('.tile', { hasText: 'Spent today' })
-  const figure = new RegExp(`^${groupDigits(total).replaceAll('.', String.raw`\.`)}\\b`)
+  const figure = new RegExp(`^${amountInWords(total).replaceAll('.', String.raw`\.`)}\\b`)
   await tile.getByText(figure).waitFor()
   await tile.getByText(`${today.length} payment`).waitFor()
 }
