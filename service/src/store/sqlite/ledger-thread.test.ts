@@ -26,7 +26,7 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   await thread.close()
 })
 
-test('A store whose thread has ended says that it is not ready [decision.28]', async (context) => {
+test('A store whose thread has ended says that it is not ready [decision.27]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openSqliteStore({ path, ownThread: true })
   context.after(() => store.close())
@@ -36,7 +36,7 @@ test('A store whose thread has ended says that it is not ready [decision.28]', a
   await assert.rejects(store.checkReady(), StoreUnavailableError)
 })
 
-test('Without room for the whole log the ledger is written all the same [decision.52]', (context) => {
+test('Without room for the whole log the ledger is written all the same [decision.27]', (context) => {
   const folder = folderFor(context)
   const program = join(folder, 'program.ts')
   writeFileSync(
