@@ -69,6 +69,12 @@ export function createServe(
   app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
 
+  /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
+  async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
+    const authentication = await authenticate(request, { isRecheck: true })
+    return 'refusal' in authentication ? refuse(authentication.refusal) : undefined
+  }
+
   return (endpoint, handle) => {
     const validateBody = endpoint.body && compileValidator(endpoint.body, 'body')
     const validateQuery = endpoint.query && compileValidator(endpoint.query, 'query')
@@ -117,12 +123,6 @@ export function createServe(
           return isSameSite(request.headers, site)
         },
       } as never)
-    }
-
-    /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
-    async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
-      const authentication = await authenticate(request, { isRecheck: true })
-      return 'refusal' in authentication ? refuse(authentication.refusal) : undefined
     }
 
     async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {

@@ -36,7 +36,7 @@ test('A store whose thread has ended says that it is not ready [decision.28]', a
   await assert.rejects(store.checkReady(), StoreUnavailableError)
 })
 
-test('Without room for the whole log the ledger is written all the same [decision.9]', (context) => {
+test('Without room for the whole log the ledger is written all the same [decision.27]', (context) => {
   const folder = folderFor(context)
   const program = join(folder, 'program.ts')
   writeFileSync(
