@@ -34,7 +34,7 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
     await feed.getByText('Connection lost, trying again').waitFor()
     // As when somebody comes back to the window.
     await page.evaluate(() => void dispatchEvent(new Event('visibilitychange')))
-    await page.getByText('The service could not be reached. Is it running? These figures are of').waitFor()
+    await page.getByText('The service could not be reached').waitFor()
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('2.00').waitFor()
   })
 
