@@ -1,90 +1,134 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 
-import type { AxeResults, RunOptions } from 'axe-core'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 
 import { startTestService } from '../../service/testing/service.ts'
+import { findBarriers } from './accessibility.ts'
 import { startBrowser } from './browser.ts'
-import { everyScreen } from './every-screen.ts'
-import { hostileText, seedHostileText } from './hostile-text.ts'
+import { everyScreen, type ScreenStop } from './every-screen.ts'
+import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
-import { visit } from './visitor.ts'
+import { visit, type Visitor } from './visitor.ts'
+import { layWire } from './wire.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const guidelines: RunOptions = {
-  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  resultTypes: ['violations'],
-}
-const desk = { width: 1280, height: 860 }
-const phone = { width: 375, height: 740 }
+let browser: Browser
+before(async () => void (browser = await startBrowser()))
+after(() => browser.close())
 
-/** All that another theme can change. */
-const contrast: RunOptions = {
-  runOnly: { type: 'rule', values: ['color-contrast'] },
-  resultTypes: ['violations'],
-}
-
-test('Every screen: axe finds nothing in either theme, no phone scrolls sideways, markup is text [decision.122]', async (context) => {
+test('Every screen and dialog: axe finds nothing in either theme nor on a phone, and each says which environment it is [decision.121] [decision.122]', async (context) => {
   const service = await startTestService(context)
-  const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2 })
-  await seedHostileText(purser)
+  const { purser, mandates, agents } = await seedSandbox(service, Date.now(), { hours: 2, days: 5 })
   const find = async (status: 'denied' | 'paid') =>
     (await purser.transactions.list({ status, limit: 1 }).page()).items[0]?.id ?? ''
-  const screens = everyScreen({
+  const ids = {
     agent: agents.research.id,
     mandate: mandates[0]?.id ?? '',
     denied: await find('denied'),
     paid: await find('paid'),
-  })
-  const browser = await startBrowser()
-  context.after(() => browser.close())
-  const visitor = await visit(browser, service, { colorScheme: 'light', viewport: desk })
-  const { page } = visitor
-  const found: string[] = []
-
-  async function look(name: string): Promise<void> {
-    await page.evaluate(axe)
-    found.push(...(await violations(page, guidelines)).map((one) => `${name}: ${one}`))
-    const live = await page.locator('img, iframe, object, script:not([src]), [onerror], [srcdoc]').count()
-    if (live > 0) found.push(`${name}: ${live} elements that nobody here wrote`)
-    await showTheme(page, 'dark')
-    await settle(page)
-    found.push(...(await violations(page, contrast)).map((one) => `${name}, dark: ${one}`))
-    await page.setViewportSize(phone)
-    await settle(page)
-    const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-    if (overhang > 0) found.push(`${name}: a phone scrolls ${overhang} px sideways`)
-    await page.setViewportSize(desk)
-    await showTheme(page, 'light')
+    keyHint: service.sandboxKey.slice(-4),
   }
+  const visitor = await visit(browser, service, { colorScheme: 'light' })
+  const { page } = visitor
+  const tour = startTour(visitor)
 
   await page.goto(`${service.url}/console/`)
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
-  await look('sign-in')
+  await tour.look('sign-in')
+  await page.getByText('Where do I find a key?').click()
+  await page.getByLabel('Owner or operator key').fill('svc_sand_wrong')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  await tour.look('sign-in with a wrong key')
   await visitor.signIn(service.sandboxKey)
-  for (const screen of screens) {
-    await visitor.go(screen.path)
-    await screen.isReady(page)
-    await screen.prepare?.(page)
-    await look(screen.name)
-  }
-  assert.deepEqual(found, [])
+  for (const stop of [...everyScreen(ids), ...everyFurtherState(ids)]) await tour.stopAt(stop)
 
-  // The markup was there to be seen, and did nothing: neither a dialog nor a refusal of the policy.
-  for (const path of ['mandates', 'transactions', 'agents', 'sellers', 'keys']) {
-    await visitor.go(`sandbox/${path}`)
-    await page.getByText(hostileText.script).first().waitFor()
+  await visitor.go('sandbox')
+  await page.setViewportSize({ width: 375, height: 740 })
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await page.getByRole('dialog', { name: 'Menu' }).waitFor()
+  await tour.look('menu of a phone')
+  await purser.console.stop()
+  await visitor.go('sandbox')
+  await page.getByText('Agents are stopped.').waitFor()
+  await tour.look('stopped')
+  assert.deepEqual(tour.found, [])
+  await visitor.leave()
+})
+
+test('Every empty screen, of either environment: axe finds nothing in either theme nor on a phone [decision.122]', async (context) => {
+  const service = await startTestService(context)
+  const visitor = await visit(browser, service, { colorScheme: 'light' })
+  const { page } = visitor
+  const tour = startTour(visitor)
+  // Who followed the link of a first start sees both environments.
+  await page.goto(`${service.url}/console/set-up#${service.setUpToken}`)
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  for (const stop of everyEmptyScreen) await tour.stopAt(stop)
+  const strip = page.locator('.environment-strip')
+  const looksOf = async (environment: string) => {
+    await visitor.go(environment)
+    return strip.evaluate((element) => {
+      const { backgroundColor, backgroundImage } = getComputedStyle(element)
+      return { backgroundColor, backgroundImage }
+    })
   }
+  const [sandbox, production] = [await looksOf('sandbox'), await looksOf('production')]
+  assert.notEqual(sandbox.backgroundColor, production.backgroundColor)
+  assert.notEqual(sandbox.backgroundImage, production.backgroundImage, 'not by colour alone')
+  assert.deepEqual(tour.found, [])
+  await visitor.leave()
+
+  const late = await visit(browser, service, { colorScheme: 'light' })
+  await late.page.goto(`${service.url}/console/set-up#${service.setUpToken}`)
+  await late.page.getByText('This set-up link was used already').waitFor()
+  assert.deepEqual(await findBarriers(late.page), [])
+  await late.leave()
+})
+
+test('Every failure that is shown: axe finds nothing in either theme nor on a phone [decision.122]', async (context) => {
+  const service = await startTestService(context)
+  const { purser, mandates } = await seedSandbox(service, Date.now(), { hours: 1, days: 1 })
+  const wire = await layWire(context, service)
+  const visitor = await visit(browser, wire, { colorScheme: 'light' })
+  const { page } = visitor
+  const tour = startTour(visitor)
+  await visitor.signIn(service.sandboxKey)
+
+  await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
+  await page.getByRole('link', { name: 'Developers' }).click()
+  await page.getByText('This screen could not be shown').waitFor()
+  await tour.look('a screen whose file is gone')
+
+  await visitor.go(`sandbox/mandates/${mandates[0]?.id}`)
+  await purser.mandates.revoke(mandates[0]?.id ?? '')
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('The mandate is revoked, for good.').first().waitFor()
+  await tour.look('a change that failed')
+
+  await visitor.go('sandbox/mandates')
+  await page.getByRole('table', { name: 'Mandates' }).waitFor()
+  await page.getByRole('link', { name: 'Overview' }).click()
+  await page.getByText('Spent today').waitFor()
+  await wire.cut()
+  await page.evaluate(() => void dispatchEvent(new Event('visibilitychange')))
+  await page.getByText('The service could not be reached.').waitFor()
+  await tour.look('figures that are out of date')
+  await page.getByRole('link', { name: 'Mandates', exact: true }).click()
+  await page.getByLabel('Purpose contains').fill('anything')
+  await page.getByText('The service could not be reached.').waitFor()
+  await tour.look('a list that cannot be reached')
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Owner or operator key').fill(service.sandboxKey)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').filter({ hasText: 'could not be reached' }).waitFor()
+  await tour.look('a sign-in without the service')
+  assert.deepEqual(tour.found, [])
   await visitor.leave()
 })
 
 test('A style of a stranger, and a request to another host, would not go unnoticed [decision.122]', async (context) => {
   const service = await startTestService(context)
-  const browser = await startBrowser()
-  context.after(() => browser.close())
   for (const misdeed of [
     () =>
       document.head.append(
@@ -102,32 +146,34 @@ test('A style of a stranger, and a request to another host, would not go unnotic
   }
 })
 
-async function violations(page: Page, options: RunOptions): Promise<string[]> {
-  const results = await page.evaluate(
-    (options) =>
-      (globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } }).axe.run(
-        options,
-      ),
-    options,
+/** Goes from screen to screen and looks closely at each. */
+function startTour({ page, go }: Visitor) {
+  const found: string[] = []
+  async function look(name: string): Promise<void> {
+    found.push(...(await findBarriers(page)).map((one) => `${name}, ${one}`))
+  }
+  return {
+    found,
+    look,
+    stopAt: async ({ name, path, isReady, prepare }: ScreenStop): Promise<void> => {
+      await go(path)
+      await isReady(page)
+      await prepare?.(page)
+      await look(name)
+      if (!(await isMarked(page, path.split(/[/?]/)[0] ?? '')))
+        found.push(`${name}: its environment is not marked`)
+    },
+  }
+}
+
+/** The environment stands in the strip on top, in the title of the window, and in the address. */
+async function isMarked(page: Page, environment: string): Promise<boolean> {
+  const strip = await page.locator('.environment-strip strong').innerText()
+  const title = await page.title()
+  const { pathname } = new URL(page.url())
+  return (
+    strip.toLowerCase() === environment &&
+    title.endsWith(` · ${environment} · Purser`) &&
+    pathname.startsWith(`/console/${environment}`)
   )
-  return results.violations.map(({ id, nodes }) => `${id} at ${nodes.map(({ html }) => html).join(' ')}`)
-}
-
-/** As the button of the sidebar does, which a dialog may cover. */
-async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
-  await page.evaluate((theme) => {
-    document.documentElement.dataset['theme'] = theme
-  }, theme)
-}
-
-/** What changes in steps has come to its end, and was drawn. */
-async function settle(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    await new Promise((resolve) => void requestAnimationFrame(resolve))
-    const finite = document
-      .getAnimations()
-      .filter(({ effect }) => effect?.getTiming().iterations !== Infinity)
-    await Promise.allSettled(finite.map(({ finished }) => finished))
-    await new Promise((resolve) => void requestAnimationFrame(resolve))
-  })
 }

@@ -77,7 +77,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await visitor.go('sandbox')
     await page.route('**/assets/developers-*.js', (route) => route.fulfill({ status: 404 }))
     await page.getByRole('link', { name: 'Developers' }).click()
-    await page.getByText('This screen could not be shown.').waitFor()
+    await page.getByText('This screen could not be shown').waitFor()
     await page.getByRole('link', { name: 'Agents' }).click()
     await page.getByRole('heading', { level: 1, name: 'Agents' }).waitFor()
     await page.unroute('**/assets/developers-*.js')

@@ -5,6 +5,7 @@ import { Purser } from '@purser/client'
 
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
+import { chooseFromMenu } from './menu.ts'
 import { runCurl, runServer } from './run-snippets.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
@@ -82,8 +83,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
 
   await chapter('A duplicate begins with the same limits, each of them', async () => {
     await visitor.go('sandbox/mandates')
-    await page.getByRole('button', { name: 'Acts on Market reports' }).click()
-    await page.getByRole('menuitem', { name: 'Duplicate' }).click()
+    await chooseFromMenu(page, 'Market reports', 'Duplicate')
     await page.getByLabel('Purpose').fill('Market reports, again')
     await page.getByRole('button', { name: 'Create mandate' }).click()
     await page.getByRole('heading', { level: 1, name: 'Market reports, again' }).waitFor()
@@ -102,8 +102,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
 
   await chapter('A mandate is revoked by typing, after it is said what that ends', async () => {
     await visitor.go('sandbox/mandates')
-    await page.getByRole('button', { name: 'Acts on Market reports', exact: true }).click()
-    await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+    await chooseFromMenu(page, 'Market reports', 'Revoke…')
     const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
     await dialog.getByText('16.00 USDC of it stay unspent, and open proofs over 1.50 USDC end').waitFor()
     const revoke = dialog.getByRole('button', { name: 'Revoke for good' })
@@ -190,9 +189,11 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
     await fact('Version').filter({ hasText: system.version }).waitFor()
     await fact('Kind').filter({ hasText: 'SQLite' }).waitFor()
     await fact('Where').filter({ hasText: system.store.place }).waitFor()
-    await fact('Acts that wait').filter({ hasText: 'keeping up' }).waitFor()
-    await fact('Commit, half within')
-      .filter({ hasText: /[0-9.]+ ms/ })
+    await page.getByText('keeping up').waitFor()
+    await page
+      .locator('dd')
+      .filter({ hasText: /^[0-9.]+ ms$/ })
+      .first()
       .waitFor()
     await fact('Free on its disk')
       .filter({ hasText: /iB of .*iB/ })

@@ -15,12 +15,13 @@ export interface SeededSandbox {
 
 /**
  * Fills a service with thirty days of agents that buy: mandates in every state, payments that are denser in the
- * last hours, denials for every reason, open holds. The service's clock ends at `endMs`.
+ * last hours, denials for every reason, open holds. The service's clock ends at `endMs`. With fewer days and hours it
+ * is a smaller one.
  */
 export async function seedSandbox(
   service: TestService,
   endMs: number,
-  { hours = 24 }: { readonly hours?: number } = {},
+  { hours = 24, days = 28 }: { readonly hours?: number; readonly days?: number } = {},
 ): Promise<SeededSandbox> {
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { below } = seededRandom(20_261_121)
@@ -169,7 +170,7 @@ export async function seedSandbox(
     else await buy(expired, 'api.papers.example', cents(100, 400), 'papers/12.pdf')
   }
 
-  for (const daysAgo of Array.from({ length: 28 }, (_, day) => 29 - day)) {
+  for (const daysAgo of Array.from({ length: days }, (_, day) => days + 1 - day)) {
     clock.nowMs = endMs - daysAgo * dayMs
     for (let purchase = 0; purchase < 2; purchase++) {
       clock.nowMs += below(9 * hourMs)

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 import { addAmounts, Purser, type Transaction } from '@purser/client'
@@ -10,6 +9,7 @@ import { serviceStores } from '../../service/testing/service-stores.ts'
 import { createTenant, startTestService } from '../../service/testing/service.ts'
 import { amountInWords } from '../src/text/amounts.ts'
 import { startBrowser } from './browser.ts'
+import { downloadCsv } from './download.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
@@ -79,11 +79,11 @@ for (const { name, missing, open } of serviceStores) {
 
       await chapter('The export is the database: every transaction, each field', async () => {
         await visitor.go('sandbox/transactions')
-        assert.deepEqual(await exportOf(page), (await everything()).map(asText))
+        assert.deepEqual(readCsv(await downloadCsv(page)), (await everything()).map(asText))
         await page.getByLabel('Status').selectOption('denied')
         await page.waitForURL(/status=denied$/)
         const denied = (await everything()).filter(({ status }) => status === 'denied')
-        assert.deepEqual(await exportOf(page), denied.map(asText))
+        assert.deepEqual(readCsv(await downloadCsv(page)), denied.map(asText))
       })
 
       await chapter('Stop all agents: the next payment is refused; resuming takes it back', async () => {
@@ -138,7 +138,7 @@ for (const { name, missing, open } of serviceStores) {
           const seen = await stranger.page.content()
           for (const own of ['weather', 'heat pumps', 'worker-1']) assert.ok(!seen.includes(own), screen)
         }
-        assert.deepEqual(await exportOf(stranger.page), [])
+        assert.deepEqual(readCsv(await downloadCsv(stranger.page)), [])
         await stranger.page.keyboard.press('/')
         await stranger.page.keyboard.type('weather')
         await stranger.page.getByText('Nothing here goes by that name.').waitFor()
@@ -163,15 +163,6 @@ async function assertSpentToday(page: Page, everything: readonly Transaction[]):
   const figure = new RegExp(`^${amountInWords(total).replaceAll('.', String.raw`\.`)}\\b`)
   await tile.getByText(figure).waitFor()
   await tile.getByText(`${today.length} payment`).waitFor()
-}
-
-/** What the button of the list of transactions downloads. */
-async function exportOf(page: Page): Promise<Record<string, string>[]> {
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Export as CSV' }).click(),
-  ])
-  return readCsv(readFileSync(await download.path(), 'utf8'))
 }
 
 function asText(transaction: Transaction): Record<string, string> {

@@ -2,6 +2,7 @@ import { Component, type ReactNode } from 'react'
 
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { ScreenHead } from '../ui/panel.tsx'
 
 interface State {
   readonly error: Error | undefined
@@ -22,18 +23,18 @@ export class Boundary extends Component<{ readonly children: ReactNode }, State>
     const { error } = this.state
     if (!error) return this.props.children
     return (
-      <Notice tone="bad">
-        <div className="stack-tight">
-          <p>
-            <strong>This screen could not be shown.</strong> If the service was updated since you opened the
-            page, loading it again helps.
-          </p>
-          <p className="small quiet">{error.message}</p>
-          <div>
-            <Button onClick={() => location.reload()}>Load again</Button>
+      <div className="screen">
+        <ScreenHead title="This screen could not be shown" />
+        <Notice tone="bad">
+          <div className="stack-tight">
+            <p>If the service was updated since you opened the page, loading it again helps.</p>
+            <p className="small quiet">{error.message}</p>
+            <div>
+              <Button onClick={() => location.reload()}>Load again</Button>
+            </div>
           </div>
-        </div>
-      </Notice>
+        </Notice>
+      </div>
     )
   }
 }

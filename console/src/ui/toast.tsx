@@ -24,7 +24,7 @@ export function sayDone(text: string, undo?: Undo): void {
 
 /** Says that something failed, until it is read: why, and what would help. */
 export function sayFailed(text: string): void {
-  toasts.add({ title: text, type: 'failed', priority: 'high', timeout: 0 })
+  toasts.add({ title: text, type: 'failed', timeout: 0 })
 }
 
 /** The corner where toasts appear; F6 brings the keyboard there. */
@@ -47,7 +47,11 @@ function ToastList() {
     return (
       <Toast.Root key={toast.id} toast={toast} className={`toast ${toast.type ?? ''}`} swipeDirection="right">
         <Icon name={toast.type === 'failed' ? 'warning' : 'check'} size={18} />
-        <Toast.Title className="toast-text" />
+        {/* Read aloud at once. One of high priority would be hidden from screen readers until it has the focus. */}
+        <Toast.Title
+          className="toast-text"
+          render={<p role={toast.type === 'failed' ? 'alert' : undefined} />}
+        />
         {undo && (
           <Button
             look="bare"

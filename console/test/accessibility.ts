@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+import type { AxeResults, RunOptions } from 'axe-core'
+import type { Page } from 'playwright-core'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const guidelines: RunOptions = {
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  resultTypes: ['violations'],
+  // No rule of these needs the stylesheets themselves.
+  preload: false,
+}
+const desk = { width: 1280, height: 860 }
+const phone = { width: 375, height: 740 }
+
+/**
+ * What would keep somebody out of what a page shows now: all that axe objects to, in the light theme, in the dark
+ * one, and on a phone, which must not scroll sideways either. The page is left as it was, at a desk and light.
+ */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const isThere = await page.evaluate(() => 'axe' in globalThis)
+  if (!isThere) await page.evaluate(axe)
+  await settle(page)
+  const barriers = await violations(page, 'light')
+  await showTheme(page, 'dark')
+  barriers.push(...(await violations(page, 'dark')))
+  await page.setViewportSize(phone)
+  await settle(page)
+  barriers.push(...(await violations(page, 'phone')))
+  const overhang = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+  if (overhang > 0) barriers.push(`phone: scrolls ${overhang} px sideways`)
+  await page.setViewportSize(desk)
+  await showTheme(page, 'light')
+  return barriers
+}
+
+async function violations(page: Page, look: string): Promise<string[]> {
+  const results = await page.evaluate(
+    (options) =>
+      (globalThis as unknown as { axe: { run: (options: RunOptions) => Promise<AxeResults> } }).axe.run(
+        options,
+      ),
+    guidelines,
+  )
+  return results.violations.map(
+    ({ id, nodes }) => `${look}: ${id} at ${nodes.map(({ html }) => html.slice(0, 200)).join(' ')}`,
+  )
+}
+
+/** As the button of the sidebar does, which a dialog may cover. */
+async function showTheme(page: Page, theme: 'light' | 'dark'): Promise<void> {
+  await page.evaluate((theme) => {
+    document.documentElement.dataset['theme'] = theme
+  }, theme)
+  await settle(page)
+}
+
+/** What changes in steps has come to its end, and was drawn. */
+async function settle(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await new Promise((resolve) => void requestAnimationFrame(resolve))
+    const finite = document
+      .getAnimations()
+      .filter(({ effect }) => effect?.getTiming().iterations !== Infinity)
+    await Promise.allSettled(finite.map(({ finished }) => finished))
+    await new Promise((resolve) => void requestAnimationFrame(resolve))
+  })
+}
