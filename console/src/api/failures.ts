@@ -39,7 +39,7 @@ export function formFaults<const Field extends string>(
   if (!(error instanceof ValidationError)) return { byField, rest: explainFailure(error) }
   for (const { loc, msg } of error.items) {
     const field = fields.find((one) => one === loc[1])
-    if (!field) return { byField, rest: explainFailure(error) }
+    if (!field) return { byField: {}, rest: explainFailure(error) }
     byField[field] = inWords(msg)
   }
   return { byField, rest: undefined }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bytesInWords, counted, durationInWords } from './counts.ts'
+import { isTypedEasily } from './names.ts'
 import { denialWords, reasonInWords } from './reasons.ts'
 import { clockMinute, clockTime, distance } from './times.ts'
 
@@ -10,6 +11,19 @@ test('A count has its noun, in the right number', () => {
     [0, 1, 1200].map((count) => counted(count, 'payment')),
     ['0 payments', '1 payment', '1,200 payments'],
   )
+})
+
+test('A name is asked for only where it can be typed as it reads', () => {
+  const rows: [string, boolean][] = [
+    ['research-bot', true],
+    ['Größe und Maß 2', true],
+    ['', false],
+    [' outer ', false],
+    ['two  spaces', false],
+    ['two\nlines', false],
+    ['x'.repeat(41), false],
+  ]
+  for (const [name, isEasy] of rows) assert.equal(isTypedEasily(name), isEasy, name)
 })
 
 test('Sizes and durations have the units of a person', () => {

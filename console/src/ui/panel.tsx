@@ -32,6 +32,31 @@ export function Panel({
   )
 }
 
+/** The head of a screen: its name, what can be done, and what it is about. */
+export function ScreenHead({
+  title,
+  lead,
+  actions,
+  above,
+}: {
+  readonly title: ReactNode
+  readonly lead?: ReactNode
+  readonly actions?: ReactNode
+  /** Stands above the title: the way back. */
+  readonly above?: ReactNode
+}) {
+  return (
+    <header className="screen-head">
+      {above && <div>{above}</div>}
+      <div className="screen-title">
+        <h1>{title}</h1>
+        {actions && <div className="row">{actions}</div>}
+      </div>
+      {lead && <p className="screen-lead">{lead}</p>}
+    </header>
+  )
+}
+
 /** Facts about one thing, as pairs. */
 export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className="facts">{children}</dl>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 
 import { useChange } from '../../api/queries.ts'
 import { counted } from '../../text/counts.ts'
+import { isTypedEasily } from '../../text/names.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
@@ -45,9 +46,4 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
       </ConfirmByTyping>
     </>
   )
-}
-
-/** Whether a name can be typed as it reads: one line, no outer spaces, not long. */
-function isTypedEasily(name: string): boolean {
-  return /^\S(?:.{0,38}\S)?$/u.test(name) && !/\s{2}/.test(name)
 }
