@@ -32,7 +32,7 @@ export const rawSqlActs = {
   },
 
   /**
-   * What pgbench would do: so many connections write the four writes of a verification in one transaction
+   * What pgbench would do: so many connections write the three writes of a verification in one transaction
    * each, over and over, with no service before them and nothing to be decided.
    */
   async block({
@@ -97,7 +97,7 @@ function opened() {
   return ledger
 }
 
-/** Grants so many holds, and makes the four writes of each ready, before the clock starts. */
+/** Grants so many holds, and makes the three writes of each ready, before the clock starts. */
 async function preparePayments(purchases: readonly Purchase[], count: number): Promise<QueryConfig[][]> {
   const current = opened()
   const { caller, pool } = current

@@ -2,9 +2,9 @@ import type { PoolClient, QueryConfig } from 'pg'
 
 import { normalizeHostName } from '../service/src/domain/host-name.ts'
 import type { CollectedMandate, RegisteredSeller } from '../service/src/domain/records.ts'
-import { decideCapture, recordsOfPayment, type CaptureFacts } from '../service/src/store/payment-records.ts'
+import { decideCapture, recordOfPayment, type CaptureFacts } from '../service/src/store/payment-records.ts'
 import { openPool } from '../service/src/store/postgres/connection.ts'
-import type { HoldRow } from '../service/src/store/rows.ts'
+import type { HoldRow, TransactionRow } from '../service/src/store/rows.ts'
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
 
 /** How a capture wins its race when it is a transaction of its own. */
@@ -131,7 +131,7 @@ function keysOf({ nonce, mandateId, caller, merchantDomain }: Capture): string[]
   return [nonce, mandateId, caller.environment, normalizeHostName(merchantDomain)]
 }
 
-/** The first of the four writes: the hold is captured, once. */
+/** The first of the three writes: the hold is captured, once. */
 export function captureHold(call: Capture, hold: HoldRow): QueryConfig {
   return {
     name: 'purser_bench_hold',
@@ -150,54 +150,19 @@ export function captureHold(call: Capture, hold: HoldRow): QueryConfig {
   }
 }
 
-/** The other three writes. The mandate comes last, so that it is locked for the shortest time. */
+/** The other writes. The mandate comes last, so that it is locked for the shortest time. */
 export function recordPayment(
   call: Capture,
   { hold, seller }: { readonly hold: HoldRow; readonly seller: RegisteredSeller | undefined },
 ): QueryConfig[] {
-  const { transactions, event } = recordsOfPayment(call, hold, seller)
+  const payer = recordOfPayment(call, hold, seller)
+  const { seller_account_id: payee } = payer
+  const isBetweenAccounts = payee !== null && payee !== hold.account_id
   return [
-    ...transactions.map((row) => ({
-      name: 'purser_bench_transaction',
-      text: `
-        insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
-          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-      values: [
-        row.account_id,
-        row.id,
-        row.environment,
-        row.side,
-        row.status,
-        row.agent_id,
-        row.mandate_id,
-        row.amount_text,
-        row.amount_micro,
-        row.currency,
-        row.resource_url,
-        row.merchant_domain,
-        row.seller_account_id,
-        row.seller_id,
-        row.nonce,
-        row.created_at_ms,
-      ],
-    })),
-    {
-      name: 'purser_bench_event',
-      text: `
-        insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      values: [
-        event.accountId,
-        event.id,
-        event.environment,
-        event.type,
-        event.actor,
-        event.subjectId,
-        JSON.stringify(event.data),
-        event.createdAtMs,
-      ],
-    },
+    insertTransaction(payer),
+    ...(isBetweenAccounts
+      ? [insertTransaction({ ...payer, account_id: payee, side: 'payee', collected_by: null })]
+      : []),
     {
       name: 'purser_bench_mandate',
       text: `
@@ -206,4 +171,34 @@ export function recordPayment(
       values: [hold.account_id, hold.mandate_id, hold.amount_micro],
     },
   ]
+}
+
+function insertTransaction(row: TransactionRow): QueryConfig {
+  return {
+    name: 'purser_bench_transaction',
+    text: `
+      insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
+        amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
+        collected_by)
+      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    values: [
+      row.account_id,
+      row.id,
+      row.environment,
+      row.side,
+      row.status,
+      row.agent_id,
+      row.mandate_id,
+      row.amount_text,
+      row.amount_micro,
+      row.currency,
+      row.resource_url,
+      row.merchant_domain,
+      row.seller_account_id,
+      row.seller_id,
+      row.nonce,
+      row.created_at_ms,
+      row.collected_by,
+    ],
+  }
 }

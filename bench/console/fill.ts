@@ -13,9 +13,7 @@ export function fillSqlite(path: string, ledger: LargeLedger): void {
       db.exec('begin')
       for (const { table, columns, rows } of batch) {
         const places = columns.map(() => '?').join(', ')
-        // On SQLite `audit_events` is a view over these and the payments.
-        const recordedIn = table === 'audit_events' ? 'recorded_events' : table
-        const insert = db.prepare(`insert into ${recordedIn} (${columns.join(', ')}) values (${places})`)
+        const insert = db.prepare(`insert into ${table} (${columns.join(', ')}) values (${places})`)
         for (const row of rows) insert.run(...row)
       }
       db.exec('commit')

@@ -17,7 +17,7 @@ export interface Size {
 /** A value of a row, and the rows of a table in the order of its columns. */
 export type Value = string | bigint | number | null
 export interface Rows {
-  readonly table: 'transactions' | 'holds' | 'audit_events'
+  readonly table: 'transactions' | 'holds'
   readonly columns: readonly string[]
   readonly rows: readonly (readonly Value[])[]
 }
@@ -99,7 +99,6 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
       const count = Math.min(batchSize, size.transactions - made)
       const transactions: Value[][] = []
       const holds: Value[][] = []
-      const events: Value[][] = []
       for (let index = 0; index < count; index++) {
         nowMs = startMs + Math.floor(((made + index) / size.transactions) * spanMs)
         const place = random.below(mandates.length)
@@ -126,7 +125,7 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
             accountId, id, 'sandbox', 'payer', isPaid ? 'paid' : isDenied ? 'denied' : 'approved',
             mandate.agentId, mandate.id, amountText, amountMicro, 'USDC', resource, seller.domain,
             accountId, seller.id, isPaid ? null : 'data', reasonCode, reasonDetail,
-            nonce, nowMs, isDenied ? 8 : null, isPaid ? null : before,
+            nonce, nowMs, isDenied ? 8 : null, isPaid ? null : before, isPaid ? keyId : null,
           ],
         )
         if (!isPaid) continue
@@ -138,22 +137,10 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
             'captured', nowMs, nowMs + 360_000, id, keyId, seller.domain, null, before, 0n,
           ],
         )
-        const data = JSON.stringify({ agent_id: mandate.agentId, mandate_id: mandate.id, amount: amountText })
-        events.push([
-          accountId,
-          ids.next('auditEvent'),
-          'sandbox',
-          'payment.verified',
-          keyId,
-          id,
-          data,
-          nowMs,
-        ])
       }
       yield [
         { table: 'transactions', columns: columns.transactions, rows: transactions },
         { table: 'holds', columns: columns.holds, rows: holds },
-        { table: 'audit_events', columns: columns.events, rows: events },
       ]
     }
   }
@@ -169,14 +156,13 @@ const denials: readonly (readonly [code: string, detail: string])[] = [
 
 const columns = {
   transactions:
-    'account_id,id,environment,side,status,agent_id,mandate_id,amount_text,amount_micro,currency,resource_url,merchant_domain,seller_account_id,seller_id,category,reason_code,reason_detail,nonce,created_at_ms,failed_check,spent_before_micro'.split(
+    'account_id,id,environment,side,status,agent_id,mandate_id,amount_text,amount_micro,currency,resource_url,merchant_domain,seller_account_id,seller_id,category,reason_code,reason_detail,nonce,created_at_ms,failed_check,spent_before_micro,collected_by'.split(
       ',',
     ),
   holds:
     'account_id,nonce,environment,agent_id,mandate_id,amount_text,amount_micro,currency,resource_url,status,issued_at_ms,expires_at_ms,transaction_id,captured_by,merchant_domain,idempotency_key,spent_before_micro,held_before_micro'.split(
       ',',
     ),
-  events: 'account_id,id,environment,type,actor,subject_id,data,created_at_ms'.split(','),
 }
 
 function newMandate(agent: Agent, id: string, nowMs: number): Mandate {

@@ -105,9 +105,9 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   }
 }
 
-/** Whether what a client sends holds a commit: a simple query of that one word. */
+/** Whether what a client sends holds a commit: a statement without a name, of that one word. */
 function commitWatcher(): (bytes: Buffer) => boolean {
-  const commit = Buffer.from('Q\0\0\0\x0bcommit\0')
+  const commit = Buffer.from('P\0\0\0\x0e\0commit\0')
   let tail = Buffer.alloc(0)
   return (bytes) => {
     const seen = Buffer.concat([tail, bytes])

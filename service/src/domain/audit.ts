@@ -15,20 +15,12 @@ export interface EventDetails {
 }
 
 /**
- * The id of the event of a payment: the transaction's own, with another prefix. So a store may keep the two
- * as one record, and the log is in order of time although nobody gave the event an id of its own.
+ * The transaction whose payment has, or would have, the event of this id: the event of a payment has the id
+ * of its transaction, with another prefix. So the stores keep the two as one record, and the log is in order
+ * of time although nobody gave the event an id of its own.
  */
-export function paymentEventId(transactionId: string): string {
-  return withPrefix('event', transactionId)
-}
-
-/** The transaction whose payment has, or would have, the event of this id. */
 export function transactionOfEvent(eventId: string): string {
-  return withPrefix('txn', eventId)
-}
-
-function withPrefix(prefix: string, id: string): string {
-  return prefix + id.slice(id.indexOf('_'))
+  return `txn${eventId.slice(eventId.indexOf('_'))}`
 }
 
 /** The event that a caller's act leaves in the log of the scope it changed (Events). */

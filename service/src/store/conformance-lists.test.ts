@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { Scope } from '../domain/records.ts'
 import { scopeOf, shopDomain, type StoreLedger, type Tenant } from '../../testing/store-ledger.ts'
 import { storeConformance, type OpenLedger } from '../../testing/stores.ts'
 import type { AuditFilter, Page, PageOf, TransactionFilter } from './store.ts'
@@ -216,6 +217,49 @@ storeConformance((open) => {
       const pages = await allPages((page) => ledger.store.listAuditEvents(owner.sandbox, wanted, page), 3)
       assert.deepEqual(pages.flat(), matching, name)
     }
+  })
+
+  test('Events of payments stand among the others in order of time, whatever the page [decision.25] [decision.55]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    for (let payments = 0; payments < 4; payments++) {
+      ledger.clock.nowMs += 10
+      await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+      if (payments % 2 === 0) await ledger.agent(owner.sandbox)
+    }
+    const read = async (filter: AuditFilter, limit: number, scope: Scope = owner.sandbox) =>
+      (await allPages((page) => ledger.store.listAuditEvents(scope, filter, page), limit)).flat()
+    const all = await read({}, 100)
+    assert.deepEqual(
+      all.map(({ type }) => type).filter((type) => type === 'payment.verified' || type === 'agent.created'),
+      // Newest first; the first agent is the mandate's.
+      ['payment', 'agent', 'payment', 'payment', 'agent', 'payment', 'agent'].map((what) =>
+        what === 'agent' ? 'agent.created' : 'payment.verified',
+      ),
+    )
+    assert.deepEqual(
+      all.map(({ id }) => id),
+      all.map(({ id }) => id).toSorted((left, right) => (left < right ? 1 : -1)),
+    )
+    for (const limit of [1, 2, 3, 5]) {
+      assert.deepEqual(await read({}, limit), all)
+      for (const type of ['payment.verified', 'agent.created'] as const) {
+        assert.deepEqual(
+          await read({ type }, limit),
+          all.filter((event) => event.type === type),
+        )
+      }
+    }
+    for (const event of all) {
+      const { subjectId, type } = event
+      assert.deepEqual(
+        await read({ subjectId }, 1),
+        all.filter((other) => other.subjectId === subjectId),
+      )
+      assert.deepEqual(await read({ subjectId, type }, 10), [event])
+    }
+    assert.deepEqual(await read({}, 10, owner.production), [])
   })
 })
 

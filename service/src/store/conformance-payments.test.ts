@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { storeConformance } from '../../testing/stores.ts'
-import { paymentEventId } from '../domain/audit.ts'
 import { decideEvaluation, decideHold } from './payment-records.ts'
 import type { Capture } from './store.ts'
 
@@ -130,7 +129,7 @@ storeConformance((open) => {
     assert.deepEqual(events.items, [
       {
         ...scopeOf(owner.sandbox),
-        id: paymentEventId(id),
+        id: id.replace('txn_', 'event_'),
         type: 'payment.verified',
         actor: owner.sandbox.keyId,
         subjectId: id,

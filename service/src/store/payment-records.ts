@@ -1,9 +1,8 @@
-import { auditEvent, paymentEventId } from '../domain/audit.ts'
 import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
-import type { AuditEvent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
-import { toHold, type HoldRow, type TransactionRow } from './rows.ts'
+import type { CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
+import { type HoldRow, type TransactionRow } from './rows.ts'
 import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
 
 /** What of a hold the decision about a capture looks at. */
@@ -36,13 +35,6 @@ export type CaptureDecision<FoundHold, FoundMandate> =
       /** The seller as the records of the payment name it: only when one of the parties owns it. */
       readonly seller: RegisteredSeller | undefined
     }
-
-/** The records that a payment leaves. */
-interface PaymentRecords {
-  /** The payer's row, and the payee's copy of it when that is another account. */
-  readonly transactions: readonly TransactionRow[]
-  readonly event: AuditEvent
-}
 
 /** The decision about a proof, at the moment when it is issued; open holds count as spent. */
 export function decideHold(hold: Hold, facts: PolicyFacts): PolicyDecision {
@@ -141,6 +133,7 @@ export function recordOfEvaluation(
     created_at_ms: proposal.createdAtMs,
     failed_check: isApproved ? null : decision.check,
     spent_before_micro: mandate?.agentId === proposal.agentId ? mandate.spentMicro : null,
+    collected_by: null,
   }
 }
 
@@ -155,27 +148,25 @@ function failed(reason: 'nonce_reused' | 'proof_expired'): { readonly outcome: C
   return { outcome: { outcome: 'failed', reason } }
 }
 
-/** What is written of a payment that was decided upon. */
-export function recordsOfPayment(
+/** The payer's row of a payment that was decided upon. The payee's is its copy, when that is another account. */
+export function recordOfPayment(
   capture: Capture,
-  row: HoldRow,
+  hold: HoldRow,
   seller: RegisteredSeller | undefined,
-): PaymentRecords {
-  const hold = toHold(row)
-  const merchantDomain = normalizeHostName(capture.merchantDomain)
-  const payer: TransactionRow = {
-    account_id: hold.accountId,
+): TransactionRow {
+  return {
+    account_id: hold.account_id,
     id: capture.transactionId,
     environment: hold.environment,
     side: 'payer',
     status: 'paid',
-    agent_id: hold.agentId,
-    mandate_id: hold.mandateId,
-    amount_text: hold.amountText,
-    amount_micro: hold.amountMicro,
+    agent_id: hold.agent_id,
+    mandate_id: hold.mandate_id,
+    amount_text: hold.amount_text,
+    amount_micro: hold.amount_micro,
     currency: hold.currency,
-    resource_url: hold.resourceUrl,
-    merchant_domain: merchantDomain,
+    resource_url: hold.resource_url,
+    merchant_domain: normalizeHostName(capture.merchantDomain),
     seller_account_id: seller?.accountId ?? null,
     seller_id: seller?.id ?? null,
     category: null,
@@ -185,26 +176,7 @@ export function recordsOfPayment(
     created_at_ms: capture.nowMs,
     failed_check: null,
     spent_before_micro: null,
-  }
-  const isBetweenAccounts = seller !== undefined && seller.accountId !== hold.accountId
-  return {
-    transactions: isBetweenAccounts
-      ? [payer, { ...payer, account_id: seller.accountId, side: 'payee' }]
-      : [payer],
-    event: auditEvent(capture.caller, hold, {
-      id: paymentEventId(capture.transactionId),
-      type: 'payment.verified',
-      subjectId: capture.transactionId,
-      data: {
-        agent_id: hold.agentId,
-        mandate_id: hold.mandateId,
-        amount: hold.amountText,
-        currency: hold.currency,
-        merchant_domain: merchantDomain,
-        nonce: hold.nonce,
-      },
-      atMs: capture.nowMs,
-    }),
+    collected_by: capture.caller.keyId,
   }
 }
 

@@ -1,5 +1,6 @@
 import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
 
+import { transactionOfEvent } from '../domain/audit.ts'
 import type { Agent, Hold, Mandate, Scope, Transaction } from '../domain/records.ts'
 import {
   toAgent,
@@ -9,6 +10,7 @@ import {
   toMandate,
   toSeller,
   toTransaction,
+  type AuditEventRow,
   type Tables,
 } from './rows.ts'
 import type {
@@ -24,18 +26,13 @@ import type {
 export interface ReadOptions {
   /** Whether the index of merchants holds only the beginning of each domain. */
   readonly hasMerchantPrefixes?: boolean
-  /** Whether a payment that names its collector is its own event; the lists leave such events out. */
-  readonly hasPaymentEvents?: boolean
 }
 
 /** How much of a domain such an index holds; no host name is longer. */
 const merchantPrefixLength = 255
 
 /** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(
-  db: Kysely<Tables>,
-  { hasMerchantPrefixes = false, hasPaymentEvents = false }: ReadOptions = {},
-) {
+export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }: ReadOptions = {}) {
   function transactions(scope: Scope, filter: TransactionFilter) {
     let query = db
       .selectFrom('transactions')
@@ -155,21 +152,12 @@ export function prepareReads(
     },
 
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
-      let query = db
-        .selectFrom(hasPaymentEvents ? 'recorded_events' : 'audit_events')
-        .selectAll()
-        .where('account_id', '=', scope.accountId)
-        .where('environment', '=', scope.environment)
-      if (filter.type !== undefined) query = query.where('type', '=', filter.type)
-      if (filter.type !== undefined && filter.type !== 'payment.verified') {
-        query = query.where(sql<boolean>`type <> 'payment.verified'`)
-      }
-      if (filter.subjectId !== undefined) query = query.where('subject_id', '=', filter.subjectId)
-      return pageOf(await takePage(query, page), page, toAuditEvent)
+      const { rows } = await auditEvents(scope, filter, page).execute(db)
+      return pageOf(rows, page, toAuditEvent)
     },
 
     async findLedgerFaults(): Promise<LedgerFault[]> {
-      const { rows } = await ledgerFaults(hasPaymentEvents).execute(db)
+      const { rows } = await ledgerFaults.execute(db)
       return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
     },
   }
@@ -178,6 +166,33 @@ export function prepareReads(
 function merchantPrefix(domain: string) {
   const length = sql.lit(merchantPrefixLength)
   return sql<boolean>`left(merchant_domain, ${length}) = left(${domain}, ${length})`
+}
+
+/**
+ * A page of the audit log, and one event more if there is one, from its two parts: the events that are
+ * recorded, and the payments, each of which is its own event. Their ids are ordered by time alike.
+ */
+function auditEvents(scope: Scope, { type, subjectId }: AuditFilter, { olderThan, limit }: Page) {
+  const own = sql`account_id = ${scope.accountId} and environment = ${scope.environment}`
+  const ofSubject = subjectId === undefined ? sql`` : sql`and subject_id = ${subjectId}`
+  const ofType = type === undefined ? sql`` : sql`and type = ${type}`
+  // Said once more, for the index of all other types.
+  const isOther =
+    type === undefined || type === 'payment.verified' ? sql`` : sql`and type <> 'payment.verified'`
+  const older = olderThan === undefined ? sql`` : sql`and id < ${olderThan}`
+  const olderPayments =
+    olderThan === undefined ? sql`` : sql`and subject_id < ${transactionOfEvent(olderThan)}`
+  const recorded = sql`
+    select * from (
+      select * from recorded_events where ${own} ${ofSubject} ${ofType} ${isOther} ${older}
+      order by id desc limit ${limit + 1}) recorded`
+  const payments = sql`
+    select * from (
+      select * from payment_events where ${own} ${ofSubject} ${olderPayments}
+      order by subject_id desc limit ${limit + 1}) payments`
+  const hasPayments = type === undefined || type === 'payment.verified'
+  return sql<AuditEventRow>`
+    ${recorded} ${hasPayments ? sql`union all ${payments}` : sql``} order by id desc limit ${limit + 1}`
 }
 
 /** The page's rows, and one more if there is one. Ids are time-ordered, so newest first is by id. */
@@ -202,11 +217,7 @@ function pageOf<Row extends { id: string }, Item>(
 }
 
 /** Each sum against the records that it sums up, and each record against its counterpart. */
-const ledgerFaults = (hasPaymentEvents: boolean) => sql<{
-  account_id: string
-  subject_id: string
-  fault: string
-}>`
+const ledgerFaults = sql<{ account_id: string; subject_id: string; fault: string }>`
   with sent as materialized (
     select account_id, id, seller_account_id, nonce, amount_micro from transactions
     where status = 'paid' and side = 'payer' and seller_account_id <> account_id),
@@ -241,10 +252,9 @@ const ledgerFaults = (hasPaymentEvents: boolean) => sql<{
   where t.status = 'paid' and t.side = 'payer' and h.nonce is null
   union all
   select t.account_id, t.id, 'paid without its audit event'
-  from transactions t left join ${sql.table(hasPaymentEvents ? 'recorded_events' : 'audit_events')} e
+  from transactions t left join recorded_events e
     on e.account_id = t.account_id and e.subject_id = t.id and e.type = 'payment.verified'
-  where t.status = 'paid' and t.side = 'payer' and e.id is null
-    ${hasPaymentEvents ? sql`and t.collected_by is null` : sql``}
+  where t.status = 'paid' and t.side = 'payer' and t.collected_by is null and e.id is null
   union all
   select t.account_id, t.id, 'paid to another account without its copy there'
   from sent t left join received c

@@ -35,9 +35,10 @@ export interface Tables {
   sellers: SellerRow
   holds: HoldRow
   transactions: TransactionRow
-  audit_events: AuditEventRow
-  /** SQLite: the events that are records of their own. */
+  /** The events that are records of their own. */
   recorded_events: AuditEventRow
+  /** The payments, as events. */
+  payment_events: AuditEventRow
 }
 
 export interface AccountRow {
@@ -155,9 +156,11 @@ export interface TransactionRow extends ScopeColumns {
   created_at_ms: Int
   failed_check: Int | null
   spent_before_micro: Int | null
+  /** The key that collected a payment; null in the payee's copy, and where the payment has an event of its own. */
+  collected_by: string | null
 }
 
-/** The columns of a transaction, in the order in which they are written. */
+/** What every transaction is written with, in this order. */
 export const transactionColumns = [
   'account_id',
   'id',

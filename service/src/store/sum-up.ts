@@ -5,7 +5,7 @@ import type { MicroUsdc } from '../domain/money.ts'
 import { hasUnfinishedCopy } from './copy/unfinished-copy.ts'
 import { openPool, withClient } from './postgres/connection.ts'
 import { neededVersion as neededPostgresVersion, readSchemaVersion } from './postgres/migrate.ts'
-import { prepareReads, type ReadOptions } from './reads.ts'
+import { prepareReads } from './reads.ts'
 import type { Tables } from './rows.ts'
 import { explainOpenFailure } from './sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from './sqlite/schema-version.ts'
@@ -34,9 +34,7 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
     const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
-    return await sumUp(new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }), {
-      hasPaymentEvents: true,
-    })
+    return await sumUp(new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }))
   } catch (error) {
     throw explainOpenFailure(error, path)
   }
@@ -65,13 +63,13 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
   )
 }
 
-async function sumUp(db: Kysely<Tables>, options: ReadOptions = {}): Promise<LedgerSums> {
+async function sumUp(db: Kysely<Tables>): Promise<LedgerSums> {
   try {
     // SQLite's transactions are of one moment anyway.
     const moments = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
     return await moments.execute(async (moment) => ({
       ...(await readTotals(moment)),
-      faults: await prepareReads(moment, options).findLedgerFaults(),
+      faults: await prepareReads(moment).findLedgerFaults(),
     }))
   } finally {
     await db.destroy()

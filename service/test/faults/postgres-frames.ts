@@ -58,6 +58,11 @@ export function queryFrame(text: string): Buffer {
   return frame('Q', Buffer.from(`${text}\0`))
 }
 
+/** A client's message that has a statement without a name prepared, in the other form. */
+export function parseFrame(text: string): Buffer {
+  return frame('P', Buffer.from(`\0${text}\0\0\0`))
+}
+
 /** A server's answer that a statement failed, and its transaction with it. */
 export function errorFrame(code: string, message: string): Buffer {
   return frame('E', Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`))

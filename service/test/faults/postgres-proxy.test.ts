@@ -74,6 +74,7 @@ test('The proxy can make every transaction clash: the service is told so, and no
       client.query({ name: 'count', text: 'select count(*) from notes where note = $1', values: ['one'] }),
       client.query('commit'),
     ])
+    await client.query('rollback')
     const failed = answers.find((answer) => answer.status === 'rejected')
     codes.add((failed?.reason as { code: string } | undefined)?.code ?? 'none')
   }

@@ -1,6 +1,14 @@
 import type { Socket } from 'node:net'
 
-import { codeOfError, errorFrame, FrameReader, queryFrame, textsOf, type Frame } from './postgres-frames.ts'
+import {
+  codeOfError,
+  errorFrame,
+  FrameReader,
+  parseFrame,
+  queryFrame,
+  textsOf,
+  type Frame,
+} from './postgres-frames.ts'
 import type { PostgresProxy } from './postgres-proxy.ts'
 
 /** What can go wrong around a COMMIT; the service hears nothing in each of them. */
@@ -14,25 +22,15 @@ export type CommitFault = (typeof commitFaults)[number]
 
 type ClashCode = '40001' | '40P01'
 
-/** Something that the server was asked and has not answered to the end. */
-interface Question {
-  readonly isCommit: boolean
-  /** Asked by the proxy, to make the transaction fail; its answer is not passed on. */
-  readonly clash?: ClashCode
-}
-
 /** One connection of the service to PostgreSQL, message by message. */
 export class ProxiedConnection {
   readonly ended: Promise<void>
   readonly #proxy: PostgresProxy
   readonly #client: Socket
   readonly #upstream: Socket
-  readonly #questions: Question[] = []
   /** Which statement each prepared name, and each portal, stands for. */
   readonly #prepared = new Map<string, string>()
   readonly #portals = new Map<string, string>()
-  #isUnsynced = false
-  #isCommitInGroup = false
   /** How many statements the transaction may still make before it clashes. */
   #untilClash: number | undefined
   /** The server has failed the transaction for the proxy; the service is yet to be told, and by this code. */
@@ -81,64 +79,54 @@ export class ProxiedConnection {
   /** A message of the service. */
   #ask(frame: Frame): void {
     if (this.#isHoldingCommit) return
-    if (!this.#isUnsynced && frame.type !== 'X') this.#clashIfPlanned(frame)
-    const isCommit = this.#follow(frame)
+    const statement = this.#statementOf(frame)
+    if (statement === undefined) return void this.#upstream.write(frame.bytes)
+    const isCommit = isCommitText(statement)
+    if (this.#isClashDue(statement)) return this.#clash(frame)
     if (isCommit && this.#proxy.take(['lose COMMIT on its way'])) return this.cut()
     if (isCommit && this.#proxy.take(['deliver COMMIT late'])) return this.#deliverLate(frame)
     this.#upstream.write(frame.bytes)
   }
 
-  /** Notes what a message asks for; true when it is the one that asks for a COMMIT. */
-  #follow(frame: Frame): boolean {
+  /** The text of the statement that a message has the server run; undefined when it has none run. */
+  #statementOf(frame: Frame): string | undefined {
     switch (frame.type) {
-      case '':
-        this.#questions.push({ isCommit: false })
-        return false
       case 'Q':
-        return this.#noteStatement(textsOf(frame, 1)[0] ?? '', { isWhole: true })
+        return textsOf(frame, 1)[0] ?? ''
       case 'P': {
         const [name = '', text = ''] = textsOf(frame, 2)
         this.#prepared.set(name, text)
-        break
+        return undefined
       }
       case 'B': {
         const [portal = '', name = ''] = textsOf(frame, 2)
         this.#portals.set(portal, this.#prepared.get(name) ?? '')
-        break
+        return undefined
       }
-      case 'E': {
-        const [portal = ''] = textsOf(frame, 1)
-        this.#isUnsynced = true
-        return this.#noteStatement(this.#portals.get(portal) ?? '', { isWhole: false })
-      }
-      case 'S':
-        this.#questions.push({ isCommit: this.#isCommitInGroup })
-        this.#isCommitInGroup = false
-        this.#isUnsynced = false
-        return false
+      case 'E':
+        return this.#portals.get(textsOf(frame, 1)[0] ?? '') ?? ''
       default:
+        return undefined
     }
-    this.#isUnsynced = true
-    return false
   }
 
-  #noteStatement(text: string, { isWhole }: { readonly isWhole: boolean }): boolean {
-    const isCommit = isCommitText(text)
-    if (isWhole) this.#questions.push({ isCommit })
-    else this.#isCommitInGroup ||= isCommit
-    if (/^\s*(begin|start transaction)\b/i.test(text)) this.#untilClash = this.#proxy.planClash()
-    else if (isCommit || /^\s*rollback\b/i.test(text)) this.#untilClash = undefined
-    else if (this.#untilClash !== undefined) this.#untilClash--
-    return isCommit
+  /** Whether the transaction is to fail at this statement; it does at COMMIT at the latest. */
+  #isClashDue(statement: string): boolean {
+    if (/^\s*(begin|start transaction)\b/i.test(statement)) {
+      this.#untilClash = this.#proxy.planClash()
+      return false
+    }
+    if (/^\s*rollback\b/i.test(statement)) this.#untilClash = undefined
+    if (this.#untilClash === undefined) return false
+    const isDue = this.#untilClash === 0 || isCommitText(statement)
+    this.#untilClash = isDue ? undefined : this.#untilClash - 1
+    return isDue
   }
 
-  /** Makes the server fail the transaction, between two of its statements; before COMMIT at the latest. */
-  #clashIfPlanned(next: Frame): void {
-    if (this.#untilClash === undefined) return
-    if (this.#untilClash > 0 && !isCommitFrame(next)) return
-    this.#untilClash = undefined
-    this.#questions.push({ isCommit: false, clash: this.#proxy.random.pick(['40001', '40P01']) })
-    this.#upstream.write(queryFrame('select 1/0'))
+  /** Makes the server fail the transaction, by a statement that it cannot read in the place of the one that is due. */
+  #clash({ type }: Frame): void {
+    this.#untold = this.#proxy.random.pick(['40001', '40P01'])
+    this.#upstream.write(type === 'Q' ? queryFrame(unreadable) : parseFrame(unreadable))
   }
 
   #deliverLate({ bytes }: Frame): void {
@@ -150,13 +138,7 @@ export class ProxiedConnection {
 
   /** A message of the server. */
   #answer(frame: Frame): void {
-    const [question] = this.#questions
-    if (frame.type === 'Z') this.#questions.shift()
     if (this.#isSilent) return
-    if (question?.clash) {
-      if (frame.type === 'Z') this.#untold = question.clash
-      return
-    }
     if (this.#proxy.take(['cut in the middle of a message'])) {
       this.#client.end(frame.bytes.subarray(0, Math.ceil(frame.bytes.length / 2)))
       this.#upstream.destroy()
@@ -170,27 +152,21 @@ export class ProxiedConnection {
         return
       }
     }
-    this.#client.write(this.#tellClash(frame, question))
+    this.#client.write(this.#tellClash(frame))
   }
 
-  /** The server says of the first statement after the clash that it comes too late; the service is told why. */
-  #tellClash(frame: Frame, question: Question | undefined): Buffer {
+  /** The service is told another reason why the server failed the transaction. */
+  #tellClash(frame: Frame): Buffer {
     const code = this.#untold
-    if (!code) return frame.bytes
-    const isRefused = frame.type === 'E' && codeOfError(frame) === '25P02'
-    const isRolledBack = frame.type === 'C' && textsOf(frame, 1)[0] === 'ROLLBACK'
-    if (!isRefused && !isRolledBack) return frame.bytes
+    if (!code || frame.type !== 'E' || codeOfError(frame) !== syntaxError) return frame.bytes
     this.#untold = undefined
-    if (isRolledBack && !question?.isCommit) return frame.bytes
     this.#proxy.clashes[code]++
     return errorFrame(code, 'the transaction met another one')
   }
 }
 
-function isCommitFrame(frame: Frame): boolean {
-  if (frame.type === 'Q') return isCommitText(textsOf(frame, 1)[0] ?? '')
-  return frame.type === 'P' && isCommitText(textsOf(frame, 2)[1] ?? '')
-}
+const unreadable = 'clash'
+const syntaxError = '42601'
 
 function isCommitText(text: string): boolean {
   return /^\s*(commit|end)\b/i.test(text)

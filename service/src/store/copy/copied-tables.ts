@@ -17,7 +17,7 @@ export const copiedTables: readonly CopiedTable[] = [
   { name: 'paid_sellers', key: ['account_id', 'mandate_id', 'merchant_domain'] },
   { name: 'holds', key: ['account_id', 'nonce'] },
   { name: 'transactions', key: ['account_id', 'id'] },
-  { name: 'audit_events', key: ['account_id', 'id'] },
+  { name: 'recorded_events', key: ['account_id', 'id'] },
   {
     name: 'refusals',
     key: ['account_id', 'environment', 'kind', 'subject', 'reason', 'starts_at_ms'],
@@ -26,13 +26,13 @@ export const copiedTables: readonly CopiedTable[] = [
 ]
 
 /**
- * What is not carried over: what SQLite keeps only to be faster, lists that PostgreSQL has indexes for and the parts of
- * `audit_events`; the sums of the console, which are added up anew; and who is signed in to it.
+ * What is not carried over: lists that SQLite keeps only to be faster, and for which PostgreSQL has indexes; views;
+ * the sums of the console, which are added up anew; and who is signed in to it.
  */
 export const leftOutTables: readonly string[] = [
   'transaction_lists',
   'list_progress',
-  'recorded_events',
+  'audit_events',
   'payment_events',
   'activity',
   'activity_progress',
@@ -40,7 +40,7 @@ export const leftOutTables: readonly string[] = [
 ]
 
 /** Columns that SQLite keeps only to be faster. */
-export const leftOutColumns: readonly string[] = ['reserve', 'collected_by']
+export const leftOutColumns: readonly string[] = ['reserve']
 
 /** A column, as far as a copy must know it. */
 export interface Column {

@@ -30,8 +30,6 @@ export interface SqliteSource {
 export function openSqliteSource(path: string): SqliteSource {
   refuseUnlessCurrent(path)
   const { database, close } = openSqliteFile(path)
-  // The audit log is put in order from two tables, which may take more room than memory has.
-  database.pragma('temp_store = file')
   database.function('storable_bytes', { deterministic: true }, (text: string) =>
     BigInt(Buffer.byteLength(storable(text))),
   )

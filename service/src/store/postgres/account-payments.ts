@@ -5,7 +5,6 @@ import {
   captureHoldsOf,
   changeSumsOf,
   expireHoldsOf,
-  insertEventsOf,
   insertHoldsOf,
   insertPaidSellersOf,
   insertTransactionsOf,
@@ -61,9 +60,7 @@ function statementsOf(accountId: string, writes: BatchWrites): Write[] {
   if (changes.length > 0) statements.push(changeSumsOf(accountId, changes))
   if (granted.length > 0) statements.push(insertHoldsOf(accountId, granted))
   if (records.length > 0) statements.push(insertTransactionsOf(accountId, records))
-  if (captured.length > 0) {
-    statements.push(insertPaidSellersOf(accountId, captured), insertEventsOf(accountId, captured))
-  }
+  if (captured.length > 0) statements.push(insertPaidSellersOf(accountId, captured))
   // A payment between two accounts stands in both.
   for (const [payee, copies] of copiesOf(captured)) {
     statements.push(insertTransactionsOf(payee, copies))
@@ -104,7 +101,7 @@ function copiesOf(captured: readonly CapturedPayment[]): Map<string, Transaction
   for (const { payer } of captured) {
     const { seller_account_id: payee } = payer
     if (payee === null || payee === payer.account_id) continue
-    const copy = { ...payer, account_id: payee, side: 'payee' as const }
+    const copy = { ...payer, account_id: payee, side: 'payee' as const, collected_by: null }
     copies.set(payee, [...(copies.get(payee) ?? []), copy])
   }
   return copies

@@ -1,6 +1,5 @@
 import type { QueryConfig } from 'pg'
 
-import { paymentEventId } from '../../domain/audit.ts'
 import type { GrantedHold } from '../payment-records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
@@ -195,19 +194,6 @@ export function insertHoldsOf(accountId: string, holds: readonly GrantedHold[]):
 
 export function insertTransactionsOf(accountId: string, transactions: readonly TransactionRow[]): Write {
   return { ...insertRows(accountId, 'transactions', transactions), expectedRows: transactions.length }
-}
-
-export function insertEventsOf(accountId: string, payments: readonly CapturedPayment[]): Write {
-  const rows = payments.map(({ capture, hold, eventData }) => ({
-    id: paymentEventId(capture.transactionId),
-    environment: hold.environment,
-    type: 'payment.verified',
-    actor: capture.caller.keyId,
-    subject_id: capture.transactionId,
-    data: eventData,
-    created_at_ms: capture.nowMs,
-  }))
-  return { ...insertRows(accountId, 'audit_events', rows), expectedRows: rows.length }
 }
 
 export function insertPaidSellersOf(accountId: string, payments: readonly CapturedPayment[]): Write {

@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { changeSumsOf, expireHoldsOf, lockIdleMandatesOf, readExpiredOf } from './account-statements.ts'
 import { changesOf, send } from './account-payments.ts'
 import type { ExpiredHold } from './payment-statements.ts'
+import { rowsOf } from './queries.ts'
 import type { InTransaction } from './transaction.ts'
 
 /** How many mandates one transaction of a sweep covers, so that no payment waits long for it. */
@@ -36,9 +37,9 @@ export function prepareAccountSweep(pool: Pool, inTransaction: InTransaction) {
   ): Promise<number> {
     return inTransaction({ deadlineMs }, async (transaction) => {
       const [locked] = await transaction.ask(lockIdleMandatesOf(accountId, mandateIds))
-      const lockedIds = (locked?.rows ?? []).map(({ id }: { id: string }) => id)
+      const lockedIds = rowsOf<{ id: string }>(locked).map(({ id }) => id)
       const [found] = await transaction.ask(readExpiredOf(accountId, lockedIds, { nowMs, atMost: maxHolds }))
-      const expired = (found?.rows ?? []) as ExpiredHold[]
+      const expired = rowsOf<ExpiredHold>(found)
       if (expired.length > 0) {
         const changes = changesOf({ expired, granted: [], captured: [] })
         await send(transaction, [expireHoldsOf(accountId, expired), changeSumsOf(accountId, changes)])

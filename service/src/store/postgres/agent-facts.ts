@@ -5,7 +5,9 @@ import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
 import { storable } from './connection.ts'
-import { roundTrip } from './transaction.ts'
+import { roundTrip } from './round-trip.ts'
+import { breaksConnection } from './retries.ts'
+import { localSetting, rollback } from './transaction.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {
@@ -13,10 +15,11 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
   const merchantDomain = normalizeHostName(question.merchantDomain)
   const accountId = await accountToAsk(pool, question)
   const client = await pool.connect()
-  let broken = true
+  let isBroken = false
   try {
-    const [, agents, mandates, paid, recent] = await roundTrip(client, [
+    const [, , agents, mandates, paid, recent] = await roundTrip(client, [
       begin,
+      keepPlans,
       query('agent', 'select * from agents where account_id = $1 and id = $2 and environment = $3', [
         accountId,
         agentId,
@@ -41,7 +44,6 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
       ),
       { text: 'commit' },
     ])
-    broken = false
     const [agentRow] = (agents?.rows ?? []) as AgentRow[]
     const [mandateRow] = (mandates?.rows ?? []) as MandateRow[]
     const agent = agentRow && toAgent(agentRow)
@@ -56,8 +58,11 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
           nowMs,
         }),
     }
+  } catch (error) {
+    isBroken = breaksConnection(error) || !(await rollback(client))
+    throw error
   } finally {
-    client.release(broken)
+    client.release(isBroken)
   }
 }
 
@@ -75,12 +80,12 @@ async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: Age
   return owner !== null && seller === caller.accountId ? owner : caller.accountId
 }
 
+const begin = query('begin', 'begin isolation level repeatable read read only')
+
 /** Plans are kept, as those of payments are (`transaction.ts`), so none may be made for small tables only. */
-const begin: QueryConfig = {
-  text: 'begin isolation level repeatable read read only; set local enable_seqscan = off',
-}
+const keepPlans = query('settings', `select ${localSetting('enable_seqscan', 'off')}`)
 
 /** Named, so that the server parses it once for each connection. */
-function query(name: string, text: string, values: readonly unknown[]): QueryConfig {
+function query(name: string, text: string, values: readonly unknown[] = []): QueryConfig {
   return { name: `purser_facts_${name}`, text, values: values.map(storable) }
 }

@@ -1,4 +1,4 @@
-import type { QueryConfig, QueryResult } from 'pg'
+import type { QueryConfig } from 'pg'
 
 import type { Environment } from '@purser/wire/fields'
 
@@ -15,6 +15,7 @@ import type {
   WantedFacts,
   WantedHold,
 } from './payment-statements.ts'
+import type { Answer } from './round-trip.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The calls of a batch, by what they do. */
@@ -115,7 +116,7 @@ export class BatchFacts {
 /** Questions that are sent together, each with what is done with its answer. */
 export class Questions {
   readonly #statements: QueryConfig[] = []
-  readonly #readers: ((answer: QueryResult) => void)[] = []
+  readonly #readers: ((answer: Answer) => void)[] = []
 
   add<Row>(statement: Question<Row>, read: (row: Row) => void): void {
     this.#statements.push(statement)

@@ -21,7 +21,7 @@ test('A query that takes too long is ended by the server, and leaves nothing on 
 
 async function prepare(t: TestContext, timeoutMs: number) {
   const database = await postgres18.createDatabase()
-  const pool = openPool(database.url, { max: 1, pipeline: true })
+  const pool = openPool(database.url, { max: 1 })
   t.after(async () => {
     await pool.end()
     await database.drop()

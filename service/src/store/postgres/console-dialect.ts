@@ -9,7 +9,8 @@ import { consoleQueryMs, maxConsoleQueries } from '../console-store.ts'
 import { QueryTooSlowError } from '../store.ts'
 import { storable } from './connection.ts'
 import { breaksConnection } from './retries.ts'
-import { roundTrip } from './transaction.ts'
+import { roundTrip } from './round-trip.ts'
+import { localSetting, rollback } from './transaction.ts'
 
 /** How much of a domain its index holds; no host name is longer. */
 const merchantPrefixLength = 255
@@ -42,7 +43,10 @@ export const consoleDialect: ConsoleDialect = {
  * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
  */
 export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
-  const begin = { text: `begin read only; set local statement_timeout = ${timeoutMs}` }
+  const begin = [
+    { text: 'begin read only' },
+    { text: `select ${localSetting('statement_timeout', String(timeoutMs))}` },
+  ]
 
   return (text, values) => {
     if (pool.waitingCount >= maxConsoleQueries) {
@@ -63,16 +67,14 @@ interface QueryOptions {
   readonly timeoutMs?: number
 }
 
-async function ask(pool: Pool, begin: QueryConfig, query: QueryConfig): Promise<unknown[]> {
+async function ask(pool: Pool, begin: readonly QueryConfig[], query: QueryConfig): Promise<unknown[]> {
   const client = await pool.connect()
-  let isBroken = true
+  let isBroken = false
   try {
-    const [, answer] = await roundTrip(client, [begin, query, { text: 'commit' }])
-    isBroken = false
+    const [, , answer] = await roundTrip(client, [...begin, query, { text: 'commit' }])
     return answer?.rows ?? []
   } catch (error) {
-    // A statement that failed leaves no transaction behind: the commit, which was sent with it, ended that.
-    isBroken = breaksConnection(error)
+    isBroken = breaksConnection(error) || !(await rollback(client))
     if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
     throw error
   } finally {

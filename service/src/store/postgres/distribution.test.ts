@@ -134,7 +134,7 @@ async function sampleBatch(
     })),
   ]
 
-  const pool = openPool(url, { max: 1, pipeline: true })
+  const pool = openPool(url, { max: 1 })
   const inTransaction = prepareTransactions(pool, { random: () => 0, keepsPlans: false })
   const statements = new Map<string, QueryConfig>()
   const outcomes: PaymentOutcome[][] = []

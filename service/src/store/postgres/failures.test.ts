@@ -23,7 +23,8 @@ for (const code of ['40001', '40P01']) {
         if nextval('injected') % 3 <> 0 then raise exception 'injected' using errcode = '${code}'; end if;
         return new;
       end $$;
-      create trigger fail before insert on audit_events for each row execute function fail()`)
+      create trigger fail before insert on transactions for each row execute function fail();
+      create trigger fail before insert on recorded_events for each row execute function fail()`)
     await ledger.pay(caller, hold)
     const agents = await Promise.all(Array.from({ length: 10 }, () => ledger.agent(caller)))
     for (const agent of agents) assert.equal((await ledger.eventsAbout(agent, agent.id)).length, 1)

@@ -8,7 +8,7 @@ import {
   decideHold,
   grantHold,
   recordOfEvaluation,
-  recordsOfPayment,
+  recordOfPayment,
   type GrantedHold,
 } from '../payment-records.ts'
 import type { TransactionRow } from '../rows.ts'
@@ -121,15 +121,11 @@ function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): Capture
     seller: facts.sellerOf(call.caller.environment, merchantDomain),
   })
   if ('outcome' in decision) return decision.outcome
-  const payment = recordsOfPayment(call, decision.hold, decision.seller)
-  const [payer] = payment.transactions
-  if (!payer) throw new Error(`the payment ${transactionId} has no record`)
   writes.captured.push({
     capture: call,
     hold: decision.hold,
     merchantDomain,
-    payer,
-    eventData: JSON.stringify(payment.event.data),
+    payer: recordOfPayment(call, decision.hold, decision.seller),
   })
   facts.replaceHold({
     ...decision.hold,

@@ -2,7 +2,6 @@ import type { QueryConfig } from 'pg'
 
 import type { Environment } from '@purser/wire/fields'
 
-import { paymentEventId } from '../../domain/audit.ts'
 import type { GrantedHold } from '../payment-records.ts'
 import type { HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import type { Capture } from '../store.ts'
@@ -257,7 +256,6 @@ export interface CapturedPayment {
   readonly hold: HoldRow
   readonly merchantDomain: string
   readonly payer: TransactionRow
-  readonly eventData: string
 }
 
 /**
@@ -273,34 +271,31 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
           captured_by = paid.captured_by, merchant_domain = paid.merchant_domain,
           idempotency_key = paid.idempotency_key
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-          $8::text[], $9::text[], $10::text[], $11::bigint[])
+          $8::text[], $9::bigint[])
           as paid (account_id, nonce, transaction_id, captured_by, merchant_domain, idempotency_key,
-            seller_account_id, seller_id, event_id, event_data, at_ms)
+            seller_account_id, seller_id, at_ms)
         where h.account_id = paid.account_id and h.nonce = paid.nonce and ${isOpen}
-        returning h.*, paid.seller_account_id, paid.seller_id, paid.event_id, paid.event_data, paid.at_ms),
+        returning h.*, paid.seller_account_id, paid.seller_id, paid.at_ms),
       spent as (
         update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
         from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from captured
               group by account_id, mandate_id) paid
         where m.account_id = paid.account_id and m.id = paid.mandate_id),
-      recorded as (
-        insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
-          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms)
-        select account_id, transaction_id, environment, 'payer', 'paid', agent_id, mandate_id, amount_text,
-          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms
-        from captured
-        union all
-        -- a payment between two accounts stands in both
-        select seller_account_id, transaction_id, environment, 'payee', 'paid', agent_id, mandate_id, amount_text,
-          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms
-        from captured where seller_account_id <> account_id),
       known_sellers as (
         insert into paid_sellers (account_id, mandate_id, merchant_domain)
         select account_id, mandate_id, merchant_domain from captured
         on conflict do nothing)
-      insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
-      select account_id, event_id, environment, 'payment.verified', captured_by, transaction_id, event_data, at_ms
-      from captured`,
+      insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
+        amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
+        collected_by)
+      select account_id, transaction_id, environment, 'payer', 'paid', agent_id, mandate_id, amount_text,
+        amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms, captured_by
+      from captured
+      union all
+      -- a payment between two accounts stands in both
+      select seller_account_id, transaction_id, environment, 'payee', 'paid', agent_id, mandate_id, amount_text,
+        amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms, null
+      from captured where seller_account_id <> account_id`,
     values: [
       textArray(payments.map(({ hold }) => hold.account_id)),
       textArray(payments.map(({ hold }) => hold.nonce)),
@@ -310,8 +305,6 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
       textArray(payments.map(({ capture }) => capture.idempotencyKey)),
       textArray(payments.map(({ payer }) => payer.seller_account_id)),
       textArray(payments.map(({ payer }) => payer.seller_id)),
-      textArray(payments.map(({ capture }) => paymentEventId(capture.transactionId))),
-      textArray(payments.map(({ eventData }) => eventData)),
       intArray(payments.map(({ capture }) => capture.nowMs)),
     ],
   }

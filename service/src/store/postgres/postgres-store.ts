@@ -101,16 +101,12 @@ function createStore({
   patienceMs = 10_000,
   random = Math.random,
 }: PostgresStoreOptions): Store {
-  const writing = openPool(url, { max: writeConnections, pipeline: true })
-  const reading = openPool(url, { max: readConnections, pipeline: true, query_timeout: patienceMs })
+  const writing = openPool(url, { max: writeConnections })
+  const reading = openPool(url, { max: readConnections, query_timeout: patienceMs })
   // Going through the whole ledger takes as long as it takes, and keeps nobody from a connection.
   const auditing = openPool(url, { max: 1, idleTimeoutMillis: 1_000 })
   // What the console asks takes no connection from payments.
-  const watching = openPool(url, {
-    max: consoleConnections,
-    pipeline: true,
-    query_timeout: consoleQueryMs * 2,
-  })
+  const watching = openPool(url, { max: consoleConnections, query_timeout: consoleQueryMs * 2 })
   const pools = [writing, reading, auditing, watching]
 
   const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })

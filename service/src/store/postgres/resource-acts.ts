@@ -256,7 +256,7 @@ export async function recordEvent(transaction: Transaction, event: AuditEvent): 
 async function isRecorded(transaction: Transaction, { accountId, id }: AuditEvent): Promise<boolean> {
   if (!transaction.isRerun) return false
   const [found] = await transaction.ask(
-    query('select 1 from audit_events where account_id = $1 and id = $2', [accountId, id]),
+    query('select 1 from recorded_events where account_id = $1 and id = $2', [accountId, id]),
   )
   if (rowsOf(found).length === 0) return false
   await transaction.commit()
@@ -318,7 +318,7 @@ function insertAccountOf({
 
 export function insertEvent(event: AuditEvent): QueryConfig {
   return query(
-    `insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
+    `insert into recorded_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       event.accountId,

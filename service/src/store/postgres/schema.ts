@@ -268,6 +268,25 @@ export const migrations: readonly string[] = [
   );
   ${addUpAll}
   `,
+  `
+  -- the event of a payment is its transaction, told in other words; all other events, and those of payments
+  -- that were made before this step, are records of their own
+  alter table audit_events rename to recorded_events;
+  -- the key that collected a payment; none where the payment's event is recorded
+  alter table transactions add column collected_by ${key};
+  create view payment_events as
+    select account_id, 'event' || substr(id, strpos(id, '_')) as id, environment, 'payment.verified' as type,
+      collected_by as actor, id as subject_id,
+      json_build_object('agent_id', agent_id, 'mandate_id', mandate_id, 'amount', amount_text,
+        'currency', currency, 'merchant_domain', merchant_domain, 'nonce', nonce)::text as data, created_at_ms
+    from transactions where collected_by is not null;
+  -- the payments among transactions that may mostly be something else
+  create index payments_by_id on transactions (account_id, id) where collected_by is not null;
+  create view audit_events as
+    select account_id, id, environment, type, actor, subject_id, data, created_at_ms from recorded_events
+    union all
+    select account_id, id, environment, type, actor, subject_id, data, created_at_ms from payment_events;
+  `,
 ]
 
 /** The tables of tenants; all rows of an account belong together. */
@@ -279,7 +298,7 @@ export const tenantTables = [
   'holds',
   'transactions',
   'paid_sellers',
-  'audit_events',
+  'recorded_events',
   'activity',
   'activity_queue',
   'refusals',

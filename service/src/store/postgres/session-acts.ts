@@ -63,7 +63,7 @@ export async function endSession(
       accountId,
       Buffer.from(tokenHash),
     ]),
-    query('select 1 from audit_events where account_id = $1 and id = $2', [accountId, event?.id ?? '']),
+    query('select 1 from recorded_events where account_id = $1 and id = $2', [accountId, event?.id ?? '']),
   )
   const hasEnded = rowsOf(ended).length > 0
   await transaction.commit(...(hasEnded && event ? [insertEvent(event)] : []))

@@ -1,15 +1,16 @@
-import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg'
+import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import { breaksConnection, withRetries, type RetryOptions } from './retries.ts'
+import { roundTrip, type Answer } from './round-trip.ts'
 
 /** A transaction that an act asks and writes in; it is open from the first question to the commit. */
 export interface Transaction {
   /** Whether an earlier attempt may have been written: the act then looks for what it wrote itself. */
   readonly isRerun: boolean
   /** Sends statements together, in one round trip; their answers, in their order. */
-  readonly ask: (...statements: QueryConfig[]) => Promise<QueryResult[]>
+  readonly ask: (...statements: QueryConfig[]) => Promise<Answer[]>
   /** As `ask`, and then commits, all in one round trip: it resolves when everything is durable. */
-  readonly commit: (...statements: QueryConfig[]) => Promise<QueryResult[]>
+  readonly commit: (...statements: QueryConfig[]) => Promise<Answer[]>
 }
 
 /**
@@ -56,33 +57,47 @@ const attemptMs = 6_000
  * would be good for small tables only is ruled out: each row is found by its key, whatever the planner knows.
  * Citus cannot keep every plan, and fails where it must.
  */
-function beginWith(keepsPlans: boolean): QueryConfig {
-  return {
-    text: `begin isolation level read committed;
-    set local statement_timeout = 5000;
-    set local idle_in_transaction_session_timeout = 10000;
-    ${keepsPlans ? 'set local plan_cache_mode = force_generic_plan;' : ''}
-    set local enable_seqscan = off;
-    set local enable_indexscan = off;
-    set local enable_indexonlyscan = off;
-    set local enable_hashjoin = off;
-    set local enable_mergejoin = off;
-    set local enable_material = off`,
-  }
+function beginWith(keepsPlans: boolean): QueryConfig[] {
+  const settings = [
+    localSetting('statement_timeout', '5000'),
+    localSetting('idle_in_transaction_session_timeout', '10000'),
+    ...(keepsPlans ? [localSetting('plan_cache_mode', 'force_generic_plan')] : []),
+    ...ruledOut.map((plan) => localSetting(plan, 'off')),
+  ]
+  return [
+    { name: 'purser_begin', text: 'begin isolation level read committed' },
+    { name: 'purser_settings', text: `select ${settings.join(', ')}` },
+  ]
 }
+
+const ruledOut = [
+  'enable_seqscan',
+  'enable_indexscan',
+  'enable_indexonlyscan',
+  'enable_hashjoin',
+  'enable_mergejoin',
+  'enable_material',
+]
+
+/** Sets something until the transaction ends, by a statement that is planned once, as `set local` is not. */
+export function localSetting(name: string, value: string): string {
+  return `set_config('${name}', '${value}', true)`
+}
+
+/** It has no name: what watches the wire for commits finds the word. */
 const commit: QueryConfig = { text: 'commit' }
 
 function open(
   client: PoolClient,
-  { begin, isRerun }: { readonly begin: QueryConfig; readonly isRerun: boolean },
+  { begin, isRerun }: { readonly begin: readonly QueryConfig[]; readonly isRerun: boolean },
 ): Transaction {
   let isOpen = false
 
-  async function send(statements: QueryConfig[]): Promise<QueryResult[]> {
+  async function send(statements: QueryConfig[]): Promise<Answer[]> {
     if (isOpen) return roundTrip(client, statements)
     isOpen = true
-    const [, ...answers] = await roundTrip(client, [begin, ...statements])
-    return answers
+    const answers = await roundTrip(client, [...begin, ...statements])
+    return answers.slice(begin.length)
   }
 
   return {
@@ -96,19 +111,6 @@ function open(
   }
 }
 
-/** Sends the statements in one packet. Throws the first error once all are answered. */
-export async function roundTrip(client: PoolClient, statements: QueryConfig[]): Promise<QueryResult[]> {
-  const { stream } = client.connection
-  stream.cork()
-  const asked = statements.map((statement) => client.query(statement))
-  stream.uncork()
-  const answers = await Promise.allSettled(asked)
-  return answers.map((answer) => {
-    if (answer.status === 'rejected') throw answer.reason
-    return answer.value
-  })
-}
-
 /** Cuts a connection that takes too long: a network that swallows everything answers nothing, ever. */
 function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
   return setTimeout(() => {
@@ -117,7 +119,7 @@ function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
   }, patienceMs)
 }
 
-async function rollback(client: PoolClient): Promise<boolean> {
+export async function rollback(client: PoolClient): Promise<boolean> {
   return client.query('rollback').then(
     () => true,
     () => false,

@@ -14,41 +14,6 @@ import { openSqliteStore } from './sqlite-store.ts'
 
 // Decision 55: the event of a payment is its transaction. Files of schema 1 have such events as records.
 
-test('Events of payments stand among the others in order of time, whatever the page [decision.25] [decision.55]', async (context) => {
-  const { ledger, owner, mandate } = await begin(context)
-  for (let payments = 0; payments < 4; payments++) {
-    ledger.clock.nowMs += 10
-    await ledger.pay(owner.sandbox, await ledger.hold(mandate))
-    if (payments % 2 === 0) await ledger.agent(owner.sandbox)
-  }
-  const all = await readInPages(ledger.store, owner, {}, 100)
-  assert.deepEqual(
-    all.map(({ type }) => type).filter((type) => type === 'payment.verified' || type === 'agent.created'),
-    // Newest first; the first agent is the mandate's.
-    ['payment', 'agent', 'payment', 'payment', 'agent', 'payment', 'agent'].map((what) =>
-      what === 'agent' ? 'agent.created' : 'payment.verified',
-    ),
-  )
-  assert.deepEqual(
-    all.map(({ id }) => id),
-    all.map(({ id }) => id).toSorted((left, right) => (left < right ? 1 : -1)),
-  )
-  for (const limit of [1, 2, 3, 5]) {
-    assert.deepEqual(await readInPages(ledger.store, owner, {}, limit), all)
-    for (const type of ['payment.verified', 'agent.created'] as const) {
-      const some = all.filter((event) => event.type === type)
-      assert.deepEqual(await readInPages(ledger.store, owner, { type }, limit), some)
-    }
-  }
-  for (const event of all) {
-    const { subjectId, type } = event
-    const about = all.filter((other) => other.subjectId === subjectId)
-    assert.deepEqual(await readInPages(ledger.store, owner, { subjectId }, 1), about)
-    assert.deepEqual(await readInPages(ledger.store, owner, { subjectId, type }, 10), [event])
-  }
-  assert.deepEqual(await readInPages(ledger.store, { ...owner, sandbox: owner.production }, {}, 10), [])
-})
-
 test('A file of schema 1 keeps its events with their ids, its open proofs can be captured, and its log goes on [decision.25] [decision.55]', async (context) => {
   const { ledger, owner, mandate, path } = await begin(context)
   const paidId = await ledger.pay(owner.sandbox, await ledger.hold(mandate))

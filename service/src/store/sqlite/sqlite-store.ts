@@ -13,7 +13,6 @@ import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
 import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
-import { prepareAuditLog } from './audit-log.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
@@ -65,10 +64,7 @@ function createStore(
   { database: db, path, close }: OpenedFile,
   { ownThread = false, groupCommit = true }: SqliteStoreOptions,
 ): Store {
-  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }), {
-    hasPaymentEvents: true,
-  })
-  const { listAuditEvents } = prepareAuditLog(db, reads)
+  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
   const { findHold } = prepareHoldLookup(db)
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
     select * from api_keys
@@ -204,7 +200,7 @@ function createStore(
         ? act('listTransactions', scope, filter, page)
         : read(() => reads.listTransactions(scope, filter, page))
     },
-    listAuditEvents: (...input) => read(() => listAuditEvents(...input)),
+    listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
 
     createSession: (...input) => act('createSession', ...input),

@@ -1,0 +1,148 @@
+import type { Duplex } from 'node:stream'
+
+import { types, type Connection, type PoolClient, type QueryConfig, type Submittable } from 'pg'
+
+/** What a statement answered. */
+export interface Answer {
+  readonly command: string
+  /** How many rows it found or changed. */
+  readonly rowCount: number
+  readonly rows: unknown[]
+}
+
+/**
+ * Sends statements in one packet, and waits once for the answers to all of them. They stand or fall together:
+ * after the first that fails the server skips the others, and its error is thrown. A transaction that they
+ * have begun is then still open, and must be rolled back.
+ */
+export function roundTrip(client: PoolClient, statements: readonly QueryConfig[]): Promise<Answer[]> {
+  return new Promise((resolve, reject) => {
+    const trip = new RoundTrip(statements, (error, answers) => {
+      if (error === null) resolve(answers)
+      else reject(error)
+    })
+    client.query(trip)
+  })
+}
+
+/**
+ * The statements as one question to `pg`. Each as a question of its own, the server would answer each in a
+ * packet of its own, and describe its rows every time.
+ */
+class RoundTrip implements Submittable {
+  /** A client that has a time limit puts its own in front of this one. */
+  callback: (error: unknown, answers: Answer[]) => void
+  readonly #statements: readonly QueryConfig[]
+  readonly #answers: Answer[] = []
+  /** The columns of the statements with a name that this connection has asked before. */
+  #known = new Map<string, readonly Column[]>()
+  #columns: readonly Column[] | undefined
+  #rows: unknown[] = []
+  #fault: Error | null = null
+
+  constructor(statements: readonly QueryConfig[], callback: (error: unknown, answers: Answer[]) => void) {
+    this.#statements = statements
+    this.callback = callback
+  }
+
+  /** The statement that is being answered; under its name `pg` notes that the server has prepared it. */
+  get name(): string | undefined {
+    return this.#statements[this.#answers.length]?.name
+  }
+
+  get text(): string | undefined {
+    return this.#statements[this.#answers.length]?.text
+  }
+
+  submit(connection: Connection): void {
+    const wire = connection as unknown as Wire
+    this.#known = knownColumnsOf(wire)
+    const sent = new Set<string>()
+    wire.stream.cork()
+    for (const { name = '', text, values = [] } of this.#statements) {
+      const isSent = sent.has(name)
+      if (!isSent && !(name in wire.parsedStatements)) wire.parse({ name, text })
+      wire.bind({ statement: name, values: values.map(toWire) })
+      if (!isSent && !this.#known.has(name)) wire.describe({ type: 'P' })
+      wire.execute()
+      if (name !== '') sent.add(name)
+    }
+    wire.sync()
+    wire.stream.uncork()
+  }
+
+  handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name, read: types.getTypeParser(dataTypeID) }))
+  }
+
+  handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    this.#columns ??= this.#known.get(this.name ?? '') ?? []
+    if (fields.length !== this.#columns.length) this.#fault = new Error(`${this.name} has other columns now`)
+    const row: Record<string, unknown> = {}
+    let place = 0
+    for (const { name, read } of this.#columns) {
+      const text = fields[place++] ?? null
+      row[name] = text === null ? null : read(text)
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete({ text }: { readonly text: string }): void {
+    const words = text.split(' ')
+    if (this.name !== undefined && !this.#known.has(this.name)) {
+      this.#known.set(this.name, this.#columns ?? [])
+    }
+    this.#answers.push({ command: words[0] ?? '', rowCount: Number(words.at(-1)) || 0, rows: this.#rows })
+    this.#columns = undefined
+    this.#rows = []
+  }
+
+  handleError(error: unknown): void {
+    this.callback(error, this.#answers)
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.#fault, this.#answers)
+  }
+}
+
+interface Column {
+  readonly name: string
+  readonly read: (text: string) => unknown
+}
+
+interface Field {
+  readonly name: string
+  readonly dataTypeID: number
+}
+
+/** What of a connection of `pg` is used, of which its types say less. */
+interface Wire {
+  readonly stream: Duplex
+  readonly parsedStatements: Readonly<Record<string, string>>
+  readonly parse: (statement: { readonly name: string; readonly text: string }) => void
+  readonly bind: (portal: {
+    readonly statement: string
+    readonly values: readonly (string | Buffer | null)[]
+  }) => void
+  readonly describe: (what: { readonly type: 'P' }) => void
+  readonly execute: () => void
+  readonly sync: () => void
+}
+
+const knownColumns = new WeakMap<object, Map<string, readonly Column[]>>()
+
+function knownColumnsOf(connection: object): Map<string, readonly Column[]> {
+  const known = knownColumns.get(connection)
+  if (known) return known
+  const none = new Map<string, readonly Column[]>()
+  knownColumns.set(connection, none)
+  return none
+}
+
+function toWire(
+  value: Buffer | string | number | bigint | boolean | null | undefined,
+): string | Buffer | null {
+  if (value === null || value === undefined) return null
+  return Buffer.isBuffer(value) ? value : String(value)
+}
