@@ -32,7 +32,9 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
         onClose={() => setOpen(false)}
         onConfirm={() => revoke.mutate(undefined)}
       >
-        <p>It can never be used again. This stops, at once and for good:</p>
+        <p className="breakable">
+          “{agent.name || agent.id}” can never be used again. This stops, at once and for good:
+        </p>
         <ul className="bullets">
           <li>
             {counted(agent.active_mandates, 'active mandate')}, of which{' '}
