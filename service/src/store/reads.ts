@@ -20,49 +20,15 @@ import type {
   RecordKey,
   TransactionFilter,
 } from './store.ts'
+import { fitsTransaction } from './transaction-pages.ts'
 
 export interface ReadOptions {
-  /** Whether the index of merchants holds only the beginning of each domain. */
-  readonly hasMerchantPrefixes?: boolean
   /** Whether a payment that names its collector is its own event; the lists leave such events out. */
   readonly hasPaymentEvents?: boolean
 }
 
-/** How much of a domain such an index holds; no host name is longer. */
-const merchantPrefixLength = 255
-
 /** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(
-  db: Kysely<Tables>,
-  { hasMerchantPrefixes = false, hasPaymentEvents = false }: ReadOptions = {},
-) {
-  function transactions(scope: Scope, filter: TransactionFilter) {
-    let query = db
-      .selectFrom('transactions')
-      .selectAll()
-      .where('account_id', '=', scope.accountId)
-      .where('environment', '=', scope.environment)
-    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
-    if (filter.mandateId !== undefined) query = query.where('mandate_id', '=', filter.mandateId)
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status)
-    // Said once more: without it SQLite does not see that its index of what is not paid holds them all.
-    if (filter.status !== undefined && filter.status !== 'paid')
-      query = query.where(sql<boolean>`status <> 'paid'`)
-    if (filter.merchantDomain !== undefined) {
-      query = query.where('merchant_domain', '=', filter.merchantDomain)
-      if (hasMerchantPrefixes) query = query.where(merchantPrefix(filter.merchantDomain))
-    }
-    if (filter.receivedOnly) {
-      // A payment to an unregistered domain was collected by this account itself.
-      query = query
-        .where('status', '=', 'paid')
-        .where((is) =>
-          is.or([is('seller_account_id', 'is', null), is('seller_account_id', '=', scope.accountId)]),
-        )
-    }
-    return query
-  }
-
+export function prepareReads(db: Kysely<Tables>, { hasPaymentEvents = false }: ReadOptions = {}) {
   return {
     async findAgent({ accountId, environment, id }: RecordKey): Promise<Agent | undefined> {
       const row = await db
@@ -87,7 +53,13 @@ export function prepareReads(
     },
 
     async findTransaction(key: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined> {
-      const row = await transactions(key, filter).where('id', '=', key.id).executeTakeFirst()
+      const row = await db
+        .selectFrom('transactions')
+        .selectAll()
+        .where('account_id', '=', key.accountId)
+        .where('id', '=', key.id)
+        .where(fitsTransaction(key, filter))
+        .executeTakeFirst()
       return row && toTransaction(row)
     },
 
@@ -150,10 +122,6 @@ export function prepareReads(
       return pageOf(await takePage(query, page), page, toSeller)
     },
 
-    async listTransactions(scope: Scope, filter: TransactionFilter, page: Page) {
-      return pageOf(await takePage(transactions(scope, filter), page), page, toTransaction)
-    },
-
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
       let query = db
         .selectFrom(hasPaymentEvents ? 'recorded_events' : 'audit_events')
@@ -173,11 +141,6 @@ export function prepareReads(
       return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
     },
   }
-}
-
-function merchantPrefix(domain: string) {
-  const length = sql.lit(merchantPrefixLength)
-  return sql<boolean>`left(merchant_domain, ${length}) = left(${domain}, ${length})`
 }
 
 /** The page's rows, and one more if there is one. Ids are time-ordered, so newest first is by id. */

@@ -116,7 +116,7 @@ function createStore({
   const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
   const prepareSweep = accountLanes ? prepareAccountSweep : prepareHoldSweep
   const releaseExpiredHolds = prepareSweep(reading, inTransaction)
-  const lists = prepareReads(kyselyOn(reading), { hasMerchantPrefixes: true })
+  const lists = prepareReads(kyselyOn(reading))
   const audits = prepareReads(kyselyOn(auditing))
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
@@ -295,7 +295,6 @@ function createStore({
     listAgents: (...args) => read(() => lists.listAgents(...args)),
     listMandates: (...args) => read(() => lists.listMandates(...args)),
     listSellers: (...args) => read(() => lists.listSellers(...args)),
-    listTransactions: (...args) => read(() => lists.listTransactions(...args)),
     listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
     findLedgerFaults: () => read(() => audits.findLedgerFaults()),
 
