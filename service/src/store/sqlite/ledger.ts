@@ -48,8 +48,10 @@ function prepareActs(db: SqliteDatabase) {
       recordEvent: audit.recordEvent,
       addTallies: activity.addTallies,
       addUpActivity: () => {
-        transactionLists.look()
-        return activity.addUpActivity()
+        const isMoreLeft = activity.addUpActivity()
+        // It is asked again at once while more is left, and then after a while.
+        if (!isMoreLeft) transactionLists.look()
+        return isMoreLeft
       },
       ...prepareSessionActs(db, audit),
       ...prepareStopActs(db, audit, holds),

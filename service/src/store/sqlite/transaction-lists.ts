@@ -113,8 +113,8 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     },
 
     /**
-     * Writes some of what waits, when enough does or nothing else is to be done, within the transaction that is open and that records
-     * so many transactions itself. What it returns must be called when that is committed.
+     * Writes some of what waits, when enough does or little else is to be done, within the transaction that is
+     * open and that records so many transactions itself. What it returns must be called when that is committed.
      */
     writeSome(recorded: number): () => void {
       const taken: { key: string; list: WaitingList; upTo: number }[] = []
