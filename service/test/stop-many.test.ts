@@ -157,29 +157,33 @@ function copyOf(number: number) {
 
 /** Copies an agent with its mandate and its open hold, straight into the tables, until there are enough. */
 function copiesOf({ agentId, mandateId }: Purchase): string[] {
-  const numbered = `with recursive numbered (n) as (
-    select ${firstNumber + 1} union all select n + 1 from numbered where n < ${firstNumber + agents - 1})`
-  const copy = (prefix: string) => `'${prefix}_${zeros}' || cast(n as text)`
   return [
     `insert into agents (account_id, id, environment, name, capabilities, status, created_at_ms)
-     ${numbered} select account_id, ${copy('agent')}, environment, name, capabilities, status, created_at_ms
+     ${numbered} select account_id, ${newId('agent')}, environment, name, capabilities, status, created_at_ms
      from agents, numbered where id = '${agentId}'`,
     `insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
        max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
        expires_at_text, expires_at_ms, status, spent_micro, held_micro, created_at_ms, updated_at_ms)
-     ${numbered} select account_id, ${copy('mandate')}, environment, ${copy('agent')}, purpose, max_total_text,
+     ${numbered} select account_id, ${newId('mandate')}, environment, ${newId('agent')}, purpose, max_total_text,
        max_total_micro, max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers,
        allowed_categories, expires_at_text, expires_at_ms, status, spent_micro, held_micro, created_at_ms, updated_at_ms
      from mandates, numbered where id = '${mandateId}'`,
     `insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro, currency,
        resource_url, status, issued_at_ms, expires_at_ms)
-     ${numbered} select account_id, 'nonce' || cast(n as text), environment, ${copy('agent')}, ${copy('mandate')},
+     ${numbered} select account_id, 'nonce' || cast(n as text), environment, ${newId('agent')}, ${newId('mandate')},
        amount_text, amount_micro, currency, resource_url, status, issued_at_ms, expires_at_ms
      from holds, numbered where mandate_id = '${mandateId}'`,
     ...['agent', 'mandate'].map(
       (kind) => `insert into record_accounts (id, account_id)
-        ${numbered} select ${copy(kind)}, account_id from record_accounts, numbered
+        ${numbered} select ${newId(kind)}, account_id from record_accounts, numbered
         where id = '${kind === 'agent' ? agentId : mandateId}'`,
     ),
   ]
+}
+
+const numbered = `with recursive numbered (n) as (
+  select ${firstNumber + 1} union all select n + 1 from numbered where n < ${firstNumber + agents - 1})`
+
+function newId(prefix: string): string {
+  return `'${prefix}_${zeros}' || cast(n as text)`
 }
