@@ -6,6 +6,7 @@ import { Client } from 'pg'
 
 import { postgres18 } from '../../../testing/postgres.ts'
 import { kyselyOver, type RunQuery } from '../console-dialect.ts'
+import { prepareFigures } from '../console-figures.ts'
 import type { ListFilter } from '../console-source.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'
 import { openPool } from './connection.ts'
@@ -40,30 +41,10 @@ function retry<Rows>(work: () => Promise<Rows>): Promise<Rows> {
 }
 
 test('A page looks at no more rows than it may, also of an agent who has been quiet for long, or at a seller where few buy [decision.114]', async (t) => {
-  const database = await postgres18.createDatabase()
-  const client = new Client({ connectionString: database.url })
-  await client.connect()
-  const pool = openPool(database.url, { max: 1 })
-  t.after(async () => {
-    await Promise.all([client.end(), pool.end()])
-    await database.drop()
-  })
+  const { client, db, visited } = await prepareLedger(t)
   await client.query(insertTransactions)
   await client.query('analyze')
-  const visited: number[] = []
-  const explain: RunQuery = async (text, values) => {
-    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
-      `explain (analyze, format json) ${text}`,
-      [...values],
-    )
-    visited.push(visitedBy(rows[0]?.['QUERY PLAN'][0].Plan))
-    return (await client.query(text, [...values])).rows as unknown[]
-  }
-  const { listConsoleTransactions } = prepareTransactionPages(
-    kyselyOver(explain, new PostgresDialect({ pool })),
-    consoleDialect,
-  )
-  const scope = { accountId: 'acct', environment: 'sandbox' } as const
+  const { listConsoleTransactions } = prepareTransactionPages(db, consoleDialect)
   const filters: readonly ListFilter[] = [
     {},
     { status: 'denied' },
@@ -83,6 +64,46 @@ test('A page looks at no more rows than it may, also of an agent who has been qu
     }
   }
 })
+
+test('What is not added up yet is looked up one by one, also when the server knows the tables as they were when empty [decision.112]', async (t) => {
+  const { client, db, visited } = await prepareLedger(t)
+  await client.query('analyze')
+  await client.query(insertTransactions)
+  await client.query(`
+    insert into activity_queue (account_id, id, transaction_ids)
+    select account_id, min(id), string_agg(id, ',') from transactions
+    where id > 'txn_' || lpad('39000', 26, '0') group by account_id, created_at_ms / 20`)
+  const { readActivity } = prepareFigures(db, consoleDialect)
+  const question = { dimension: 'all', subjects: [''], fromMs: 0, isTotal: true } as const
+  const [all] = await readActivity(scope, question)
+  assert.deepEqual([all?.paidCount, all?.deniedCount], [900, 100])
+  // The transactions, and the rows of the queue that name twenty of them each.
+  assert.ok((visited[0] ?? Infinity) < 1_200, `it went through ${visited[0]} rows`)
+})
+
+const scope = { accountId: 'acct', environment: 'sandbox' } as const
+
+/** A database, and how many rows the statements of the console went through there. */
+async function prepareLedger(t: TestContext) {
+  const database = await postgres18.createDatabase()
+  const client = new Client({ connectionString: database.url })
+  await client.connect()
+  const pool = openPool(database.url, { max: 1 })
+  t.after(async () => {
+    await Promise.all([client.end(), pool.end()])
+    await database.drop()
+  })
+  const visited: number[] = []
+  const explain: RunQuery = async (text, values) => {
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (analyze, format json) ${text}`,
+      [...values],
+    )
+    visited.push(visitedBy(rows[0]?.['QUERY PLAN'][0].Plan))
+    return (await client.query(text, [...values])).rows as unknown[]
+  }
+  return { client, db: kyselyOver(explain, new PostgresDialect({ pool })), visited }
+}
 
 /** Half of an account's transactions are of an agent who then was not heard of any more. */
 const insertTransactions = `

@@ -17,10 +17,15 @@ const merchantPrefixLength = sql.lit(255)
 
 /** What the console's reads look like on PostgreSQL. */
 export const consoleDialect: ConsoleDialect = {
+  // Each is looked up by its key, `offset 0` says so: a planner that knows the tables from when they were empty
+  // would go through all transactions, and through the queue for each of them.
   pending: ({ accountId, environment }) => sql`
-    select ${sql.raw(activityColumns)} from transactions
-    where account_id = ${accountId} and environment = ${environment} and id in (
-      select unnest(string_to_array(transaction_ids, ',')) from activity_queue where account_id = ${accountId})`,
+    select ${sql.raw(activityColumns)} from (
+      select unnest(string_to_array(transaction_ids, ',')) as queued_id
+      from activity_queue where account_id = ${accountId}) queued
+    cross join lateral (
+      select * from transactions where account_id = ${accountId} and id = queued_id offset 0) transaction
+    where environment = ${environment}`,
 
   transactions: ({ accountId }, { agentId, mandateId, merchantDomain, status }) => {
     const sources: Source[] = []
