@@ -6,6 +6,7 @@ import { mostCounted } from './console-figures.ts'
 import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord, MandateFilter } from './console-store.ts'
 import {
+  listedColumns,
   toAgent,
   toApiKey,
   toHold,
@@ -15,8 +16,8 @@ import {
   type ApiKeyRow,
   type HoldRow,
   type Int,
+  type ListedRow,
   type Tables,
-  type TransactionRow,
 } from './rows.ts'
 import type { Page, PageOf } from './store.ts'
 import { sumOfHalves } from './activity.ts'
@@ -122,8 +123,8 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
     },
 
     async newestTransactions(scope, { id, limit }) {
-      const { rows } = await sql<TransactionRow>`
-        select * from transactions
+      const { rows } = await sql<ListedRow>`
+        select ${sql.raw(listedColumns.join(', '))} from transactions
         where account_id = ${scope.accountId} and id > ${id} order by id desc limit ${limit}`.execute(db)
       const own = rows.filter(({ environment }) => environment === scope.environment)
       return { items: own.map(toTransaction), isCutOff: rows.length === limit }

@@ -203,7 +203,7 @@ export const listedColumns = [
 ] as const satisfies readonly (keyof TransactionRow)[]
 
 /** What of a row of transactions a list shows. */
-type ListedRow = Pick<TransactionRow, (typeof listedColumns)[number]>
+export type ListedRow = Pick<TransactionRow, (typeof listedColumns)[number]>
 
 export interface AuditEventRow extends ScopeColumns {
   id: string
