@@ -51,7 +51,7 @@ export function prepareTransactionPages(
         // One more than the page holds tells whether there is another.
         limit: page.limit + 1 - items.length,
         olderThan,
-        mostLookedAt: page.limit * lookedAtInOneStep,
+        mostLookedAt: Math.min(page.limit * lookedAtInOneStep, mostInOneStep),
       })
       items.push(...found.items)
       olderThan = found.next
@@ -78,8 +78,9 @@ export function prepareTransactionPages(
 /** How many transactions are looked at for each that a page of the console may hold. */
 const lookedAtForEach = 6
 
-/** How many in one step towards a full page. */
+/** How many in one step towards a full page, and however large that is, at the most. */
 const lookedAtInOneStep = 20
+const mostInOneStep = 4_000
 
 /** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
 const clockSlackMs = 10 * 60_000

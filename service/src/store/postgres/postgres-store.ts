@@ -4,7 +4,7 @@ import type { Pool, QueryConfig } from 'pg'
 import type { Caller } from '../../domain/records.ts'
 import { AccountLanes } from '../account-lanes.ts'
 import { CommitTimes } from '../commit-times.ts'
-import { kyselyOver } from '../console-dialect.ts'
+import { kyselyOver, type RunQuery } from '../console-dialect.ts'
 import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs } from '../console-store.ts'
 import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
@@ -120,8 +120,13 @@ function createStore({
   const audits = prepareReads(kyselyOn(auditing))
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
+  const ask = prepareQueries(watching, { retry })
+  const askUnlessClosed: RunQuery = async (text, values) => {
+    refuseClosed()
+    return ask(text, values)
+  }
   const consoleReads = prepareConsoleReads(
-    kyselyOver(prepareQueries(watching, { retry }), new PostgresDialect({ pool: watching })),
+    kyselyOver(askUnlessClosed, new PostgresDialect({ pool: watching })),
     consoleDialect,
   )
   const commitTimes = new CommitTimes()
