@@ -4,62 +4,49 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { readConfig } from '../service/src/config.ts'
-import { startService } from '../service/src/start.ts'
+import { startService, type RunningService } from '../service/src/start.ts'
 import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
+import { askInTurn, type Asked } from './console/compare.ts'
 import { fillPostgres, fillSqlite } from './console/fill.ts'
 import { beginLedger, ledgerKey, type LargeLedger, type Size } from './console/large-ledger.ts'
-import { questionsOf, timesOf } from './console/screens.ts'
+import { questionsOf } from './console/screens.ts'
+import { reportScreens } from './console/verdicts.ts'
 import { PostgresBed } from './postgres-bed.ts'
 
-// How long the console's screens wait for their figures, over a large ledger and over one that has just begun.
-// `node bench/console.ts --store postgres --transactions 1000000`
+// How long the console's screens wait for their figures: over a large ledger, over one that holds a page of
+// transactions, and over one that holds none. `node bench/console.ts --store postgres --transactions 1000000`
 
 const { values } = parseArgs({
   options: {
     store: { type: 'string', default: 'sqlite' },
     transactions: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '25' },
+    rounds: { type: 'string', default: '60' },
   },
 })
-const rounds = Number(values.rounds)
-const large: Size = {
-  agents: 50,
-  mandatesOfAgent: 20,
-  sellers: 20,
-  transactions: Number(values.transactions),
-}
-// The same agents, mandates and sellers, and enough transactions to fill a page: what grows is what is measured.
-const small: Size = { ...large, transactions: 200 }
+// The same agents, mandates and sellers in each: what grows is what is measured.
+const records = { agents: 50, mandatesOfAgent: 20, sellers: 20 }
+const transactions = { large: Number(values.transactions), small: 200, empty: 0 }
 
 const parentFolder = process.env['PURSER_BENCH_DIR'] ?? tmpdir()
 mkdirSync(parentFolder, { recursive: true })
 const folder = mkdtempSync(join(parentFolder, 'purser-bench-'))
 const bed = values.store === 'postgres' ? await PostgresBed.open(parentFolder) : undefined
+const services: RunningService[] = []
 try {
-  const few = await measure('small', small)
-  const many = await measure('large', large)
-  let isPassed = true
-  console.log(
-    `\n${'screen'.padEnd(36)} ${'p50 ms'.padStart(8)} ${'p95 ms'.padStart(8)} ${'small'.padStart(8)} ${'ratio'.padStart(6)}`,
-  )
-  for (const [screen, times] of many) {
-    const small50 = at(few.get(screen) ?? [], 0.5)
-    const [p50, p95] = [at(times, 0.5), at(times, 0.95)]
-    const isFast = p95 <= 100 && p50 <= 3 * small50
-    if (!isFast) isPassed = false
-    console.log(
-      `${screen.padEnd(36)} ${p50.toFixed(1).padStart(8)} ${p95.toFixed(1).padStart(8)} ${small50.toFixed(1).padStart(8)} ${(p50 / small50).toFixed(1).padStart(6)}${isFast ? '' : '  !'}`,
-    )
-  }
-  process.exitCode = isPassed ? 0 : 1
+  const large = await serve('large', { ...records, transactions: transactions.large })
+  const small = await serve('small', { ...records, transactions: transactions.small })
+  const empty = await serve('empty', { ...records, transactions: transactions.empty })
+  const times = await askInTurn({ large, small, empty }, Number(values.rounds))
+  process.exitCode = reportScreens(times) ? 0 : 1
 } finally {
+  for (const service of services) await service.stop()
   await bed?.close()
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The times of every screen over a ledger of this size. */
-async function measure(name: string, size: Size): Promise<Map<string, number[]>> {
+/** A service over a ledger of this size. */
+async function serve(name: string, size: Size): Promise<Asked> {
   const database = bed ? await bed.create(name) : `sqlite:${join(folder, `${name}.db`)}`
   const ledger = await fill(database, size)
   const environment = {
@@ -71,20 +58,12 @@ async function measure(name: string, size: Size): Promise<Map<string, number[]>>
   const reading = readConfig([], { ...environment, PURSER_WORKERS: '1' }, folder)
   if (!('config' in reading)) throw new Error(JSON.stringify(reading))
   const service = await startService(reading.config)
-  try {
-    const latest = await fetch(`${service.url}/v1/transactions?limit=1`, {
-      headers: { authorization: `Bearer ${ledgerKey}` },
-    })
-    const [transaction] = (await latest.json()) as { id: string }[]
-    const questions = questionsOf(ledger, transaction?.id ?? '')
-    const times = new Map<string, number[]>()
-    for (const question of questions) await timesOf(service.url, ledgerKey, question, 3)
-    for (const question of questions)
-      times.set(question.screen, await timesOf(service.url, ledgerKey, question, rounds))
-    return times
-  } finally {
-    await service.stop()
-  }
+  services.push(service)
+  const latest = await fetch(`${service.url}/v1/transactions?limit=1`, {
+    headers: { authorization: `Bearer ${ledgerKey}` },
+  })
+  const [transaction] = (await latest.json()) as { id: string }[]
+  return { url: service.url, key: ledgerKey, questions: questionsOf(ledger, transaction?.id) }
 }
 
 /** Fills a ledger, adds it up, and has it checked as a whole. */
@@ -112,8 +91,4 @@ async function fill(database: string, size: Size): Promise<LargeLedger> {
 
 function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`
-}
-
-function at(sorted: readonly number[], part: number): number {
-  return sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN
 }

@@ -21,12 +21,12 @@ export function fillSqlite(path: string, ledger: LargeLedger): void {
     const setSpent = db.prepare('update mandates set spent_micro = ? where account_id = ? and id = ?')
     for (const [accountId, id, spent] of spending(ledger)) setSpent.run(spent, accountId, id)
     // As the ledger itself would have written them, behind the payments.
-    for (const list of ['agent_id', 'mandate_id']) {
+    for (const list of ['agent_id', 'mandate_id', "'merchant:' || merchant_domain"]) {
       db.exec(
         `insert into transaction_lists select account_id, ${list}, id from transactions order by 1, 2, 3`,
       )
     }
-    db.exec('update list_progress set listed_up_to = (select max(rowid) from transactions)')
+    db.exec('update list_progress set listed_up_to = (select coalesce(max(rowid), 0) from transactions)')
     db.exec(paidSellers)
     db.pragma('wal_checkpoint(truncate)')
   } finally {

@@ -4,17 +4,22 @@ import type { LargeLedger } from './large-ledger.ts'
 export interface Question {
   readonly screen: string
   readonly path: string
+  /** Whether the answer goes on for ever; its beginning is what counts. */
+  readonly isStream: boolean
 }
 
 /** Every question that the screens ask, about records that there are. */
-export function questionsOf(ledger: Pick<LargeLedger, 'mandates'>, transactionId: string): Question[] {
-  const [mandate] = ledger.mandates
+export function questionsOf(
+  { mandates }: Pick<LargeLedger, 'mandates'>,
+  transactionId: string | undefined,
+): Question[] {
+  const [mandate] = mandates
   const agentId = mandate?.agentId ?? ''
   const mandateId = mandate?.id ?? ''
   const tenDaysAgo = new Date(Date.now() - 10 * 24 * 3_600_000).toISOString()
   const nineDaysAgo = new Date(Date.now() - 9 * 24 * 3_600_000).toISOString()
   const list = '/v1/console/transactions'
-  return [
+  const questions = [
     ['overview', '/v1/console/overview'],
     ['mandates', '/v1/console/mandates'],
     ['mandates, paused', '/v1/console/mandates?status=paused'],
@@ -22,16 +27,16 @@ export function questionsOf(ledger: Pick<LargeLedger, 'mandates'>, transactionId
     ['mandate', `/v1/console/mandates/${mandateId}`],
     ['mandate, spend by day', `/v1/console/mandates/${mandateId}/spend?step=day&stretches=30`],
     ['mandate, spend by hour', `/v1/console/mandates/${mandateId}/spend?step=hour&stretches=168`],
-    ['transactions', list],
-    ['transactions, denied', `${list}?status=denied`],
-    ['transactions, of a reason', `${list}?reason_code=merchant_not_allowed`],
-    ['transactions, of a mandate', `${list}?mandate_id=${mandateId}`],
-    ['transactions, of a mandate, denied', `${list}?mandate_id=${mandateId}&status=denied`],
-    ['transactions, of an agent', `${list}?agent_id=${agentId}`],
-    ['transactions, of a seller', `${list}?merchant_domain=shop1.example.com`],
+    ...listFilters({ agentId, mandateId }).map(([name, filter]) => [
+      `transactions${name === '' ? '' : `, ${name}`}`,
+      `${list}?${filter}`,
+    ]),
     ['transactions, of a day', `${list}?created_from=${tenDaysAgo}&created_before=${nineDaysAgo}`],
-    ['transactions, none fit', `${list}?status=pending`],
-    ['transaction', `${list}/${transactionId}`],
+    [
+      'transactions, of a seller on a day',
+      `${list}?merchant_domain=${shop}&created_from=${tenDaysAgo}&created_before=${nineDaysAgo}`,
+    ],
+    ['transaction', transactionId === undefined ? '' : `${list}/${transactionId}`],
     ['agents', '/v1/console/agents'],
     ['agent', `/v1/console/agents/${agentId}`],
     ['sellers', '/v1/console/sellers'],
@@ -40,30 +45,45 @@ export function questionsOf(ledger: Pick<LargeLedger, 'mandates'>, transactionId
     ['search', '/v1/console/search?q=shop'],
     ['feed', '/v1/console/feed'],
     ['system', '/v1/console/system'],
-  ].map(([screen = '', path = '']) => ({ screen, path }))
+    ['the list for everybody', '/v1/transactions'],
+    ['the same, of an agent, denied', `/v1/transactions?agent_id=${agentId}&status=denied`],
+  ]
+  return questions
+    .map(([screen = '', path = '']) => ({ screen, path, isStream: screen === 'feed' }))
+    .filter(({ path }) => path !== '')
 }
 
-/** Milliseconds of so many answers to a question, the fastest first. */
-export async function timesOf(
-  url: string,
-  key: string,
-  { path }: Question,
-  count: number,
-): Promise<number[]> {
-  const times: number[] = []
-  for (let asked = 0; asked < count; asked++) {
-    const startedAtMs = performance.now()
-    const response = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
-    if (!response.ok) throw new Error(`${path} answers ${response.status}: ${await response.text()}`)
-    if (path === '/v1/console/feed') {
-      const reader = response.body?.getReader()
-      await reader?.read()
-      times.push(performance.now() - startedAtMs)
-      await reader?.cancel()
-      continue
-    }
-    await response.arrayBuffer()
-    times.push(performance.now() - startedAtMs)
-  }
-  return times.sort((left, right) => left - right)
+const shop = 'shop1.example.com'
+
+/**
+ * The filters of the list of transactions, by themselves and together. No transaction is pending, or denied because
+ * the agent was revoked: what is looked for by these is nowhere, and found out by looking.
+ */
+function listFilters({ agentId, mandateId }: { agentId: string; mandateId: string }): [string, string][] {
+  const seller = `merchant_domain=${shop}`
+  const agent = `agent_id=${agentId}`
+  const mandate = `mandate_id=${mandateId}`
+  return [
+    ['', ''],
+    ['denied', 'status=denied'],
+    ['paid', 'status=paid'],
+    ['none fit', 'status=pending'],
+    ['of a reason', 'reason_code=merchant_not_allowed'],
+    ['of no such reason', 'reason_code=agent_revoked'],
+    ['of a mandate', mandate],
+    ['of a mandate, denied', `${mandate}&status=denied`],
+    ['of a mandate, at a seller', `${mandate}&${seller}`],
+    ['of an agent', agent],
+    ['of an agent, denied', `${agent}&status=denied`],
+    ['of an agent, none fit', `${agent}&status=pending`],
+    ['of an agent, of a reason', `${agent}&reason_code=total_budget_exceeded`],
+    ['of an agent, of no such reason', `${agent}&reason_code=agent_revoked`],
+    ['of an agent, at a seller', `${agent}&${seller}`],
+    ['of an agent, at a seller, denied', `${agent}&${seller}&status=denied`],
+    ['of an agent, at no such seller', `${agent}&merchant_domain=nobody.example`],
+    ['of a seller', seller],
+    ['of a seller, denied', `${seller}&status=denied`],
+    ['of a seller, of no such reason', `${seller}&reason_code=agent_revoked`],
+    ['of the other environment', 'environment=production'],
+  ]
 }

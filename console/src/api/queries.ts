@@ -76,17 +76,20 @@ export function useReadPages<Item>(
   })
 }
 
-/** How many empty pages in a row are passed over before the reader is asked whether to go on. */
-const emptyPages = 5
+/** How many rows are shown at once, and for how long they are gathered before the reader is asked whether to go on. */
+const rowsAtOnce = 50
+const gatheringMs = 2_000
 
-/** A filtered page may be empty while there is a next one: those are passed over. */
+/** The service looks at a bounded number of records for a page, which may hold few: so more are gathered. */
 async function readFullPage<Item>(
   read: (cursor: string | undefined) => Promise<Page<Item>>,
   start: string | undefined,
 ): Promise<Page<Item>> {
+  const endMs = performance.now() + gatheringMs
   let page = await read(start)
-  for (let passed = 0; page.items.length === 0 && page.nextCursor !== null && passed < emptyPages; passed++) {
-    page = await read(page.nextCursor)
+  while (page.nextCursor !== null && page.items.length < rowsAtOnce && performance.now() < endMs) {
+    const next = await read(page.nextCursor)
+    page = { ...next, items: [...page.items, ...next.items] }
   }
   return page
 }

@@ -10,6 +10,9 @@ import type { RouteContext } from './context.ts'
 /** How many mandates one transaction moves, so that no payment waits long for it. */
 const movedAtOnce = 100
 
+/** How often a stop looks for mandates that were made or resumed while it went through the others. */
+const mostLooks = 10
+
 export function serveConsoleStop(
   serve: Serve,
   { store, now, ids }: Pick<RouteContext, 'store' | 'now' | 'ids'>,
@@ -17,8 +20,10 @@ export function serveConsoleStop(
   serve(stopAgents, async ({ caller }) => {
     const stopId = ids.next('stop')
     const moved = { mandates: 0, holds: 0 }
-    // Again until a look at all of them finds none that is active: others may be made meanwhile.
-    for (let isDone = false; !isDone;) {
+    // Again until a look at all of them finds none that is active: others may be made meanwhile. Who goes on making
+    // them, or resuming them, cannot keep the stop from ending: all that were active when it began are paused.
+    let isDone = false
+    for (let looks = 0; !isDone && looks < mostLooks; looks++) {
       const { mandates, holds } = await inSteps(caller, (step) =>
         store.stopMandates(caller, { ...step, stopId }),
       )

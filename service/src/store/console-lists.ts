@@ -1,19 +1,12 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 
-import { idsFrom } from '../domain/id-time.ts'
-import { normalizeHostName } from '../domain/host-name.ts'
 import type { Agent, Scope } from '../domain/records.ts'
-import { plainSource, type ConsoleDialect, type Source } from './console-source.ts'
+import { plainSource, readPage, type Source } from './bounded-list.ts'
 import { mostCounted } from './console-figures.ts'
 import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
-import type {
-  ConsoleAgent,
-  ConsoleFilter,
-  ConsoleReads,
-  FoundRecord,
-  MandateFilter,
-} from './console-store.ts'
+import type { ConsoleAgent, ConsoleReads, FoundRecord, MandateFilter } from './console-store.ts'
 import {
+  listedColumns,
   toAgent,
   toApiKey,
   toHold,
@@ -23,14 +16,14 @@ import {
   type ApiKeyRow,
   type HoldRow,
   type Int,
+  type ListedRow,
   type Tables,
-  type TransactionRow,
 } from './rows.ts'
 import type { Page, PageOf } from './store.ts'
 import { sumOfHalves } from './activity.ts'
 
 /** How many rows one page looks at, at the most; one that finds few of them that fit is short. */
-const mostScanned = 5_000
+const mostLookedAt = 5_000
 
 /** How many of the latest records of each kind a search looks at. */
 const mostSearched = 1_000
@@ -45,37 +38,18 @@ type Lists = Omit<
   | 'readRefusals'
   | 'findDecision'
   | 'readFigures'
+  | 'listConsoleTransactions'
 >
 
-/** The lists of the console, newest first. */
-export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending }: ConsoleDialect): Lists {
-  /**
-   * A page of the rows that fit, out of a bounded number of rows of a base that an index leads through. So no
-   * page takes long, however few fit; where it went through as many as it may, it says where to go on.
-   */
-  async function scan<Item>(
-    { source, fits, from = '' }: Scanned,
-    { limit, olderThan = '\uffff' }: Page,
+/** The lists of the console, newest first, but for those of transactions. */
+export function prepareConsoleLists(db: Kysely<Tables>): Lists {
+  /** A page of the records that fit. */
+  function list<Item>(
+    { source, columns = sql`*`, fits = sql`1 = 1` }: Listed,
+    page: Page,
     toItem: (row: never) => Item,
   ): Promise<PageOf<Item>> {
-    const { rows: floors } = await sql<{ id: string }>`
-      ${source.ids({ from, olderThan })} order by id desc limit 1 offset ${sql.lit(mostScanned - 1)}`.execute(
-      db,
-    )
-    const floor = floors[0]?.id
-    const { rows } = await sql<{ id: string }>`
-      ${source.rows({ from: floor ?? from, olderThan }, fits, limit + 1)}`.execute(db)
-    const items = rows.slice(0, limit)
-    const next = rows.length > limit ? items.at(-1)?.id : floor
-    return { items: items.map((row) => toItem(row as never)), next }
-  }
-
-  async function hasTransactions(scope: Scope): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from activity where account_id = ${scope.accountId} and environment = ${scope.environment}
-      union all
-      select 1 from (${pending(scope)}) latest limit 1`.execute(db)
-    return rows.length > 0
+    return readPage(db, [source], { ...page, columns, fits, mostLookedAt }, toItem)
   }
 
   async function agentsWithSpend(
@@ -121,15 +95,19 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
 
   return {
     listConsoleMandates: (scope, filter, page) =>
-      scan(
-        { source: plainSource(mandatesOf(scope, filter.agentId)), fits: fitsMandate(filter) },
+      list(
+        {
+          source: plainSource(mandatesOf(scope, filter.agentId)),
+          columns: withAgentName('looked_at'),
+          fits: fitsMandate(filter),
+        },
         page,
         toConsoleMandate,
       ),
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`
-        select * from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
+        select ${withAgentName('base')} from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
       return rows[0] && toConsoleMandate(rows[0])
     },
 
@@ -144,24 +122,9 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
       return rows.map(toHold)
     },
 
-    async listConsoleTransactions(scope, filter, page) {
-      const { items, next } = await scan(
-        {
-          source: transactions(scope, asStored(filter)),
-          fits: fitsTransaction(scope, filter),
-          from: idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs),
-        },
-        { ...page, olderThan: earlier(page.olderThan, filter.beforeMs) },
-        toTransaction,
-      )
-      // All that was looked at may be of the other environment, and this one have none at all.
-      const isEnd = items.length === 0 && next !== undefined && !(await hasTransactions(scope))
-      return { items, next: isEnd ? undefined : next }
-    },
-
     async newestTransactions(scope, { id, limit }) {
-      const { rows } = await sql<TransactionRow>`
-        select * from transactions
+      const { rows } = await sql<ListedRow>`
+        select ${sql.raw(listedColumns.join(', '))} from transactions
         where account_id = ${scope.accountId} and id > ${id} order by id desc limit ${limit}`.execute(db)
       const own = rows.filter(({ environment }) => environment === scope.environment)
       return { items: own.map(toTransaction), isCutOff: rows.length === limit }
@@ -170,7 +133,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
     async listConsoleAgents(scope, nowMs, page) {
       const source = plainSource(sql`select * from agents where account_id = ${scope.accountId}`)
       const fits = sql`environment = ${scope.environment}`
-      const { items, next } = await scan<Agent>({ source, fits }, page, toAgent)
+      const { items, next } = await list({ source, fits }, page, toAgent)
       return { items: await agentsWithSpend(scope, items, nowMs), next }
     },
 
@@ -183,7 +146,7 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
     },
 
     listConsoleSellers: (scope, page) =>
-      scan(
+      list(
         {
           source: plainSource(sql`select * from sellers where account_id = ${scope.accountId}`),
           fits: sql`environment = ${scope.environment}`,
@@ -193,14 +156,13 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
       ),
 
     listConsoleKeys: ({ accountId }, page) =>
-      scan(
+      list(
         {
           source: plainSource(sql`
             select k.*, u.used_at_ms,
               (select name from agents a where a.account_id = k.account_id and a.id = k.agent_id) as agent_name
             from api_keys k left join api_key_uses u on u.account_id = k.account_id and u.key_id = k.id
             where k.account_id = ${accountId}`),
-          fits: sql`1 = 1`,
         },
         page,
         (row: ApiKeyRow & { used_at_ms: Int | null; agent_name: string | null }) => ({
@@ -232,22 +194,11 @@ export function prepareConsoleLists(db: Kysely<Tables>, { transactions, pending 
   }
 }
 
-/** The rows that a page is taken from, and which of them fit. */
-interface Scanned {
+/** The records that a page is taken from, and which of them fit. */
+interface Listed {
   readonly source: Source
-  readonly fits: RawBuilder<unknown>
-  /** Nothing that is older than this id is looked at. */
-  readonly from?: string
-}
-
-/** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
-const clockSlackMs = 10 * 60_000
-
-/** Where a page begins that shows nothing from a moment on. */
-function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
-  if (beforeMs === undefined) return olderThan
-  const start = idsFrom('txn', beforeMs + clockSlackMs)
-  return olderThan === undefined || start < olderThan ? start : olderThan
+  readonly columns?: RawBuilder<unknown>
+  readonly fits?: RawBuilder<unknown>
 }
 
 interface AgentSums {
@@ -267,9 +218,15 @@ function sum(value: RawBuilder<unknown>): RawBuilder<unknown> {
 
 function mandatesOf({ accountId, environment }: Scope, agentId?: string): RawBuilder<unknown> {
   return sql`
-    select m.*, (select name from agents a where a.account_id = m.account_id and a.id = m.agent_id) as agent_name
-    from mandates m where m.account_id = ${accountId} and m.environment = ${environment}
-      ${agentId === undefined ? sql`` : sql`and m.agent_id = ${agentId}`}`
+    select * from mandates where account_id = ${accountId} and environment = ${environment}
+      ${agentId === undefined ? sql`` : sql`and agent_id = ${agentId}`}`
+}
+
+/** The columns of a mandate and the name of its agent, which is looked up for those that are shown alone. */
+function withAgentName(mandates: string): RawBuilder<unknown> {
+  const column = (name: string) => sql.ref(`${mandates}.${name}`)
+  return sql`${sql.table(mandates)}.*, (
+    select name from agents a where a.account_id = ${column('account_id')} and a.id = ${column('agent_id')}) as agent_name`
 }
 
 function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown> {
@@ -284,29 +241,4 @@ function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown
 /** Whether a text holds another as it is: no sign of it means anything else. */
 function contains(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
   return sql`replace(${text}, ${part}, '') <> ${text}`
-}
-
-/** The filter as the store looks for it: a reason goes with one status only, which an index may know. */
-function asStored(filter: ConsoleFilter): ConsoleFilter {
-  const { merchantDomain, reasonCode } = filter
-  const ofReason =
-    reasonCode === undefined ? undefined : reasonCode === 'within_policy' ? 'approved' : 'denied'
-  return {
-    ...filter,
-    status: filter.status ?? ofReason,
-    merchantDomain: merchantDomain === undefined ? undefined : normalizeHostName(merchantDomain),
-  }
-}
-
-function fitsTransaction({ environment }: Scope, asked: ConsoleFilter): RawBuilder<unknown> {
-  const { agentId, mandateId, status, merchantDomain, reasonCode, fromMs, beforeMs } = asStored(asked)
-  const conditions = [sql`environment = ${environment}`]
-  if (agentId !== undefined) conditions.push(sql`agent_id = ${agentId}`)
-  if (mandateId !== undefined) conditions.push(sql`mandate_id = ${mandateId}`)
-  if (status !== undefined) conditions.push(sql`status = ${status}`)
-  if (merchantDomain !== undefined) conditions.push(sql`merchant_domain = ${merchantDomain}`)
-  if (reasonCode !== undefined) conditions.push(sql`reason_code = ${reasonCode}`)
-  if (fromMs !== undefined) conditions.push(sql`created_at_ms >= ${fromMs}`)
-  if (beforeMs !== undefined) conditions.push(sql`created_at_ms < ${beforeMs}`)
-  return sql.join(conditions, sql` and `)
 }

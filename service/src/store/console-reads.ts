@@ -6,15 +6,18 @@ import { prepareConsoleLists } from './console-lists.ts'
 import type { ConsoleDialect } from './console-source.ts'
 import type { ConsoleReads } from './console-store.ts'
 import type { Tables } from './rows.ts'
+import type { StoreReads } from './store.ts'
+import { prepareTransactionPages } from './transaction-pages.ts'
 
-/** The reads of the console, written once for every database. */
+/** The reads that are kept off the payments' connections, written once for every database. */
 export function prepareConsoleReads(
   db: Kysely<Tables>,
   dialect: ConsoleDialect,
-): Omit<ConsoleReads, 'findSession' | 'findAccount' | 'readFigures'> {
+): Omit<ConsoleReads, 'findSession' | 'findAccount' | 'readFigures'> & Pick<StoreReads, 'listTransactions'> {
   return {
     ...prepareFigures(db, dialect),
-    ...prepareConsoleLists(db, dialect),
+    ...prepareConsoleLists(db),
+    ...prepareTransactionPages(db, dialect),
     ...prepareDecisions(db),
   }
 }

@@ -40,7 +40,7 @@ export interface ConsoleActs {
   /** Writes an event that tells of many changes, each of which left its own. */
   recordEvent(event: AuditEvent): Promise<void>
 
-  /** Adds up some of the transactions that are not in the sums yet; whether more are left. */
+  /** Does some of what is done behind the payments, first of all adding them up; whether more are left to be added. */
   addUpActivity(): Promise<boolean>
 
   /** Adds what was counted in memory. */

@@ -22,44 +22,10 @@ import type {
   RecordKey,
   TransactionFilter,
 } from './store.ts'
-
-export interface ReadOptions {
-  /** Whether the index of merchants holds only the beginning of each domain. */
-  readonly hasMerchantPrefixes?: boolean
-}
-
-/** How much of a domain such an index holds; no host name is longer. */
-const merchantPrefixLength = 255
+import { fitsTransaction } from './transaction-pages.ts'
 
 /** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }: ReadOptions = {}) {
-  function transactions(scope: Scope, filter: TransactionFilter) {
-    let query = db
-      .selectFrom('transactions')
-      .selectAll()
-      .where('account_id', '=', scope.accountId)
-      .where('environment', '=', scope.environment)
-    if (filter.agentId !== undefined) query = query.where('agent_id', '=', filter.agentId)
-    if (filter.mandateId !== undefined) query = query.where('mandate_id', '=', filter.mandateId)
-    if (filter.status !== undefined) query = query.where('status', '=', filter.status)
-    // Said once more: without it SQLite does not see that its index of what is not paid holds them all.
-    if (filter.status !== undefined && filter.status !== 'paid')
-      query = query.where(sql<boolean>`status <> 'paid'`)
-    if (filter.merchantDomain !== undefined) {
-      query = query.where('merchant_domain', '=', filter.merchantDomain)
-      if (hasMerchantPrefixes) query = query.where(merchantPrefix(filter.merchantDomain))
-    }
-    if (filter.receivedOnly) {
-      // A payment to an unregistered domain was collected by this account itself.
-      query = query
-        .where('status', '=', 'paid')
-        .where((is) =>
-          is.or([is('seller_account_id', 'is', null), is('seller_account_id', '=', scope.accountId)]),
-        )
-    }
-    return query
-  }
-
+export function prepareReads(db: Kysely<Tables>) {
   return {
     async findAgent({ accountId, environment, id }: RecordKey): Promise<Agent | undefined> {
       const row = await db
@@ -84,7 +50,13 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
     },
 
     async findTransaction(key: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined> {
-      const row = await transactions(key, filter).where('id', '=', key.id).executeTakeFirst()
+      const row = await db
+        .selectFrom('transactions')
+        .selectAll()
+        .where('account_id', '=', key.accountId)
+        .where('id', '=', key.id)
+        .where(fitsTransaction(key, filter))
+        .executeTakeFirst()
       return row && toTransaction(row)
     },
 
@@ -147,10 +119,6 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
       return pageOf(await takePage(query, page), page, toSeller)
     },
 
-    async listTransactions(scope: Scope, filter: TransactionFilter, page: Page) {
-      return pageOf(await takePage(transactions(scope, filter), page), page, toTransaction)
-    },
-
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
       const { rows } = await auditEvents(scope, filter, page).execute(db)
       return pageOf(rows, page, toAuditEvent)
@@ -161,11 +129,6 @@ export function prepareReads(db: Kysely<Tables>, { hasMerchantPrefixes = false }
       return rows.map((row) => ({ accountId: row.account_id, subjectId: row.subject_id, fault: row.fault }))
     },
   }
-}
-
-function merchantPrefix(domain: string) {
-  const length = sql.lit(merchantPrefixLength)
-  return sql<boolean>`left(merchant_domain, ${length}) = left(${domain}, ${length})`
 }
 
 /**

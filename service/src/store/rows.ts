@@ -185,6 +185,29 @@ export const transactionColumns = [
   'spent_before_micro',
 ] as const satisfies readonly (keyof TransactionRow)[]
 
+/** The columns that a list of transactions shows. */
+export const listedColumns = [
+  'account_id',
+  'id',
+  'environment',
+  'status',
+  'agent_id',
+  'mandate_id',
+  'amount_text',
+  'amount_micro',
+  'currency',
+  'resource_url',
+  'merchant_domain',
+  'seller_id',
+  'category',
+  'reason_code',
+  'reason_detail',
+  'created_at_ms',
+] as const satisfies readonly (keyof TransactionRow)[]
+
+/** What of a row of transactions a list shows. */
+export type ListedRow = Pick<TransactionRow, (typeof listedColumns)[number]>
+
 export interface AuditEventRow extends ScopeColumns {
   id: string
   type: AuditEventType
@@ -300,7 +323,7 @@ export function toHold(row: HoldRow): Hold {
   }
 }
 
-export function toTransaction(row: TransactionRow): Transaction {
+export function toTransaction(row: ListedRow): Transaction {
   return {
     ...scopeOf(row),
     id: row.id,

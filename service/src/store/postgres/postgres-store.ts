@@ -4,7 +4,7 @@ import type { Pool, QueryConfig } from 'pg'
 import type { Caller } from '../../domain/records.ts'
 import { AccountLanes } from '../account-lanes.ts'
 import { CommitTimes } from '../commit-times.ts'
-import { kyselyOver } from '../console-dialect.ts'
+import { kyselyOver, type RunQuery } from '../console-dialect.ts'
 import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs } from '../console-store.ts'
 import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
@@ -112,13 +112,17 @@ function createStore({
   const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
   const prepareSweep = accountLanes ? prepareAccountSweep : prepareHoldSweep
   const releaseExpiredHolds = prepareSweep(reading, inTransaction)
-  const lists = prepareReads(kyselyOn(reading), { hasMerchantPrefixes: true })
+  const lists = prepareReads(kyselyOn(reading))
   const audits = prepareReads(kyselyOn(auditing))
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
   const askForConsole = prepareQueries(watching, { retry })
+  const askUnlessClosed: RunQuery = async (text, values) => {
+    refuseClosed()
+    return askForConsole(text, values)
+  }
   const consoleReads = prepareConsoleReads(
-    kyselyOver(askForConsole, new PostgresDialect({ pool: watching })),
+    kyselyOver(askUnlessClosed, new PostgresDialect({ pool: watching })),
     consoleDialect,
   )
   const commitTimes = new CommitTimes()
@@ -293,7 +297,6 @@ function createStore({
     listAgents: (...args) => read(() => lists.listAgents(...args)),
     listMandates: (...args) => read(() => lists.listMandates(...args)),
     listSellers: (...args) => read(() => lists.listSellers(...args)),
-    listTransactions: (...args) => read(() => lists.listTransactions(...args)),
     listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
     findLedgerFaults: () => read(() => audits.findLedgerFaults()),
 

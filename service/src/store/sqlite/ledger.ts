@@ -26,6 +26,7 @@ function prepareActs(db: SqliteDatabase) {
   const transactionLists = prepareTransactionLists(db)
   const payments = preparePaymentActs(db, acts)
   const accounts = prepareAccountActs(db, audit)
+  const activity = prepareActivityActs(db)
   const agentFacts = prepareAgentFacts(db, { ...acts, ...transactionLists })
   return {
     transactionLists,
@@ -44,9 +45,14 @@ function prepareActs(db: SqliteDatabase) {
       evaluate: payments.evaluate,
       releaseExpiredHolds: holds.releaseExpiredHolds,
       readAgentFacts: agentFacts.readAgentFacts,
-      listTransactions: transactionLists.list,
       recordEvent: audit.recordEvent,
-      ...prepareActivityActs(db),
+      addTallies: activity.addTallies,
+      addUpActivity: () => {
+        const isMoreLeft = activity.addUpActivity()
+        // It is asked again at once while more is left, and then after a while.
+        if (!isMoreLeft) transactionLists.look()
+        return isMoreLeft
+      },
       ...prepareSessionActs(db, audit),
       ...prepareStopActs(db, audit, holds),
     },
@@ -64,7 +70,7 @@ export interface Call<Name extends ActName = ActName> {
 export type Outcome<Name extends ActName> = ReturnType<Acts[Name]>
 
 /** Acts that write nothing. */
-const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts', 'listTransactions'])
+const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts'])
 
 /**
  * The ledger on a connection, which no other connection may write beside. It tells of each commit before it

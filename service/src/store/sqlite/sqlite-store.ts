@@ -21,7 +21,6 @@ import { openSqliteFile, type OpenedFile } from './open.ts'
 import { QueryThread } from './query-thread.ts'
 import { migrations } from './schema.ts'
 import { prepareSessionReads } from './session-reads.ts'
-import { listOf } from './transaction-lists.ts'
 
 export interface SqliteStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -195,11 +194,6 @@ function createStore(
     listAgents: (...input) => read(() => reads.listAgents(...input)),
     listMandates: (...input) => read(() => reads.listMandates(...input)),
     listSellers: (...input) => read(() => reads.listSellers(...input)),
-    listTransactions: (scope, filter, page) => {
-      return listOf(filter) !== undefined
-        ? act('listTransactions', scope, filter, page)
-        : read(() => reads.listTransactions(scope, filter, page))
-    },
     listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
 

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
-import type { Mandate, Scope } from '../../domain/records.ts'
+import Database from 'better-sqlite3'
+
+import { idsFrom } from '../../domain/id-time.ts'
+import type { Mandate, Transaction } from '../../domain/records.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
-import type { Store, TransactionFilter } from '../store.ts'
+import type { Page, PageOf, Store } from '../store.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 /** More than may wait in memory: each evaluation waits in three lists. */
@@ -71,9 +74,94 @@ test('After a restart with the clock set back, a list in pages still holds every
   context.after(() => store.close())
   const [mandate] = mandates as [Mandate]
   for (const filter of [{ mandateId: mandate.id }, { agentId: mandate.agentId }]) {
-    assert.deepEqual(await readInPages(store, mandate, filter, 3), ids.toSorted().toReversed())
+    const read = await readInPages((page) => store.listTransactions(mandate, filter, { ...page, limit: 3 }))
+    assert.deepEqual(read, ids.toSorted().toReversed())
   }
 })
+
+test('While little is recorded, what waits is listed by and by; a busy ledger is left alone [decision.49]', async (context) => {
+  const { path, ledger, mandate } = await prepare(context)
+  const evaluate = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => ledger.store.evaluate(ledger.newProposal(mandate))))
+
+  await evaluate(400)
+  await ledger.store.addUpActivity()
+  assert.deepEqual(progressOf(path), { listed: 0, unlisted: 400 })
+  await evaluate(20)
+  const progress: unknown[] = []
+  for (let looks = 0; looks < 3; looks++) {
+    await ledger.store.addUpActivity()
+    progress.push(progressOf(path))
+  }
+  // A thousand entries at a look: the lists of the agent, of the mandate, and then of the merchant.
+  assert.deepEqual(progress, [
+    { listed: 1_000, unlisted: 260 },
+    { listed: 1_260, unlisted: 0 },
+    { listed: 1_260, unlisted: 0 },
+  ])
+  const { items } = await ledger.store.listTransactions(mandate, { mandateId: mandate.id }, { limit: 1_000 })
+  assert.equal(items.length, 420)
+})
+
+test('Transactions whose ids are older than what is listed, as when a clock is set back, are neither missing nor shown twice [decision.49]', async (context) => {
+  const { ledger, mandate } = await prepare(context)
+  const ids: string[] = []
+  for (const minutes of [9, 0, 5, 7, 3, 12, 1]) {
+    ledger.clock.nowMs = Date.UTC(2026, 10, 20, 12, minutes)
+    for (let made = 0; made < 9; made++) {
+      // Each moment has ids of its own, as those of another process would be.
+      const proposal = ledger.newProposal(mandate, { id: idAt(ledger.clock.nowMs, made) })
+      await ledger.store.evaluate(proposal)
+      ids.push(proposal.id)
+    }
+    if (minutes !== 12 && minutes !== 1) await ledger.store.addUpActivity()
+  }
+  const filter = { mandateId: mandate.id }
+  const read: string[] = []
+  let olderThan: string | undefined
+  do {
+    const page = await ledger.store.listConsoleTransactions(mandate, filter, { limit: 1, olderThan })
+    read.push(...page.items.map(({ id }) => id))
+    olderThan = page.next
+  } while (olderThan !== undefined)
+  assert.deepEqual(read, ids.toSorted().toReversed())
+  const denied = { ...filter, status: 'denied' as const }
+  assert.deepEqual(await ledger.store.listTransactions(mandate, denied, { limit: 1 }), {
+    items: [],
+    next: undefined,
+  })
+})
+
+function idAt(atMs: number, place: number): string {
+  return idsFrom('txn', atMs) + String(place).padStart(16, '0')
+}
+
+async function prepare(context: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  const path = join(folder, 'purser.db')
+  const store = openSqliteStore({ path })
+  context.after(async () => {
+    await store.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  return { path, ledger, mandate: await ledger.mandate((await ledger.tenant()).sandbox) }
+}
+
+/** How many entries are written, and how many transactions may not stand in their lists yet. */
+function progressOf(path: string) {
+  const db = new Database(path, { readonly: true })
+  try {
+    return db
+      .prepare(
+        `select (select count(*) from transaction_lists) as listed,
+          (select count(*) from transactions where rowid > (select listed_up_to from list_progress)) as unlisted`,
+      )
+      .get()
+  } finally {
+    db.close()
+  }
+}
 
 /** Every mandate's list is complete and newest first, and so are that of its agent and those of merchants. */
 async function assertLists(
@@ -87,20 +175,19 @@ async function assertLists(
   for (const [id, ids] of expected) {
     const mandate = ofMandate.get(id)
     const filters = mandate ? [{ mandateId: id }, { agentId: mandate.agentId }] : [{ merchantDomain: id }]
-    for (const filter of filters) assert.deepEqual(await readInPages(store, scope, filter), ids)
+    for (const filter of filters) {
+      assert.deepEqual(await readInPages((page) => store.listTransactions(scope, filter, page)), ids)
+      if (mandate) continue
+      assert.deepEqual(await readInPages((page) => store.listConsoleTransactions(scope, filter, page)), ids)
+    }
   }
 }
 
-async function readInPages(
-  store: Store,
-  scope: Scope,
-  filter: TransactionFilter,
-  limit = 150,
-): Promise<string[]> {
+async function readInPages(list: (page: Page) => Promise<PageOf<Transaction>>): Promise<string[]> {
   const ids: string[] = []
   let olderThan: string | undefined
   do {
-    const page = await store.listTransactions(scope, filter, { limit, olderThan })
+    const page = await list({ limit: 1_500, olderThan })
     ids.push(...page.items.map(({ id }) => id))
     olderThan = page.next
   } while (olderThan !== undefined)

@@ -1,12 +1,14 @@
-import type { Scope, Transaction } from '../../domain/records.ts'
-import { toTransaction, type TransactionRow } from '../rows.ts'
-import type { Page, PageOf, TransactionFilter } from '../store.ts'
+import type { TransactionRow } from '../rows.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** How many entries may wait in memory before each batch of payments writes some of them. */
 const maxWaiting = 49_152
 /** How many waiting entries a batch writes for each transaction of its own, which adds three. */
 const writtenForEach = 6
+/** How many waiting entries are written at once while little is recorded. */
+const writtenWhenQuiet = 1_000
+/** How few transactions since the last look are little. */
+const littleRecorded = 250
 
 /** How many written entries of a list are kept in memory before they are let go. */
 const forgottenAtOnce = 1_024
@@ -22,15 +24,8 @@ interface WaitingList {
   readonly accountId: string
   readonly listId: string
   /** Oldest first; those before `written` are written already. */
-  readonly entries: WaitingEntry[]
+  readonly entries: { readonly id: string; readonly rowid: bigint }[]
   written: number
-  /** Whether each id is later than the one before: not where the clock was set back before a restart. */
-  isInOrder: boolean
-}
-
-interface WaitingEntry {
-  readonly id: string
-  readonly rowid: bigint
 }
 
 /**
@@ -51,12 +46,14 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   const selectTransaction = db.prepare<[string, string], TransactionRow>(
     'select * from transactions where account_id = ? and id = ?',
   )
-  const selectWritten = db.prepare<[string, string, string], TransactionRow>(`
+  const selectWritten = db.prepare<[string, string], TransactionRow>(`
     select t.* from transaction_lists l join transactions t on t.account_id = l.account_id and t.id = l.id
-    where l.account_id = ? and l.list_id = ? and l.id < ? order by l.id desc`)
+    where l.account_id = ? and l.list_id = ? order by l.id desc`)
 
   const lists = new Map<string, WaitingList>()
   let waitingEntries = 0
+  let recordedSinceLook = 0
+  let isQuiet = false
   let lastRowid = selectProgress.get() ?? 0n
   for (const { rowid, ...transaction } of selectUnlisted.all(lastRowid)) {
     lastRowid = rowid
@@ -74,35 +71,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
       const entry = { id, rowid: lastRowid }
-      if (list) {
-        list.isInOrder &&= id > (list.entries.at(-1)?.id ?? '')
-        list.entries.push(entry)
-      } else lists.set(key, { accountId, listId, entries: [entry], written: 0, isInOrder: true })
+      if (list) list.entries.push(entry)
+      else lists.set(key, { accountId, listId, entries: [entry], written: 0 })
       waitingEntries += 1
     }
-  }
-
-  /** At most so many rows of a list that fit, newest first, older than an id. */
-  function readList(accountId: string, listId: string, reading: ListReading): TransactionRow[] {
-    const { olderThan = '\uffff', most, fits } = reading
-    const rows: TransactionRow[] = []
-    const waiting = lists.get(keyOf(accountId, listId))
-    for (const { id } of waiting ? newestFirst(waiting) : []) {
-      if (id >= olderThan) continue
-      const row = selectTransaction.get(accountId, id)
-      if (row && fits(row)) rows.push(row)
-      if (rows.length === most) break
-    }
-    let written = 0
-    for (const row of selectWritten.iterate(accountId, listId, olderThan)) {
-      if (!fits(row)) continue
-      rows.push(row)
-      if (++written === most) break
-    }
-    // What was written before a crash may wait again after it; and the clock may have been set back between
-    // the two, so which is newer is for the ids to say.
-    const distinct = new Map(rows.map((row) => [row.id, row])).values()
-    return [...distinct].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
   }
 
   /** The oldest rowid that still waits once these are written: all others began to wait later. */
@@ -124,6 +96,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   return {
     /** Takes note of transactions that are committed, in the order in which they were inserted. */
     add(committed: readonly ListedTransaction[]): void {
+      recordedSinceLook += committed.length
       for (const transaction of committed) {
         lastRowid += 1n
         wait(transaction)
@@ -131,12 +104,22 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     },
 
     /**
-     * Writes some of what waits, when enough does, within the transaction that is open and that records
-     * so many transactions itself. What it returns must be called when that is committed.
+     * Looks whether little was recorded since the last look. If so, the transaction that is open writes some of
+     * what waits: then reads soon find nearly all in the lists.
+     */
+    look(): void {
+      isQuiet = recordedSinceLook <= littleRecorded
+      recordedSinceLook = 0
+    },
+
+    /**
+     * Writes some of what waits, when enough does or little else is to be done, within the transaction that is
+     * open and that records so many transactions itself. What it returns must be called when that is committed.
      */
     writeSome(recorded: number): () => void {
       const taken: { key: string; list: WaitingList; upTo: number }[] = []
-      let left = waitingEntries > maxWaiting ? recorded * writtenForEach : 0
+      let left = isQuiet ? writtenWhenQuiet : waitingEntries > maxWaiting ? recorded * writtenForEach : 0
+      isQuiet = false
       // The map keeps the order in which its lists began to wait: the first has waited longest.
       for (const [key, list] of lists) {
         if (left === 0) break
@@ -160,69 +143,34 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       }
     },
 
-    /** The latest transactions of a list, whoever's they are. */
-    latest: (accountId: string, listId: string, most: number): TransactionRow[] =>
-      readList(accountId, listId, { most, fits: ({ side }) => side === 'payer' }),
-
-    /** A page of the transactions of an agent, of a mandate or of a merchant. */
-    list(scope: Scope, filter: TransactionFilter, page: Page): PageOf<Transaction> {
-      const rows = readList(scope.accountId, listOf(filter) ?? '', {
-        olderThan: page.olderThan,
-        most: page.limit + 1,
-        fits: (row) => fitsFilter(row, scope, filter),
-      })
-      const items = rows.slice(0, page.limit).map(toTransaction)
-      return { items, next: rows.length > page.limit ? items.at(-1)?.id : undefined }
+    /** The latest transactions of a list that its account paid or asked for, newest first. */
+    latest(accountId: string, listId: string, most: number): TransactionRow[] {
+      const rows: TransactionRow[] = []
+      const waiting = lists.get(keyOf(accountId, listId))
+      const first = waiting?.written ?? 0
+      for (let index = (waiting?.entries.length ?? 0) - 1; index >= first && rows.length < most; index--) {
+        const row = selectTransaction.get(accountId, waiting?.entries[index]?.id ?? '')
+        if (row?.side === 'payer') rows.push(row)
+      }
+      let written = 0
+      for (const row of selectWritten.iterate(accountId, listId)) {
+        if (row.side !== 'payer') continue
+        rows.push(row)
+        if (++written === most) break
+      }
+      // What was written before a crash may wait again after it; and the clock may have been set back between
+      // the two, so which is newer is for the ids to say.
+      const distinct = new Map(rows.map((row) => [row.id, row])).values()
+      return [...distinct].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
     },
   }
 }
 
 export type TransactionLists = ReturnType<typeof prepareTransactionLists>
 
-/** The list that holds all transactions that fit; none when an index finds them better. */
-export function listOf(filter: TransactionFilter): string | undefined {
-  const { mandateId, agentId, merchantDomain, status } = filter
-  // Most of a merchant's are paid, and what is not has an index.
-  const isOfMerchant = merchantDomain !== undefined && (status ?? 'paid') === 'paid'
-  return mandateId ?? agentId ?? (isOfMerchant ? listOfMerchant(merchantDomain) : undefined)
-}
-
 /** No id of an agent or a mandate begins like this. */
-function listOfMerchant(domain: string): string {
+export function listOfMerchant(domain: string): string {
   return `merchant:${domain}`
-}
-
-/** The entries of a list that are not written yet, by their ids. */
-function* newestFirst({ entries, written, isInOrder }: WaitingList): Generator<WaitingEntry, void> {
-  const inOrder = isInOrder ? entries : entries.toSorted((left, right) => (left.id < right.id ? -1 : 1))
-  const first = isInOrder ? written : 0
-  for (let index = inOrder.length - 1; index >= first; index--) {
-    const entry = inOrder[index]
-    if (entry) yield entry
-  }
-}
-
-interface ListReading {
-  readonly olderThan?: string | undefined
-  readonly most: number
-  readonly fits: (row: TransactionRow) => boolean
-}
-
-function fitsFilter(
-  row: TransactionRow,
-  { accountId, environment }: Scope,
-  filter: TransactionFilter,
-): boolean {
-  const { agentId, mandateId, status, merchantDomain, receivedOnly } = filter
-  return (
-    row.environment === environment &&
-    (agentId === undefined || row.agent_id === agentId) &&
-    (mandateId === undefined || row.mandate_id === mandateId) &&
-    (status === undefined || row.status === status) &&
-    (merchantDomain === undefined || row.merchant_domain === merchantDomain) &&
-    (!receivedOnly ||
-      (row.status === 'paid' && (row.seller_account_id === null || row.seller_account_id === accountId)))
-  )
 }
 
 function keyOf(accountId: string, listId: string): string {

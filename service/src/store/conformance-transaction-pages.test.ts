@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { Mandate, Scope, Transaction } from '../domain/records.ts'
+import { storeConformance } from '../../testing/stores.ts'
+import { scopeOf, shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
+import type { ConsoleFilter } from './console-store.ts'
+import type { Page, PageOf } from './store.ts'
+
+// Transactions that few of many fit: the console looks at a bounded number for a page, everybody else gets it full.
+storeConformance((open) => {
+  test('What the console looks for, by one thing or by many, is found in pages that lead on, and none is missing [decision.114]', async (context) => {
+    const world = await makeWorld(await open(context))
+    for (const filter of filtersOf(world)) {
+      const name = JSON.stringify(filter)
+      const fitting = world.transactions.filter((one) => fits(one, filter))
+      const pages = await allPages((page) => world.ledger.store.listConsoleTransactions(world, filter, page))
+      assert.deepEqual(pages.flat(), fitting, name)
+      // Each page but the last is full, or gets further by as many as it may look at.
+      const most = Math.ceil(recorded / (pageSize * 6)) + Math.ceil(fitting.length / pageSize)
+      assert.ok(pages.length <= most, `${name} took ${pages.length} pages`)
+    }
+  })
+
+  test('What others look for comes in full pages, and a next one is named only where there is one [decision.20] [decision.24]', async (context) => {
+    const world = await makeWorld(await open(context))
+    for (const { reasonCode, fromMs, beforeMs, ...filter } of filtersOf(world)) {
+      if (reasonCode !== undefined || fromMs !== undefined || beforeMs !== undefined) continue
+      const name = JSON.stringify(filter)
+      const fitting = world.transactions.filter((one) => fits(one, filter))
+      const pages = await allPages((page) => world.ledger.store.listTransactions(world, filter, page))
+      assert.deepEqual(pages.flat(), fitting, name)
+      assert.equal(pages.length, Math.max(1, Math.ceil(fitting.length / pageSize)), name)
+    }
+  })
+
+  test('An environment without a transaction is told so at once, however many its account has in the other [decision.114]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox, production } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    for (let made = 0; made < 10; made++) await ledger.store.evaluate(ledger.newProposal(mandate))
+    const page = await ledger.store.listConsoleTransactions(production, {}, { limit: 1 })
+    assert.deepEqual(page, { items: [], next: undefined })
+    await ledger.store.evaluate(ledger.newProposal(await ledger.mandate(production)))
+    const { items } = await ledger.store.listConsoleTransactions(production, {}, { limit: 1 })
+    assert.equal(items.length, 1)
+  })
+})
+
+const pageSize = 2
+
+/** What an account did in its sandbox, newest first: a lot of the same, and long before a little of everything. */
+interface World extends Scope {
+  readonly ledger: StoreLedger
+  readonly agentIds: readonly string[]
+  readonly mandates: readonly Mandate[]
+  readonly transactions: readonly Transaction[]
+}
+
+const rareDomain = 'rare.example'
+
+/** How many transactions its account has, those of the other environment among them. */
+const recorded = 4 * 2 * 4 + 5 * 25
+
+async function makeWorld(ledger: StoreLedger): Promise<World> {
+  const owner = await ledger.tenant()
+  const agents = [await ledger.agent(owner.sandbox), await ledger.agent(owner.sandbox)]
+  const mandates: Mandate[] = []
+  for (const agent of agents) {
+    for (let made = 0; made < 2; made++)
+      mandates.push(await ledger.mandate(agent, { allowedSellers: ['*'], maxTotalText: '1000.00' }))
+  }
+  const evaluate = async (mandate: Mandate, merchantDomain: string, amountText: string) => {
+    ledger.clock.nowMs += 1_000
+    await ledger.store.evaluate(ledger.newProposal(mandate, { merchantDomain, amountText }))
+  }
+  for (const mandate of mandates) {
+    for (const merchantDomain of [shopDomain, rareDomain]) {
+      await evaluate(mandate, merchantDomain, '1.00')
+      await evaluate(mandate, merchantDomain, '99.00')
+      await evaluate(mandate, merchantDomain, '9999.00')
+      await ledger.pay(owner.sandbox, await ledger.hold(mandate), { merchantDomain })
+    }
+  }
+  const inProduction = await ledger.mandate(owner.production)
+  // More than one step towards a full page looks at.
+  for (let made = 0; made < 25; made++) {
+    for (const mandate of mandates) await evaluate(mandate, shopDomain, '1.00')
+    await evaluate(inProduction, shopDomain, '1.00')
+  }
+  const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 1_000 })
+  assert.equal(items.length, recorded - 25)
+  const agentIds = agents.map(({ id }) => id)
+  return {
+    ...scopeOf(owner.sandbox),
+    ledger,
+    agentIds,
+    mandates,
+    transactions: items,
+  }
+}
+
+/** Filters by themselves, and together. */
+function filtersOf({ agentIds, mandates, transactions }: World): ConsoleFilter[] {
+  const early = transactions.at(-5)?.createdAtMs
+  const late = transactions.at(-30)?.createdAtMs
+  const days: ConsoleFilter[] = [
+    { fromMs: early, beforeMs: late },
+    { fromMs: early, beforeMs: late, merchantDomain: rareDomain },
+    { fromMs: early, agentId: agentIds[0], status: 'approved' },
+    { beforeMs: late, mandateId: mandates[2]?.id },
+  ]
+  let filters: ConsoleFilter[] = [{}]
+  for (const choices of [
+    [{}, { agentId: agentIds[0] }],
+    [{}, { mandateId: mandates[0]?.id }],
+    [{}, { merchantDomain: shopDomain.toUpperCase() }, { merchantDomain: rareDomain }],
+    [{}, { status: 'denied' }, { status: 'paid' }],
+    [{}, { reasonCode: 'amount_exceeds_per_transaction_limit' }],
+  ] as const) {
+    filters = filters.flatMap((filter) => choices.map((choice) => ({ ...filter, ...choice })))
+  }
+  return [
+    ...filters,
+    ...days,
+    { status: 'pending' },
+    { agentId: agentIds[0], mandateId: mandates[2]?.id },
+    { agentId: agentIds[0], reasonCode: 'agent_revoked' },
+  ]
+}
+
+function fits(one: Transaction, filter: ConsoleFilter): boolean {
+  return (
+    (filter.agentId ?? one.agentId) === one.agentId &&
+    (filter.mandateId ?? one.mandateId) === one.mandateId &&
+    (filter.merchantDomain ?? one.merchantDomain).toLowerCase() === one.merchantDomain &&
+    (filter.status ?? one.status) === one.status &&
+    (filter.reasonCode ?? one.reasonCode) === one.reasonCode &&
+    one.createdAtMs >= (filter.fromMs ?? 0) &&
+    one.createdAtMs < (filter.beforeMs ?? Infinity)
+  )
+}
+
+async function allPages<Item>(list: (page: Page) => Promise<PageOf<Item>>): Promise<Item[][]> {
+  const pages: Item[][] = []
+  let olderThan: string | undefined
+  do {
+    const { items, next } = await list({ limit: pageSize, olderThan })
+    pages.push(items)
+    olderThan = next
+  } while (olderThan !== undefined && pages.length < 1_000)
+  return pages
+}
