@@ -27,6 +27,14 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     // The best of five: what else the machine does is not the console's.
     context.diagnostic(`usable after ${visitsMs.map(Math.round).join(', ')} ms`)
     assert.ok(Math.min(...visitsMs) < 1_000, `${visitsMs.map(Math.round).join(', ')} ms`)
+    // The scripts whose size is limited are all that it takes.
+    const firstPage = await (await fetch(`${service.url}/console/`)).text()
+    const scripts = await page.evaluate(() =>
+      performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname),
+    )
+    const needed = scripts.filter((path) => path.endsWith('.js'))
+    assert.ok(needed.length >= 2)
+    for (const path of needed) assert.ok(firstPage.includes(path), path)
   })
 
   await chapter('A filter stands in the address, and going back brings the list back', async () => {
@@ -59,12 +67,33 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
+  await chapter('All agents are stopped from the palette, and the toast takes it back', async () => {
+    await page.keyboard.press('/')
+    await page.keyboard.type('stop all')
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Stop all agents?' })
+    await dialog.getByLabel(/to confirm/).fill('stop')
+    await page.keyboard.press('Enter')
+    await page.getByText('Agents are stopped.').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
+    await page.getByText(/mandates resumed$/).waitFor()
+  })
+
   await chapter('The keyboard alone reaches the content, and the chosen theme stays', async () => {
     await visitor.go('sandbox')
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to the content')
     await page.keyboard.press('Enter')
     assert.equal(await page.evaluate(() => document.activeElement?.id), 'content')
+    await visitor.go('sandbox/agents')
+    const create = page.getByRole('button', { name: 'New agent' })
+    await create.press('Enter')
+    await page.getByRole('dialog', { name: 'New agent' }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement === document.querySelector('input')), true)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await create.evaluate((button) => button === document.activeElement), true, 'where it was')
     const theme = () => page.evaluate(() => document.documentElement.dataset['theme'])
     assert.equal(await theme(), 'light')
     await page.getByRole('button', { name: 'Change to the dark theme' }).click()

@@ -3,7 +3,13 @@ import { test } from 'node:test'
 
 import type { Page } from 'playwright-core'
 
-import { issueKey, issueProof, startTestService, verifyProof } from '../../service/testing/service.ts'
+import {
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { runProgram } from './run-snippets.ts'
 import { storyOf } from './story.ts'
@@ -53,9 +59,19 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     assert.equal(await page.title(), 'Overview · sandbox · Purser')
   })
 
-  await chapter('The checklist is empty, and its program turns it green by itself', async () => {
+  await chapter('The checklist is empty, and each step turns green by itself when it is done', async () => {
     await page.getByRole('heading', { name: 'Your first purchase' }).waitFor()
     assert.deepEqual(await steps(page), [': to do', ': to do', ': to do', ': to do'])
+    // Elsewhere; nobody touches the page.
+    const purchase = await preparePurchase(service)
+    await page.getByText('2 of 4 done').waitFor()
+    assert.deepEqual(await steps(page), [': done', ': done', ': to do', ': to do'])
+    await issueProof(service, purchase)
+    await page.getByText('3 of 4 done').waitFor()
+    assert.deepEqual(await steps(page), [': done', ': done', ': done', ': to do'])
+  })
+
+  await chapter('Its program makes a first purchase, and the panel goes', async () => {
     const program = await page.getByLabel('First purchase', { exact: true }).innerText()
     const output = await runProgram(context, program, { PURSER_SANDBOX_KEY: service.sandboxKey })
     assert.match(output, /verified: true/)
@@ -70,7 +86,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.getByText('every payment will be denied').waitFor()
     await page.getByRole('button', { name: 'Create mandate' }).click()
     await page.getByText('Choose the agent that may spend.').waitFor()
-    await page.getByLabel('Agent', { exact: true }).selectOption({ label: 'research-bot' })
+    await page.getByLabel('Agent', { exact: true }).selectOption({ index: 1 })
     await page.getByLabel('Purpose').fill('Papers on heat pumps')
     await page.getByLabel('Total budget').fill('20.00')
     await page.getByLabel('Cap for one payment').fill('25.00')

@@ -42,6 +42,22 @@ for (const { name, missing, open } of serviceStores) {
       await chapter('The overview says what is gone, exactly', async () => {
         await visitor.signIn(service.sandboxKey)
         await assertSpentToday(page, await everything())
+        const { hours, nearest_budgets } = await purser.console.overview()
+        const rows = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
+        assert.deepEqual(
+          await rows.locator('td').allInnerTexts(),
+          hours.flatMap(({ paid_count, paid_total, denied_count }) => [
+            String(paid_count),
+            paid_total,
+            String(denied_count),
+          ]),
+        )
+        const nearest = page.getByRole('region', { name: 'Budgets nearest to their end' })
+        assert.deepEqual(
+          await nearest.getByRole('listitem').getByRole('link').allInnerTexts(),
+          nearest_budgets.map(({ purpose }) => purpose),
+        )
+        assert.equal(await nearest.getByRole('meter').count(), nearest_budgets.length)
       })
 
       await chapter('A payment is seen the moment it happens, and the figures follow', async () => {
@@ -140,7 +156,11 @@ for (const { name, missing, open } of serviceStores) {
         }
         assert.deepEqual(readCsv(await downloadCsv(stranger.page)), [])
         await stranger.page.keyboard.press('/')
-        await stranger.page.keyboard.type('weather')
+        const [search] = await Promise.all([
+          stranger.page.waitForResponse((answer) => answer.url().endsWith('/v1/console/search?q=weather')),
+          stranger.page.keyboard.type('weather'),
+        ])
+        assert.deepEqual(await search.json(), [])
         await stranger.page.getByText('Nothing here goes by that name.').waitFor()
         await stranger.go('sandbox')
         await stranger.page.getByText('Payments and denials appear here').waitFor()

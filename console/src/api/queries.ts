@@ -43,7 +43,8 @@ export function useRead<Answer>(
     isEnabled = true,
   }: {
     readonly parameters?: readonly unknown[]
-    readonly refetchMs?: number | false
+    /** How often it is read anew by itself; it may depend on what was read last. */
+    readonly refetchMs?: number | false | ((latest: Answer | undefined) => number)
     readonly isEnabled?: boolean
   } = {},
 ) {
@@ -51,7 +52,7 @@ export function useRead<Answer>(
   return useQuery({
     queryKey: [environment, name, ...parameters],
     queryFn: ({ signal }) => read(purser, signal),
-    refetchInterval: refetchMs,
+    refetchInterval: typeof refetchMs === 'function' ? ({ state }) => refetchMs(state.data) : refetchMs,
     enabled: isEnabled,
     placeholderData: keepPreviousData,
   })
