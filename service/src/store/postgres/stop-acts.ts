@@ -83,7 +83,7 @@ function recordedBefore(
   if (!isRerun) return []
   return [
     query(
-      `select subject_id, data from audit_events where account_id = $1 and id = any ($2::text[])
+      `select subject_id, data from recorded_events where account_id = $1 and id = any ($2::text[])
        order by subject_id`,
       [accountId, textArray(eventIds)],
     ),
@@ -144,7 +144,7 @@ function insertEvents(
     return auditEvent({ keyId: actor }, scope, details)
   })
   return query(
-    `insert into audit_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
+    `insert into recorded_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
      select $1, given.id, $2, given.type, given.actor, given.subject_id, given.data, $3
      from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
        as given (id, type, actor, subject_id, data)`,
