@@ -79,6 +79,9 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.getByRole('heading', { name: 'Your first purchase' }).waitFor({ state: 'detached' })
     await page.getByText('1 payment', { exact: true }).waitFor()
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('4.00').waitFor()
+    // The chart, which had nothing to draw before, has found its width.
+    const chart = await page.locator('.chart-drawing').boundingBox()
+    assert.ok(chart && chart.width > 500, JSON.stringify(chart))
   })
 
   await chapter('A mandate is created in a form that says what it will allow, and warns', async () => {

@@ -13,8 +13,15 @@ const height = 190
 const margin = { top: 8, right: 4, bottom: 22, left: 34 }
 const hourMs = 3_600_000
 
-/** Payments and denials of each hour, on top of one another; denials are hatched, so that colour is not alone. */
+/** Payments and denials of each hour, or a sentence where there are none. */
 export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
+  const isEmpty = hours.every(({ paid_count, denied_count }) => paid_count + denied_count === 0)
+  if (isEmpty) return <p className="quiet">No payment was made or denied in the last 24 hours.</p>
+  return <Chart hours={hours} />
+}
+
+/** Both on top of one another; denials are hatched, so that colour is not alone. */
+function Chart({ hours }: { readonly hours: readonly Activity[] }) {
   const [box, width] = useWidth<HTMLDivElement>()
   const [pointedAt, setPointedAt] = useState<number>()
   const most = Math.max(4, ...hours.map(({ paid_count, denied_count }) => paid_count + denied_count))
@@ -26,9 +33,6 @@ export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
   const every = width < 480 ? 6 : 3
   const last = hours.length - 1
   const shown = hours[pointedAt ?? last]
-  if (hours.every(({ paid_count, denied_count }) => paid_count + denied_count === 0)) {
-    return <p className="quiet">No payment was made or denied in the last 24 hours.</p>
-  }
   return (
     <figure className="chart">
       <figcaption className="chart-legend">

@@ -100,11 +100,7 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         name="Denied in 24 hours"
         figure={denied_last_day.toLocaleString('en')}
         more={
-          denied_last_day > 0 ? (
-            <Go to="transactions?status=denied">See each with its reason</Go>
-          ) : (
-            'no payment'
-          )
+          denied_last_day > 0 ? <Go to="transactions?status=denied">See each with its reason</Go> : 'none'
         }
       />
     </dl>
