@@ -1,5 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 
+import type { TransactionStatus } from '@purser/wire/transactions'
+
 import { activityColumns } from '../activity.ts'
 import { plainSource, type Between, type Source } from '../bounded-list.ts'
 import { isIndexed, type ConsoleDialect } from '../console-source.ts'
@@ -17,26 +19,25 @@ export const consoleDialect: ConsoleDialect = {
 
   transactions: ({ accountId }, { agentId, mandateId, merchantDomain, status }) => {
     const sources: Source[] = []
-    if (mandateId !== undefined) {
-      sources.push(listSource(accountId, { listId: mandateId, stands: sql`mandate_id = ${mandateId}` }))
-    }
-    if (agentId !== undefined) {
-      sources.push(listSource(accountId, { listId: agentId, stands: sql`agent_id = ${agentId}` }))
-    }
+    const addList = (listId: string, stands: RawBuilder<unknown>) =>
+      sources.push(listSource(accountId, { listId, stands, status }))
+    if (mandateId !== undefined) addList(mandateId, sql`mandate_id = ${mandateId}`)
+    if (agentId !== undefined) addList(agentId, sql`agent_id = ${agentId}`)
     if (merchantDomain !== undefined) {
-      const stands = sql`merchant_domain = ${merchantDomain}`
-      sources.push(listSource(accountId, { listId: listOfMerchant(merchantDomain), stands }))
+      addList(listOfMerchant(merchantDomain), sql`merchant_domain = ${merchantDomain}`)
     }
     const own = sql`select * from transactions where account_id = ${accountId}`
-    if (isIndexed(status)) {
-      // Written out, with the words of the index: SQLite does not see that the one implies the other.
-      sources.push(plainSource(sql`${own} and status = ${sql.lit(status)} and status <> 'paid'`))
-    }
+    if (isIndexed(status)) sources.push(plainSource(sql`${own} and ${unpaid(status)}`))
     const [first, ...others] = sources
     return first ? [first, ...others] : [plainSource(own)]
   },
 
   inTime: sql`and in_time()`,
+}
+
+/** The condition written out, with the words of the index: SQLite does not see that the one implies the other. */
+function unpaid(status: TransactionStatus): RawBuilder<unknown> {
+  return sql`status = ${sql.lit(status)} and status <> 'paid'`
 }
 
 /** A list that is written behind the payments, and the latest rows, which may not stand in it yet. */
@@ -45,12 +46,18 @@ function listSource(
   {
     listId,
     stands,
+    status,
   }: {
     readonly listId: string
     /** Whether a row belongs to the list. */
     readonly stands: RawBuilder<unknown>
+    readonly status: TransactionStatus | undefined
   },
 ): Source {
+  // Most of what a list holds may be paid: its small index tells what is not, before a row is read.
+  const [byStatus, hasStatus] = isIndexed(status)
+    ? [sql`indexed by transactions_by_status`, sql`and ${unpaid(status)}`]
+    : [sql``, sql``]
   const ids = ({ from, olderThan }: Between) => sql`
     select id from transaction_lists where account_id = ${accountId} and list_id = ${listId}
       and id >= ${from} and id < ${olderThan} order by id desc`
@@ -60,8 +67,9 @@ function listSource(
     rows: (between, { columns, fits, limit, mostLookedAt }) => sql`
       select ${columns} from (
         select * from (
-          select t.* from (${ids(between)} limit ${sql.lit(mostLookedAt)}) listed cross join transactions t
-          where t.account_id = ${accountId} and t.id = listed.id and ${fits}
+          select t.* from (${ids(between)} limit ${sql.lit(mostLookedAt)}) listed
+          cross join transactions t ${byStatus}
+          where t.account_id = ${accountId} and t.id = listed.id ${hasStatus} and ${fits}
           order by listed.id desc limit ${sql.lit(limit)})
         union
         select * from (
