@@ -23,7 +23,7 @@ test('Every statement of a batch looks at one table, and names one account [deci
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const { statements, payer, payee } = await sampleBatch(database.url)
-  assert.equal(statements.length, 16)
+  assert.equal(statements.length, 15)
   for (const { name = '', text, values = [] } of statements) {
     assert.equal(text.match(/\b(?:from|update|into) (?!unnest)\w+/g)?.length, 1, name)
     assert.match(text, /where account_id = \$1 and|\(account_id, .*\)\s+(select \$1,|values \(\$1,)/s, name)
