@@ -18,10 +18,15 @@ import type {
 import type { Answer } from './round-trip.ts'
 import type { Transaction } from './transaction.ts'
 
+/** A capture, and the account of the mandate that its proof names: there its hold is, if it is anywhere. */
+export interface LocatedCapture extends Capture {
+  readonly accountId: string
+}
+
 /** The calls of a batch, by what they do. */
 export interface BatchCalls {
   readonly proofs: readonly Hold[]
-  readonly captures: readonly Capture[]
+  readonly captures: readonly LocatedCapture[]
   readonly evaluations: readonly ProposedTransaction[]
 }
 
@@ -140,8 +145,8 @@ export function holdKey({ account_id: accountId, nonce }: Pick<HoldRow, 'account
 }
 
 /** What a capture looks for. */
-export function holdOfCapture({ caller, nonce, mandateId }: Capture): WantedHold {
-  return { accountId: caller.accountId, environment: caller.environment, nonce, mandateId }
+export function holdOfCapture({ accountId, caller, nonce }: LocatedCapture): WantedHold {
+  return { accountId, environment: caller.environment, nonce }
 }
 
 /** The sellers' domains that a batch asks for. */
@@ -164,7 +169,7 @@ export function latestMs({ proofs }: BatchCalls): number {
   return proofs.reduce((latest, { issuedAtMs }) => Math.max(latest, issuedAtMs), 0)
 }
 
-function domainOfCapture({ caller, merchantDomain }: Capture): WantedDomain {
+function domainOfCapture({ caller, merchantDomain }: LocatedCapture): WantedDomain {
   return { environment: caller.environment, domain: normalizeHostName(merchantDomain) }
 }
 
@@ -176,8 +181,8 @@ function factsKey({ accountId, environment, agentId, mandateId }: WantedFacts): 
   return `${accountId} ${environment} ${agentId} ${mandateId}`
 }
 
-function proofKey({ accountId, environment, nonce, mandateId }: WantedHold): string {
-  return `${accountId} ${environment} ${nonce} ${mandateId}`
+function proofKey({ accountId, environment, nonce }: WantedHold): string {
+  return `${accountId} ${environment} ${nonce}`
 }
 
 function domainKey({ environment, domain }: WantedDomain): string {

@@ -1,6 +1,5 @@
 import type { Agent, Hold } from '../../domain/records.ts'
 import { toAgent, toMandate, type MandateRow } from '../rows.ts'
-import type { Capture } from '../store.ts'
 import {
   BatchFacts,
   distinct,
@@ -10,6 +9,7 @@ import {
   wantedFacts,
   wantedHolds,
   type BatchCalls,
+  type LocatedCapture,
 } from './batch-facts.ts'
 import {
   lockMandates,
@@ -30,7 +30,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   const facts = new BatchFacts()
   const questions = new Questions()
 
-  const mandates = distinct([...proofs.map(mandateOfProof), ...captures.map(mandateOfCapture)], lockKey)
+  const mandates = distinct([...proofs, ...captures].map(mandateOf), lockKey)
   if (mandates.length > 0) questions.add(lockMandates(mandates), (row) => facts.addLocked(row))
   const wanted = wantedFacts(calls)
   if (wanted.length > 0) {
@@ -42,7 +42,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
     })
   }
   if (proofs.length > 0) {
-    const ofProofs = distinct(proofs.map(mandateOfProof), lockKey)
+    const ofProofs = distinct(proofs.map(mandateOf), lockKey)
     questions.add(readExpired(ofProofs, latestMs(calls)), (row) => facts.addExpired(row))
   }
   const holds = wantedHolds(calls, transaction)
@@ -62,16 +62,12 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   return facts
 }
 
-function mandateOfProof({ accountId, mandateId }: Hold): WantedMandate {
+function mandateOf({ accountId, mandateId }: Hold | LocatedCapture): WantedMandate {
   return { accountId, id: mandateId }
 }
 
-function mandateOfCapture({ mandateId }: Capture): WantedMandate {
-  return { accountId: null, id: mandateId }
-}
-
 function lockKey({ accountId, id }: WantedMandate): string {
-  return `${accountId ?? ''} ${id}`
+  return `${accountId} ${id}`
 }
 
 function agentOf(row: FactsRow, id: string, { accountId, environment }: WantedFacts): Agent {

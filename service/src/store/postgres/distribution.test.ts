@@ -130,7 +130,7 @@ async function sampleBatch(
     { kind: 'evaluation', proposal: ledger.newProposal(await ledger.mandate(payer.sandbox)) },
     ...[payer, payee].map(({ sandbox }, index) => ({
       kind: 'capture' as const,
-      capture: ledger.newCapture(sandbox, holds[index] ?? assert.fail()),
+      capture: { ...ledger.newCapture(sandbox, holds[index] ?? assert.fail()), accountId: payer.account.id },
     })),
   ]
 

@@ -12,17 +12,37 @@ import {
   type GrantedHold,
 } from '../payment-records.ts'
 import type { TransactionRow } from '../rows.ts'
-import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
-import { holdKey, holdOfCapture, type BatchCalls, type BatchFacts } from './batch-facts.ts'
+import type { CaptureOutcome, ProposedTransaction } from '../store.ts'
+import {
+  holdKey,
+  holdOfCapture,
+  type BatchCalls,
+  type BatchFacts,
+  type LocatedCapture,
+} from './batch-facts.ts'
 import type { CapturedPayment, ExpiredHold } from './payment-statements.ts'
 
 /** An act that moves money or asks whether it may. */
 export type Payment =
   | { readonly kind: 'proof'; readonly hold: Hold }
-  | { readonly kind: 'capture'; readonly capture: Capture }
+  | { readonly kind: 'capture'; readonly capture: LocatedCapture }
   | { readonly kind: 'evaluation'; readonly proposal: ProposedTransaction }
 
 export type PaymentOutcome = PolicyDecision | CaptureOutcome
+
+/** The account whose money a payment moves. */
+export function accountOf(payment: Payment): string {
+  switch (payment.kind) {
+    case 'proof':
+      return payment.hold.accountId
+    case 'capture':
+      return payment.capture.accountId
+    case 'evaluation':
+      return payment.proposal.accountId
+    default:
+      return payment satisfies never
+  }
+}
 
 /** The payments of a batch, by what they do. */
 export function callsOf(payments: readonly Payment[]): BatchCalls {
@@ -108,7 +128,7 @@ function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): voi
   }
 }
 
-function capture(call: Capture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
+function capture(call: LocatedCapture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
   const { transactionId } = call
   const found = facts.holdOf(holdOfCapture(call))
   // Captured by an earlier attempt, whose answer was lost.

@@ -19,9 +19,9 @@ export interface Question<Row> extends QueryConfig {
 /** Written so that no plan goes through the index of all open holds to find the few that are named. */
 const isOpen = `h.status || '' = 'open'`
 
-/** A mandate to be locked; null stands for the account that owns it. */
+/** A mandate to be locked. */
 export interface WantedMandate {
-  readonly accountId: string | null
+  readonly accountId: string
   readonly id: string
 }
 
@@ -42,8 +42,7 @@ export function lockMandates(mandates: readonly WantedMandate[]): Question<Locke
     text: `
       select m.account_id, m.id, m.environment, m.allowed_sellers
       from unnest($1::text[], $2::text[]) as wanted (account_id, id)
-        join mandates m on m.id = wanted.id and m.account_id = coalesce(wanted.account_id,
-          (select r.account_id from record_accounts r where r.id = wanted.id))
+        join mandates m on m.account_id = wanted.account_id and m.id = wanted.id
       order by m.account_id, m.id
       for no key update of m`,
     values: [textArray(mandates.map((one) => one.accountId)), textArray(mandates.map((one) => one.id))],
@@ -121,12 +120,11 @@ export function readExpired(mandates: readonly WantedMandate[], nowMs: number): 
   }
 }
 
-/** A proof whose hold is looked for: in an account, and if it is not there, in that of the mandate. */
+/** A proof whose hold is looked for. */
 export interface WantedHold {
   readonly accountId: string
   readonly environment: Environment
   readonly nonce: string
-  readonly mandateId: string
 }
 
 /** A hold, and the place of the proof that it was found for. */
@@ -138,22 +136,14 @@ export function readHolds(holds: readonly WantedHold[]): Question<FoundHold> {
     name: 'purser_read_holds',
     text: `
       select wanted.position::int - 1 as wanted, h.*
-      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality
-          as wanted (account_id, environment, nonce, mandate_id, position)
-        cross join lateral (
-          select own.* from holds own
-          where own.account_id = wanted.account_id and own.nonce = wanted.nonce
-            and own.environment = wanted.environment
-          union all
-          select payers.* from record_accounts r join holds payers on payers.account_id = r.account_id
-          where r.id = wanted.mandate_id and payers.nonce = wanted.nonce
-            and payers.environment = wanted.environment and r.account_id <> wanted.account_id
-          limit 1) h`,
+      from unnest($1::text[], $2::text[], $3::text[]) with ordinality
+          as wanted (account_id, environment, nonce, position)
+        join holds h on h.account_id = wanted.account_id and h.nonce = wanted.nonce
+          and h.environment = wanted.environment`,
     values: [
       textArray(holds.map((one) => one.accountId)),
       textArray(holds.map((one) => one.environment)),
       textArray(holds.map((one) => one.nonce)),
-      textArray(holds.map((one) => one.mandateId)),
     ],
   }
 }

@@ -12,7 +12,13 @@ import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { type HoldRow, type Tables } from '../rows.ts'
-import { StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
+import {
+  StoreUnavailableError,
+  type Capture,
+  type CaptureAttempt,
+  type CaptureOutcome,
+  type Store,
+} from '../store.ts'
 import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { writeAccountPayments } from './account-payments.ts'
@@ -25,8 +31,7 @@ import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
 import { migrate, neededVersion } from './migrate.ts'
 import { writePayments } from './payment-batches.ts'
-import type { Payment, PaymentOutcome } from './payment-decisions.ts'
-import { readHolds } from './payment-statements.ts'
+import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
 import {
   createAccount,
@@ -87,8 +92,6 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
 
 interface WaitingPayment {
   readonly payment: Payment
-  /** The account whose money it moves. */
-  readonly accountId: string
   readonly deadlineMs: number
 }
 
@@ -131,7 +134,7 @@ function createStore({
   const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
     ? new AccountLanes({
         ...batches,
-        accountOf: ({ accountId }) => accountId,
+        accountOf: ({ payment }) => accountOf(payment),
         lanes: Math.max(1, writeConnections - spareConnections),
       })
     : new GroupCommit({
@@ -163,13 +166,15 @@ function createStore({
    * is written by itself, so that a bad row never fails its neighbours.
    */
   async function writeBatch(batch: readonly WaitingPayment[]): Promise<Settled<PaymentOutcome>[]> {
+    const [first] = batch
+    if (!first) return []
     // Those that have waited longest are in front, and the batch is theirs.
-    const deadlineMs = batch[0]?.deadlineMs ?? 0
+    const { deadlineMs } = first
     try {
       const calls = batch.map(({ payment }) => payment)
       const outcomes = await inTransaction({ deadlineMs }, (transaction) =>
         accountLanes
-          ? writeAccountPayments(transaction, batch[0]?.accountId ?? '', calls)
+          ? writeAccountPayments(transaction, accountOf(first.payment), calls)
           : writePayments(transaction, calls),
       )
       return outcomes.map((value) => ({ value }))
@@ -181,25 +186,20 @@ function createStore({
     }
   }
 
-  async function pay<Outcome extends PaymentOutcome>(payment: Payment): Promise<Outcome> {
+  async function pay<Outcome extends PaymentOutcome>(
+    payment: Payment,
+    deadlineMs = performance.now() + patienceMs,
+  ): Promise<Outcome> {
     refuseClosed()
-    const deadlineMs = performance.now() + patienceMs
-    const accountId = accountLanes ? await accountOf(payment) : ''
-    return payments.submit({ payment, accountId, deadlineMs }) as Promise<Outcome>
+    return payments.submit({ payment, deadlineMs }) as Promise<Outcome>
   }
 
-  /** The account whose money a payment moves: for a capture, that of the mandate. */
-  async function accountOf(payment: Payment): Promise<string> {
-    switch (payment.kind) {
-      case 'proof':
-        return payment.hold.accountId
-      case 'evaluation':
-        return payment.proposal.accountId
-      case 'capture':
-        return accountOfProof(payment.capture)
-      default:
-        return payment satisfies never
-    }
+  async function capture(call: Capture): Promise<CaptureOutcome> {
+    refuseClosed()
+    const deadlineMs = performance.now() + patienceMs
+    const accountId = await accountOfProof(call)
+    const merchantDomain = storable(call.merchantDomain)
+    return pay({ kind: 'capture', capture: { ...call, accountId, merchantDomain } }, deadlineMs)
   }
 
   /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
@@ -208,13 +208,10 @@ function createStore({
   }
 
   async function holdOf(attempt: CaptureAttempt): Promise<HoldRow | undefined> {
-    const { caller, nonce, mandateId } = attempt
-    const { accountId, environment } = caller
-    const question = accountLanes
-      ? readHoldsOf(await accountOfProof(attempt), [nonce])
-      : readHolds([{ accountId, environment, nonce, mandateId }])
-    const { rows } = await reading.query<HoldRow>(question)
-    return rows.find((row) => row.environment === environment)
+    const { nonce, caller } = attempt
+    const accountId = await accountOfProof(attempt)
+    const { rows } = await reading.query<HoldRow>(readHoldsOf(accountId, [nonce]))
+    return rows.find(({ environment }) => environment === caller.environment)
   }
 
   async function findCapture(attempt: CaptureAttempt): Promise<string | undefined> {
@@ -276,8 +273,7 @@ function createStore({
     moveMandate: (...args) => commit((transaction) => moveMandate(transaction, ...args)),
     createSeller: (...args) => commit((transaction) => createSeller(transaction, ...args)),
     issueProof: (hold) => pay({ kind: 'proof', hold }),
-    capture: (capture) =>
-      pay({ kind: 'capture', capture: { ...capture, merchantDomain: storable(capture.merchantDomain) } }),
+    capture,
     evaluate: (proposal) => pay({ kind: 'evaluation', proposal }),
     releaseExpiredHolds: (nowMs, maxMandates) =>
       read(() => releaseExpiredHolds(nowMs, maxMandates, performance.now() + patienceMs)),
