@@ -19,6 +19,7 @@ import {
   type Payment,
   type PaymentOutcome,
 } from './payment-decisions.ts'
+import type { PaidSellers } from './paid-sellers.ts'
 import type { CapturedPayment, ExpiredHold } from './payment-statements.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -30,12 +31,15 @@ export async function writeAccountPayments(
   transaction: Transaction,
   accountId: string,
   payments: readonly Payment[],
+  paidSellers: PaidSellers,
 ): Promise<PaymentOutcome[]> {
   const facts = await readAccountFacts(transaction, accountId, callsOf(payments))
   const { outcomes, writes } = decidePayments(payments, facts)
-  const statements = statementsOf(accountId, writes)
+  const newlyPaid = paidSellers.unknownOf(writes.captured)
+  const statements = statementsOf(accountId, writes, newlyPaid)
   if (statements.length > 0) await send(transaction, statements)
   await transaction.commit()
+  paidSellers.remember(newlyPaid)
   return outcomes
 }
 
@@ -49,7 +53,11 @@ export async function send(transaction: Transaction, statements: readonly Write[
   }
 }
 
-function statementsOf(accountId: string, writes: BatchWrites): Write[] {
+function statementsOf(
+  accountId: string,
+  writes: BatchWrites,
+  newlyPaid: readonly CapturedPayment[],
+): Write[] {
   const expired = [...writes.expired.values()]
   const { granted, captured, evaluated } = writes
   const changes = changesOf({ ...writes, expired })
@@ -60,7 +68,7 @@ function statementsOf(accountId: string, writes: BatchWrites): Write[] {
   if (changes.length > 0) statements.push(changeSumsOf(accountId, changes))
   if (granted.length > 0) statements.push(insertHoldsOf(accountId, granted))
   if (records.length > 0) statements.push(insertTransactionsOf(accountId, records))
-  if (captured.length > 0) statements.push(insertPaidSellersOf(accountId, captured))
+  if (newlyPaid.length > 0) statements.push(insertPaidSellersOf(accountId, newlyPaid))
   // A payment between two accounts stands in both.
   for (const [payee, copies] of copiesOf(captured)) {
     statements.push(insertTransactionsOf(payee, copies))

@@ -10,6 +10,7 @@ import { openPool, withClient } from './connection.ts'
 import { distribute, readDistribution } from './distribution.ts'
 import { migrate } from './migrate.ts'
 import { openPostgresStore } from './postgres-store.ts'
+import { PaidSellers } from './paid-sellers.ts'
 import type { Payment, PaymentOutcome } from './payment-decisions.ts'
 import { directories, tenantTables } from './schema.ts'
 import { prepareTransactions } from './transaction.ts'
@@ -151,6 +152,7 @@ async function sampleBatch(
         },
         payer.account.id,
         payments,
+        new PaidSellers(),
       ),
     )
     outcomes.push(await run)

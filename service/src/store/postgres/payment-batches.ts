@@ -10,7 +10,15 @@ import {
   type Payment,
   type PaymentOutcome,
 } from './payment-decisions.ts'
-import { captureHolds, endExpired, insertEvaluations, insertHolds } from './payment-statements.ts'
+import {
+  captureHolds,
+  endExpired,
+  insertEvaluations,
+  insertHolds,
+  insertPaidSellers,
+  type CapturedPayment,
+} from './payment-statements.ts'
+import type { PaidSellers } from './paid-sellers.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -20,18 +28,25 @@ import type { Transaction } from './transaction.ts'
 export async function writePayments(
   transaction: Transaction,
   payments: readonly Payment[],
+  paidSellers: PaidSellers,
 ): Promise<PaymentOutcome[]> {
   const facts = await readBatchFacts(transaction, callsOf(payments))
   const { outcomes, writes } = decidePayments(payments, facts)
-  await transaction.commit(...statementsOf(writes))
+  const newlyPaid = paidSellers.unknownOf(writes.captured)
+  await transaction.commit(...statementsOf(writes, newlyPaid))
+  paidSellers.remember(newlyPaid)
   return outcomes
 }
 
 /** What gives amounts back comes first, so that no sum exceeds its budget on the way. */
-function statementsOf({ expired, granted, captured, evaluated }: BatchWrites): QueryConfig[] {
+function statementsOf(
+  { expired, granted, captured, evaluated }: BatchWrites,
+  newlyPaid: readonly CapturedPayment[],
+): QueryConfig[] {
   const statements: QueryConfig[] = []
   if (expired.size > 0) statements.push(endExpired([...expired.values()]))
   if (captured.length > 0) statements.push(captureHolds(captured))
+  if (newlyPaid.length > 0) statements.push(insertPaidSellers(newlyPaid))
   if (granted.length > 0) statements.push(insertHolds(granted))
   if (evaluated.length > 0) statements.push(insertEvaluations(evaluated))
   for (const [accountId, ids] of recordedBy({ captured, evaluated })) {

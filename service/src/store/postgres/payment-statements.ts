@@ -270,11 +270,7 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
         update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
         from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from captured
               group by account_id, mandate_id) paid
-        where m.account_id = paid.account_id and m.id = paid.mandate_id),
-      known_sellers as (
-        insert into paid_sellers (account_id, mandate_id, merchant_domain)
-        select account_id, mandate_id, merchant_domain from captured
-        on conflict do nothing)
+        where m.account_id = paid.account_id and m.id = paid.mandate_id)
       insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
         amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
         collected_by)
@@ -296,6 +292,23 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
       textArray(payments.map(({ payer }) => payer.seller_account_id)),
       textArray(payments.map(({ payer }) => payer.seller_id)),
       intArray(payments.map(({ capture }) => capture.nowMs)),
+    ],
+  }
+}
+
+/** Writes the sellers of payments into the lists of those that their mandates have paid. */
+export function insertPaidSellers(payments: readonly CapturedPayment[]): QueryConfig {
+  return {
+    name: 'purser_insert_paid_sellers',
+    text: `
+      insert into paid_sellers (account_id, mandate_id, merchant_domain)
+      select t.account_id, t.mandate_id, t.merchant_domain
+      from unnest($1::text[], $2::text[]) as paid (account_id, id)
+        join transactions t on t.account_id = paid.account_id and t.id = paid.id
+      on conflict do nothing`,
+    values: [
+      textArray(payments.map(({ payer }) => payer.account_id)),
+      textArray(payments.map(({ payer }) => payer.id)),
     ],
   }
 }

@@ -31,6 +31,7 @@ import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
 import { migrate, neededVersion } from './migrate.ts'
 import { writePayments } from './payment-batches.ts'
+import { PaidSellers } from './paid-sellers.ts'
 import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
 import {
@@ -129,6 +130,7 @@ function createStore({
     consoleDialect,
   )
   const commitTimes = new CommitTimes()
+  const paidSellers = new PaidSellers()
 
   const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
   const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
@@ -174,8 +176,8 @@ function createStore({
       const calls = batch.map(({ payment }) => payment)
       const outcomes = await inTransaction({ deadlineMs }, (transaction) =>
         accountLanes
-          ? writeAccountPayments(transaction, accountOf(first.payment), calls)
-          : writePayments(transaction, calls),
+          ? writeAccountPayments(transaction, accountOf(first.payment), calls, paidSellers)
+          : writePayments(transaction, calls, paidSellers),
       )
       return outcomes.map((value) => ({ value }))
     } catch (error) {
