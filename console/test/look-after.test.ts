@@ -141,7 +141,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
       assert.deepEqual([bought.status, await bought.json()], [200, { data: 'paid for' }])
       await visitor.go('sandbox/sellers')
       const row = page.getByRole('row', { name: /shop\.example\.org/ })
-      await row.getByText('0.10 USDC').first().waitFor()
+      await row.getByText('0.10', { exact: true }).first().waitFor()
     },
   )
 
