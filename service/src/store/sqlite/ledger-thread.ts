@@ -41,9 +41,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** So many calls are sent at once, before the turn of the event loop is over: sending costs less than they do. */
+const sentTogether = 8
+
 /**
  * The ledger in a thread of its own: while it writes and the disk makes it durable, this thread takes
- * the next requests. The calls of one turn of the event loop are sent together.
+ * the next requests. The calls of one turn of the event loop are sent together, or some at a time when
+ * they are many, so that the first are written while this thread still reads the last.
  */
 export class LedgerThread {
   readonly #worker: Worker
@@ -77,7 +81,9 @@ export class LedgerThread {
         new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 }),
       )
     }
-    if (this.#unsent.push(packCall(call)) === 1) setImmediate(() => this.#send())
+    const unsent = this.#unsent.push(packCall(call))
+    if (unsent === 1) setImmediate(() => this.#send())
+    if (unsent === sentTogether) this.#send()
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.length === 0) this.#worker.ref()
     return new Promise((resolve, reject) =>
@@ -115,6 +121,7 @@ export class LedgerThread {
   }
 
   #send(): void {
+    if (this.#unsent.length === 0) return
     const calls = this.#unsent
     this.#unsent = []
     this.#worker.postMessage(calls satisfies Message)
