@@ -29,33 +29,43 @@ export const activityColumns =
  */
 export function activityOf(source: string): string {
   return `
-    with recorded as materialized (${source}),
-    counted as (
-      select account_id, environment, 'all' as dimension, '' as subject, ${startsAt} as starts_at_ms,
-        status, amount_micro
-      from recorded where side = 'payer'
-      union all
-      select account_id, environment, 'mandate', mandate_id, ${startsAt}, status, amount_micro
-      from recorded r where side = 'payer'
-        and exists (select 1 from mandates m where m.account_id = r.account_id and m.id = r.mandate_id)
-      union all
-      select account_id, environment, 'reason', reason_code, ${startsAt}, status, amount_micro
-      from recorded where side = 'payer' and status = 'denied'
-      union all
-      select account_id, environment, 'seller', merchant_domain, ${dayStartsAt}, status, amount_micro
-      from recorded where status = 'paid' and seller_account_id = account_id
-      union all
-      select account_id, environment, 'seller_total', merchant_domain, 0, status, amount_micro
-      from recorded where status = 'paid' and seller_account_id = account_id)
-    select account_id, environment, dimension, subject, starts_at_ms,
+    with recorded as materialized (${source})
+    ${sums({ dimension: 'all', subject: "''", startsAt }, "side = 'payer'")}
+    union all
+    ${sums(
+      { dimension: 'mandate', subject: 'mandate_id', startsAt },
+      // What was paid was paid under a mandate.
+      `side = 'payer' and (status = 'paid' or exists (
+        select 1 from mandates m where m.account_id = recorded.account_id and m.id = recorded.mandate_id))`,
+    )}
+    union all
+    ${sums({ dimension: 'reason', subject: 'reason_code', startsAt }, "side = 'payer' and status = 'denied'")}
+    union all
+    ${sums({ dimension: 'seller', subject: 'merchant_domain', startsAt: dayStartsAt }, isOwnRevenue)}
+    union all
+    ${sums({ dimension: 'seller_total', subject: 'merchant_domain', startsAt: '0' }, isOwnRevenue)}`
+}
+
+interface Summed {
+  readonly dimension: (typeof activityDimensions)[number]
+  readonly subject: string
+  readonly startsAt: string
+}
+
+/** The sums of one dimension, each of which is made by itself: most have few rows, and none needs to be sorted. */
+function sums({ dimension, subject, startsAt: start }: Summed, condition: string): string {
+  return `
+    select account_id, environment, '${dimension}' as dimension, ${subject} as subject, ${start} as starts_at_ms,
       ${count("status = 'paid'")} as paid_count,
       ${sum("case when status = 'paid' then amount_micro >> 32 else 0 end")} as paid_high,
       ${sum("case when status = 'paid' then amount_micro & 4294967295 else 0 end")} as paid_low,
       ${count("status = 'approved'")} as approved_count,
       ${count("status = 'denied'")} as denied_count
-    from counted
-    group by account_id, environment, dimension, subject, starts_at_ms`
+    from recorded where ${condition}
+    group by 1, 2, 3, 4, 5`
 }
+
+const isOwnRevenue = "status = 'paid' and seller_account_id = account_id"
 
 function count(condition: string): string {
   return sum(`case when ${condition} then 1 else 0 end`)
