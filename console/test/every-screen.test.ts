@@ -8,6 +8,7 @@ import { findBarriers } from './accessibility.ts'
 import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
 import { everyEmptyScreen, everyFurtherState } from './every-state.ts'
+import { chooseFromMenu } from './menu.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
 import { visit, type Visitor } from './visitor.ts'
 import { layWire } from './wire.ts'
@@ -100,10 +101,14 @@ test('Every failure that is shown: axe finds nothing in either theme nor on a ph
   await page.getByText('This screen could not be shown').waitFor()
   await tour.look('a screen whose file is gone')
 
-  await visitor.go(`sandbox/mandates/${mandates[0]?.id}`)
+  await visitor.go('sandbox/mandates')
+  const row = page.getByRole('row', { name: /Hourly weather records/ })
+  await row.getByText('active').waitFor()
   await purser.mandates.revoke(mandates[0]?.id ?? '')
-  await page.getByRole('button', { name: 'Pause' }).click()
+  await chooseFromMenu(page, 'Hourly weather records, 1990 to today', 'Pause')
   await page.getByText('The mandate is revoked, for good.').first().waitFor()
+  // It was refused because the list was out of date, so that is read anew.
+  await row.getByText('revoked').waitFor()
   await tour.look('a change that failed')
 
   await visitor.go('sandbox/mandates')

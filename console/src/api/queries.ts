@@ -96,8 +96,9 @@ async function readFullPage<Item>(
 }
 
 /**
- * Something that is changed in the service. What the screens show is read anew afterwards. `whenFailed` and the reason
- * are said in a toast; without it, whoever calls shows the error.
+ * Something that is changed in the service. What the screens show is read anew afterwards, also when it was refused:
+ * often because what they show is no longer so. `whenFailed` and the reason are said in a toast; without it, whoever
+ * calls shows the error.
  */
 export function useChange<Asked, Answer>(
   change: (purser: Purser, asked: Asked) => Promise<Answer>,
@@ -107,13 +108,11 @@ export function useChange<Asked, Answer>(
   const queries = useQueryClient()
   return useMutation({
     mutationFn: (asked: Asked) => change(purser, asked),
-    onSuccess: (answer, asked) => {
-      void queries.invalidateQueries({ queryKey: [environment] })
-      onDone?.(answer, asked)
-    },
+    onSuccess: (answer, asked) => onDone?.(answer, asked),
     onError: (error) => {
       endOfSession(error, queries)
       if (whenFailed) sayFailed(`${whenFailed} ${explainFailure(error)}`)
     },
+    onSettled: () => void queries.invalidateQueries({ queryKey: [environment] }),
   })
 }
