@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
@@ -11,6 +11,8 @@ import { postgres18 } from '../../testing/postgres.ts'
 import { neededVersion } from '../store/postgres/migrate.ts'
 import { neededVersion as neededSqliteVersion } from '../store/sqlite/schema-version.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+
+const guide = readFileSync(new URL('../../../docs/guides/migrate.md', import.meta.url), 'utf8')
 
 const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['migrate', /^Usage: purser migrate <command>/],
@@ -106,7 +108,10 @@ test('migrate status and up do the same on PostgreSQL, in any number of processe
   const purser = inFolder(context, { PURSER_DATABASE: database.url })
   const status = () => purser('migrate', 'status')
   const needed = `this release needs version ${neededVersion}`
-  assert.match((await status()).output, new RegExp(`^Schema   none yet; ${needed}$`, 'm'))
+  const before = (await status()).output
+  assert.match(before, new RegExp(`^Schema   none yet; ${needed}$`, 'm'))
+  // The guide shows these lines.
+  for (const line of before.trim().split('\n').slice(1)) assert.ok(guide.includes(`   ${line}\n`), line)
   assert.deepEqual(await tables(database.url), [])
   const ups = await Promise.all(Array.from({ length: 4 }, () => purser('migrate', 'up')))
   for (const { code, errors } of ups) assert.deepEqual([code, errors], [0, ''])
