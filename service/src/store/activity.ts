@@ -25,9 +25,10 @@ export const activityColumns =
 
 /**
  * The rows of `activity` that a source of transactions adds up to. A mandate or a seller that is not
- * registered has none: evaluations may name anything.
+ * registered has none: evaluations may name anything. `accountId` is the account of all of them in SQL, where
+ * they are of one: an engine that spreads accounts over machines does not see it from the rows.
  */
-export function activityOf(source: string): string {
+export function activityOf(source: string, accountId = 'recorded.account_id'): string {
   return `
     with recorded as materialized (${source})
     ${sums({ dimension: 'all', subject: "''", startsAt }, "side = 'payer'")}
@@ -36,7 +37,7 @@ export function activityOf(source: string): string {
       { dimension: 'mandate', subject: 'mandate_id', startsAt },
       // What was paid was paid under a mandate.
       `side = 'payer' and (status = 'paid' or exists (
-        select 1 from mandates m where m.account_id = recorded.account_id and m.id = recorded.mandate_id))`,
+        select 1 from mandates m where m.account_id = ${accountId} and m.id = recorded.mandate_id))`,
     )}
     union all
     ${sums({ dimension: 'reason', subject: 'reason_code', startsAt }, "side = 'payer' and status = 'denied'")}
@@ -76,11 +77,11 @@ function sum(value: string): string {
 }
 
 /** Adds what a source adds up to, to the sums that are kept; in one order, so that no two writers cross. */
-export function addUp(source: string): string {
+export function addUp(source: string, accountId?: string): string {
   return `
     insert into activity (account_id, environment, dimension, subject, starts_at_ms, paid_count, paid_high, paid_low,
       approved_count, denied_count)
-    select * from (${activityOf(source)}) added where true
+    select * from (${activityOf(source, accountId)}) added where true
     order by account_id, environment, dimension, subject, starts_at_ms
     on conflict (account_id, environment, dimension, subject, starts_at_ms) do update set
       paid_count = activity.paid_count + excluded.paid_count,

@@ -26,7 +26,7 @@ type Figures = Pick<ConsoleReads, 'readActivity' | 'readBudgets' | 'readChecklis
 
 /** The sums that the console shows. */
 export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleDialect): Figures {
-  const [beforeSource = '', afterSource = ''] = activityOf('§').split('§')
+  const [beforeSource = '', afterSource = '', afterAccount = ''] = activityOf('§', '§').split('§')
 
   /** What is kept and what is not added up yet, from one moment, so that nothing is missing or counted twice. */
   function activity(scope: Scope, { dimension, subjects, fromMs }: ActivityQuestion): RawBuilder<unknown> {
@@ -38,7 +38,9 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
     return sql`
       select ${columns} from activity where ${fits}
       union all
-      select ${columns} from (${sql.raw(beforeSource)}${pending(scope)}${sql.raw(afterSource)}) pending
+      select ${columns} from (
+        ${sql.raw(beforeSource)}${pending(scope)}${sql.raw(afterSource)}${scope.accountId}${sql.raw(afterAccount)}
+      ) pending
       where ${fits}`
   }
 

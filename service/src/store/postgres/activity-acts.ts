@@ -23,6 +23,11 @@ export function enqueueRecorded(accountId: string, transactionIds: readonly stri
   }
 }
 
+/** The sums that an account's transactions change, which each batch names as `enqueueRecorded` wrote them. */
+export function addUpRecorded(accountId: string, batches: readonly string[]): QueryConfig {
+  return query(addUp(recorded, '$1'), [accountId, batches.join(',')])
+}
+
 const recorded = `
   select ${activityColumns} from transactions
   where account_id = $1 and id = any (string_to_array($2, ','))`
@@ -41,8 +46,7 @@ export function prepareActivityActs(pool: Pool, inTransaction: InTransaction) {
         ),
       )
       const batches = rowsOf<{ transaction_ids: string }>(taken).map((row) => row.transaction_ids)
-      const add = query(addUp(recorded), [accountId, batches.join(',')])
-      await transaction.commit(...(batches.length > 0 ? [add] : []))
+      await transaction.commit(...(batches.length > 0 ? [addUpRecorded(accountId, batches)] : []))
       return batches.length === batchesAtOnce
     })
   }

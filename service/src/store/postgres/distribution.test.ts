@@ -6,6 +6,7 @@ import { Client, type QueryConfig } from 'pg'
 import { postgres18, postgresServers } from '../../../testing/postgres.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
 import { writeAccountPayments } from './account-payments.ts'
+import { addUpRecorded } from './activity-acts.ts'
 import { openPool, withClient } from './connection.ts'
 import { distribute, readDistribution } from './distribution.ts'
 import { migrate } from './migrate.ts'
@@ -36,6 +37,13 @@ test('Every statement of a batch looks at one table, and names one account [deci
     toPayee.map(({ name }) => name),
     ['purser_account_insert_transactions_1', 'purser_enqueue_recorded'],
   )
+})
+
+test('What adds up the sums of the console names the account for every table [decision.80] [decision.112]', () => {
+  const { text } = addUpRecorded('acct_1', ['txn_1'])
+  const tables = text.match(/\bfrom (?!recorded|\()\w+/g) ?? []
+  assert.deepEqual(tables, ['from transactions', 'from mandates'])
+  assert.equal(text.match(/\baccount_id = \$1 and/g)?.length, tables.length)
 })
 
 test('Nothing is spread where there is no Citus, and the words say so [decision.82]', async (context) => {
