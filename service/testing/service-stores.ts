@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { postgres18 } from './postgres.ts'
+import { postgres18, postgresServers, type PostgresServer } from './postgres.ts'
 
 /** A store that a whole service is tested on. */
 export interface ServiceStore {
@@ -20,7 +20,7 @@ export interface ServiceLedger {
   readonly discard: () => Promise<void>
 }
 
-/** Both stores that a service runs on. */
+/** Everything that a service runs on; on a Citus where a variable names one. */
 export const serviceStores: readonly ServiceStore[] = [
   {
     name: 'SQLite',
@@ -33,12 +33,18 @@ export const serviceStores: readonly ServiceStore[] = [
       }
     },
   },
-  {
-    name: postgres18.name,
-    missing: postgres18.missing,
-    open: async () => {
-      const { url, drop } = await postgres18.createDatabase()
-      return { settings: { PURSER_DATABASE: url, PURSER_WORKERS: '1' }, discard: drop }
-    },
-  },
+  onPostgres(postgres18),
+  ...postgresServers.filter(({ isDistributed }) => isDistributed).map(onPostgres),
 ]
+
+function onPostgres({ name, missing, isDistributed, createDatabase }: PostgresServer): ServiceStore {
+  return {
+    name,
+    missing,
+    open: async () => {
+      const { url, drop } = await createDatabase()
+      const lanes = isDistributed ? { PURSER_ACCOUNT_LANES: 'on' } : {}
+      return { settings: { PURSER_DATABASE: url, PURSER_WORKERS: '1', ...lanes }, discard: drop }
+    },
+  }
+}

@@ -71,7 +71,8 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
         from mandates where ${own} ${inTime}`.execute(db)
       const [sums] = rows
       const nearest = await sql<ConsoleMandateRow>`
-        select m.*, (select name from agents a where a.account_id = m.account_id and a.id = m.agent_id) as agent_name
+        select m.*, (
+          select name from agents a where a.account_id = ${scope.accountId} and a.id = m.agent_id) as agent_name
         from (
           select * from mandates where ${own} and ${isActive} and spent_micro > 0 ${inTime}
           order by cast(spent_micro as double precision) / max_total_micro desc, id desc

@@ -98,7 +98,7 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
       list(
         {
           source: plainSource(mandatesOf(scope, filter.agentId)),
-          columns: withAgentName('looked_at'),
+          columns: withAgentName('looked_at', scope),
           fits: fitsMandate(filter),
         },
         page,
@@ -107,7 +107,7 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`
-        select ${withAgentName('base')} from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
+        select ${withAgentName('base', scope)} from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
       return rows[0] && toConsoleMandate(rows[0])
     },
 
@@ -223,10 +223,10 @@ function mandatesOf({ accountId, environment }: Scope, agentId?: string): RawBui
 }
 
 /** The columns of a mandate and the name of its agent, which is looked up for those that are shown alone. */
-function withAgentName(mandates: string): RawBuilder<unknown> {
-  const column = (name: string) => sql.ref(`${mandates}.${name}`)
+function withAgentName(mandates: string, { accountId }: Scope): RawBuilder<unknown> {
   return sql`${sql.table(mandates)}.*, (
-    select name from agents a where a.account_id = ${column('account_id')} and a.id = ${column('agent_id')}) as agent_name`
+    select name from agents a
+    where a.account_id = ${accountId} and a.id = ${sql.ref(`${mandates}.agent_id`)}) as agent_name`
 }
 
 function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown> {

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { endpoints } from '@purser/wire/openapi'
+
+import { evaluate, registerSeller } from '../testing/purchases.ts'
+import {
+  askForProof,
+  issueProof,
+  merchantDomain,
+  preparePurchase,
+  startTestService,
+  testStartMs,
+  verifyProof,
+  type TestService,
+} from '../testing/service.ts'
+import { serviceStores } from '../testing/service-stores.ts'
+
+// What reads only shows itself to be wrong for a store when it is asked: an engine that spreads tables over machines
+// refuses a statement of another form.
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `Everything that can be read is read on ${name}, by each of its filters and by all at once [decision.1] [decision.82]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const { settings, discard } = await open()
+      context.after(discard)
+      const service = await startTestService(context, {
+        ...settings,
+        PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_chosen-for-this-test',
+        PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_chosen-for-this-test',
+      })
+      const { paths, filters } = await fillLedger(service)
+      let asked = 0
+      for (const { method, path, query } of endpoints) {
+        if (method !== 'GET') continue
+        const filled = path.replaceAll(/\{(\w+)\}/g, (_, id: string) => paths[id] ?? assert.fail(id))
+        for (const search of searchesOf(query?.properties ?? {}, filters)) {
+          const answer = await service.call('GET', `${filled}?${search}`)
+          assert.equal(answer.status, statuses.get(path) ?? 200, `${filled}?${search}: ${answer.text}`)
+          asked++
+        }
+      }
+      assert(asked > endpoints.length)
+    },
+  )
+}
+
+function at(days: number): string {
+  return new Date(testStartMs + days * 86_400_000).toISOString()
+}
+
+/** No filter, each value of each by itself, and the first of all together. A cursor is no filter. */
+function searchesOf(
+  properties: Readonly<Record<string, { readonly enum?: readonly string[] }>>,
+  filters: Readonly<Record<string, string>>,
+): URLSearchParams[] {
+  const known = Object.entries(properties).filter(([name]) => name !== 'cursor' && name !== 'last_event_id')
+  const valuesOf = (name: string, choices = [filters[name] ?? assert.fail(name)]) =>
+    choices.map((value) => [name, value] as [string, string])
+  const each = known.map(([name, schema]) => valuesOf(name, schema.enum && [...schema.enum]))
+  const all = each.flatMap(([first]) => (first ? [first] : []))
+  return [[], ...each.flat().map((one) => [one]), all].map((search) => new URLSearchParams(search))
+}
+
+/** What answers otherwise to who has a key and no session. */
+const statuses = new Map([['/v1/console/session', 404]])
+
+/** A ledger with one record of each kind at the least: the ids for paths, and what lists are filtered by. */
+async function fillLedger(
+  service: TestService,
+): Promise<{ paths: Record<string, string>; filters: Record<string, string> }> {
+  await registerSeller(service, merchantDomain)
+  const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
+  const proof = await issueProof(service, purchase, '4.20')
+  const paid = await verifyProof(service, proof)
+  assert.equal(paid.status, 200, paid.text)
+  assert.equal((await verifyProof(service, proof)).status, 402)
+  assert.equal((await askForProof(service, purchase, '6.00')).status, 402)
+  assert.equal((await evaluate(service, purchase)).status, 200)
+  const { agentId, mandateId } = purchase
+  return {
+    paths: {
+      agent_id: agentId,
+      mandate_id: mandateId,
+      nonce: proof.nonce,
+      transaction_id: paid.body.transaction_id,
+    },
+    filters: {
+      limit: '1',
+      agent_id: agentId,
+      mandate_id: mandateId,
+      merchant_domain: merchantDomain,
+      reason_code: 'total_budget_exceeded',
+      subject_id: paid.body.transaction_id,
+      created_from: at(-1),
+      created_before: at(1),
+      day_starts_at: at(0),
+      starts_at: at(-1),
+      stretches: '2',
+      q: 'research',
+    },
+  }
+}
