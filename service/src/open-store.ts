@@ -14,11 +14,15 @@ export interface OpenedStore {
   readonly proofSecrets: readonly [string, ...string[]]
 }
 
-/** Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. */
+/**
+ * Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. `onEnd` is told why,
+ * when the store can write nothing any more until it is opened anew.
+ */
 export async function openStore(
   config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
+  { onEnd }: { readonly onEnd?: (cause: unknown) => void } = {},
 ): Promise<OpenedStore> {
-  const store = await open(config)
+  const store = await open(config, onEnd)
   try {
     return { store, proofSecrets: await proofSecretsOf(config) }
   } catch (error) {
@@ -27,10 +31,13 @@ export async function openStore(
   }
 }
 
-function open({ database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>): Store | Promise<Store> {
+function open(
+  { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
+  onEnd: (cause: unknown) => void = () => undefined,
+): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
-      return openSqliteStore({ path: database.path, ownThread: true })
+      return openSqliteStore({ path: database.path, ownThread: true, onEnd })
     case 'postgres':
       return openPostgresStore({ url: database.url, accountLanes })
     default:

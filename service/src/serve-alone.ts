@@ -10,6 +10,7 @@ export async function serveAlone(config: Config): Promise<boolean> {
     // Whoever waits for the welcome may say stop the moment it is there.
     stopOnSignals(service)
     console.log(welcome(service, config))
+    void service.ended.then((cause) => giveUp(service, cause))
     return true
   } catch (error) {
     if (!isStartFailure(error)) throw error
@@ -21,6 +22,16 @@ export async function serveAlone(config: Config): Promise<boolean> {
 /** Whether an error is one that its message explains in a sentence. */
 export function isStartFailure(error: unknown): error is StoreOpenError | ListenError {
   return error instanceof StoreOpenError || error instanceof ListenError
+}
+
+/** Whoever watches the process starts it anew; one that stayed would answer 503 for ever. */
+async function giveUp(service: RunningService, cause: unknown): Promise<never> {
+  const reason = cause instanceof Error ? cause.message : 'its thread has ended'
+  console.error(
+    `Purser ends: nothing can be written to the ledger any more (${reason}). A new start reads what the disk has; retries with their Idempotency-Key then tell what was charged.`,
+  )
+  await service.stop().catch(() => undefined)
+  process.exit(1)
 }
 
 /** Stops in good order at the first signal; a second one does not wait. */

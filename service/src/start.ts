@@ -24,6 +24,8 @@ export interface RunningService {
   readonly url: string
   /** The keys that were minted, when the store was empty. */
   readonly minted: MintedKeys | undefined
+  /** Resolves to the cause when the service can serve no longer, until it is started anew. */
+  readonly ended: Promise<unknown>
   /** Finishes what was accepted, within a bound, and lets go of the store. */
   readonly stop: () => Promise<void>
 }
@@ -38,7 +40,8 @@ export class ListenError extends Error {
  * it cannot be.
  */
 export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
-  const { store, proofSecrets } = await openStore(config)
+  const ended = Promise.withResolvers<unknown>()
+  const { store, proofSecrets } = await openStore(config, { onEnd: ended.resolve })
   try {
     const tally = createTally(now)
     const context = {
@@ -81,6 +84,7 @@ export async function startService(config: Config, now: () => number = Date.now)
     return {
       url: urlOf(app.server.address() as AddressInfo),
       minted,
+      ended: ended.promise,
       stop: async () => {
         await closeApp(app, connections)
         await Promise.all([sweep.stop(), figures.stop()])

@@ -25,6 +25,8 @@ export interface LedgerThreadOptions {
   /** Most calls that wait; one more is turned away before memory grows. */
   readonly maxWaiting: number
   readonly commitTimes: CommitTimes
+  /** Is told why, when the thread ends though it was not told to. */
+  readonly onEnd?: ((cause: unknown) => void) | undefined
 }
 
 /** What the thread is started with; the checkpoint thread below it is started with another thing. */
@@ -53,6 +55,7 @@ export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
   readonly #commitTimes: CommitTimes
+  readonly #onEnd: LedgerThreadOptions['onEnd']
   readonly #marks = new CommitMarks()
   readonly #reads = new DurableReads(this.#marks)
   #unsent: SentCall[] = []
@@ -62,8 +65,9 @@ export class LedgerThread {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch, maxWaiting, commitTimes }: LedgerThreadOptions) {
+  constructor({ path, maxBatch, maxWaiting, commitTimes, onEnd }: LedgerThreadOptions) {
     this.#commitTimes = commitTimes
+    this.#onEnd = onEnd
     this.#maxWaiting = maxWaiting
     const start: ThreadStart = { path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
@@ -140,6 +144,7 @@ export class LedgerThread {
   }
 
   #fail(cause: unknown): void {
+    if (!this.#end && !this.#isClosing) this.#onEnd?.(cause)
     this.#end ??= new StoreUnavailableError("the ledger's thread has ended", { retryAfterSeconds: 5, cause })
     for (const { reject } of this.#waiting.splice(0)) reject(this.#end)
     this.#reads.fail(this.#end)

@@ -32,6 +32,8 @@ export interface SqliteStoreOptions {
   readonly ownThread?: boolean
   /** False writes each act as a transaction of its own, as a measure for what group commit brings. */
   readonly groupCommit?: boolean
+  /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
+  readonly onEnd?: (cause: unknown) => void
 }
 
 /** Most acts in one transaction, so that it takes a few milliseconds at the most. */
@@ -61,7 +63,7 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
 
 function createStore(
   { database: db, path, close }: OpenedFile,
-  { ownThread = false, groupCommit = true }: SqliteStoreOptions,
+  { ownThread = false, groupCommit = true, onEnd }: SqliteStoreOptions,
 ): Store {
   const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
   const { findHold } = prepareHoldLookup(db)
@@ -112,7 +114,7 @@ function createStore(
   }
 
   function openThread() {
-    return new LedgerThread({ path, ...limits })
+    return new LedgerThread({ path, ...limits, onEnd })
   }
 
   /** The act's outcome, once the transaction that it is part of is durable. */

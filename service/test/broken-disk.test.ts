@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { test } from 'node:test'
+
+import { makePurchase, openLoadClient } from '../testing/load.ts'
+import { makeFolder, startProcess } from './process.ts'
+
+const key = 'svc_sand_chosen-for-this-test'
+const settings = {
+  PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+  PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_chosen-for-this-test',
+  PURSER_LOG_LEVEL: 'silent',
+}
+
+test('A disk that fails a sync ends the service, which says why; a new start knows what was charged [decision.52]', async (context) => {
+  const folder = makeFolder(context)
+  const broken = join(folder, 'broken')
+  const preload = join(folder, 'disk.mjs')
+  writeFileSync(preload, diskThatFails(broken))
+  const first = await startProcess(context, {
+    folder,
+    settings: { ...settings, NODE_OPTIONS: `--import=${pathToFileURL(preload).href}` },
+  })
+  const client = openLoadClient(first.url, key, 2)
+  const purchase = await makePurchase(client)
+  const proof = (await client.askForProof(purchase)).body.proof
+  writeFileSync(broken, '')
+  const verification = await client.verify(proof, { idempotencyKey: 'order-1' })
+  assert.equal(verification.status, 503)
+  client.close()
+  const { code, stderr } = await first.ended
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^Purser ends: nothing can be written to the ledger any more \(EIO: the disk is broken\)\. A new/m,
+  )
+
+  const second = await startProcess(context, { folder, settings })
+  const again = openLoadClient(second.url, key, 2)
+  const retry = await again.verify(proof, { idempotencyKey: 'order-1' })
+  assert.equal(retry.body.verified, true, 'charged once, by whichever of the two')
+  const mandate = await again.send('GET', `/mandates/${purchase.mandateId}`)
+  assert.equal(mandate.body.spent_total, '1.00')
+  again.close()
+  await second.kill('SIGTERM')
+})
+
+/** Node's syncs, which fail as soon as a file is there. */
+function diskThatFails(whenThere: string): string {
+  return `
+    import fs from 'node:fs'
+    import { syncBuiltinESMExports } from 'node:module'
+    const { fdatasync, fdatasyncSync } = fs
+    const isBroken = () => fs.existsSync(${JSON.stringify(whenThere)})
+    const fault = () => new Error('EIO: the disk is broken')
+    fs.fdatasync = (file, done) => (isBroken() ? setImmediate(done, fault()) : fdatasync(file, done))
+    fs.fdatasyncSync = (file) => {
+      if (isBroken()) throw fault()
+      fdatasyncSync(file)
+    }
+    syncBuiltinESMExports()`
+}
