@@ -210,7 +210,7 @@ export interface ConsoleFilter {
   readonly beforeMs?: number | undefined
 }
 
-/** A transaction with what its decision looked at. */
+/** What is known of a decision that was made: limits never change, and what does was written down with it. */
 export interface Decision {
   readonly transaction: Transaction
   /** Whether it was received from another account, whose mandate is its own affair. */
