@@ -125,6 +125,21 @@ test("An answer that is not the service's is an error, whatever its status [deci
   }
 })
 
+test('A feed and an export follow no redirect, either [decision.90]', async (context) => {
+  const asked: string[] = []
+  const baseUrl = await startServer(context, ({ url }, response) => {
+    asked.push(url ?? '')
+    response.writeHead(302, { location: '/elsewhere' }).end()
+  })
+  const { console } = new Purser({ apiKey: 'svc_sand_x', baseUrl })
+  for (const open of [() => console.feed().next(), () => console.transactions.exportCsv()]) {
+    const error = await open().catch((error: unknown) => error)
+    assert(error instanceof ApiError, String(error))
+    assert.match(error.message, /answered 302: a redirect; set baseUrl to the final address/)
+  }
+  assert.deepEqual(asked, ['/v1/console/feed', '/v1/console/transactions.csv'])
+})
+
 test('Nothing but a clear yes is a charge [decision.90]', async (context) => {
   let body = '{}'
   let status = 200

@@ -43,26 +43,32 @@ export class ApiError extends PurserError implements ErrorAnswer {
   }
 }
 
+/** 400: the request cannot be read, or asks for what there is not; `code` says which. */
 export class BadRequestError extends ApiError {
   override readonly name = 'BadRequestError'
 }
 
+/** 401: no key, or one that is unknown, mistyped or revoked. */
 export class AuthenticationError extends ApiError {
   override readonly name = 'AuthenticationError'
 }
 
+/** 403: the key may not do this; of a verification, `code` says why it may not collect. */
 export class PermissionError extends ApiError {
   override readonly name = 'PermissionError'
 }
 
+/** 404: no such record in the key's account and environment. */
 export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError'
 }
 
+/** 409: what is there already stands against it; `code` says what. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError'
 }
 
+/** 413: the body is larger than the service takes. */
 export class PayloadTooLargeError extends ApiError {
   override readonly name = 'PayloadTooLargeError'
 }

@@ -84,7 +84,8 @@ export function createOpen(client: PurserOptions): Open {
     const timer = setTimeout(() => controller.abort(late), timeout)
     const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
     try {
-      const init = { method, headers: { ...authorization, ...headers }, signal: controller.signal }
+      const sent = { ...authorization, ...headers }
+      const init = { method, headers: sent, redirect: 'manual', signal: controller.signal } as const
       const response = await fetch(base + path + queryText(query), init)
       if (response.ok) return response
       throw errorOf(await replyOf(response), asked)

@@ -10,7 +10,7 @@ export function initCommand(surroundings: Surroundings) {
     )
     .option('--json', 'one JSON document instead of words')
     .action(
-      action(async (options) => {
+      action(surroundings, async (options) => {
         const { writeSettings } = await import('./write-settings.ts')
         writeSettings(options, surroundings)
       }),

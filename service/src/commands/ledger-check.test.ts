@@ -87,7 +87,7 @@ test('ledger check names what does not agree, with exit code 1 [decision.109]', 
 })
 
 test('ledger check makes no ledger, and runs no step of the schema [decision.109]', async (context) => {
-  const { folder, purser } = testCommand(context)
+  const { folder, purser, purserWith } = testCommand(context)
   const { code, errors } = await purser('ledger', 'check')
   assert.equal(code, 1)
   assert.match(errors, /^purser ledger check: There is no ledger at .*data\/purser\.db; name its file/)
@@ -101,6 +101,8 @@ test('ledger check makes no ledger, and runs no step of the schema [decision.109
     (await purser('ledger', 'check')).errors,
     /has version 0 of the schema, and this release checks version \d+; bring it up to date first, with purser migrate up/,
   )
+  const called = await purserWith({ calledAs: 'npx purser' }, 'ledger', 'check')
+  assert.match(called.errors, /bring it up to date first, with npx purser migrate up\.$/)
 })
 
 test('ledger check refuses a file of another user, and makes nothing beside it [decision.109]', async (context) => {

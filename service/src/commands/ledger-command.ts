@@ -13,7 +13,7 @@ export function ledgerCommand(surroundings: Surroundings) {
       .addOption(databaseOption())
       .option('--json', 'one JSON document instead of words')
       .action(
-        action(async (options) => {
+        action(surroundings, async (options) => {
           const { checkLedger } = await import('./ledger-check.ts')
           await checkLedger(options, surroundings)
         }),

@@ -22,7 +22,7 @@ function statusCommand(surroundings: Surroundings) {
     .addOption(databaseOption())
     .option('--json', jsonHelp)
     .action(
-      action(async (options) => {
+      action(surroundings, async (options) => {
         const { migrateStatus } = await import('./migrate-status.ts')
         await migrateStatus(options, surroundings)
       }),
@@ -42,7 +42,7 @@ function upCommand(surroundings: Surroundings) {
     )
     .option('--json', jsonHelp)
     .action(
-      action(async (options) => {
+      action(surroundings, async (options) => {
         const { migrateUp } = await import('./migrate-up.ts')
         await migrateUp(options, surroundings)
       }),
@@ -65,7 +65,7 @@ function copyCommand(surroundings: Surroundings) {
     )
     .option('--json', jsonHelp)
     .action(
-      action(async (options) => {
+      action(surroundings, async (options) => {
         const { migrateCopy } = await import('./migrate-copy.ts')
         await migrateCopy(options, surroundings)
       }),

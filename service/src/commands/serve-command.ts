@@ -4,7 +4,8 @@ import { readConfig } from '../config.ts'
 import { settingFlags } from '../settings.ts'
 import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
 
-export function serveCommand({ environment, folder, exitWith }: Surroundings) {
+export function serveCommand(surroundings: Surroundings) {
+  const { environment, folder, exitWith } = surroundings
   const command = new Command('serve')
     .summary('run the service')
     .description(
@@ -15,7 +16,7 @@ export function serveCommand({ environment, folder, exitWith }: Surroundings) {
     command.option(`--${flag} <value>`, `${name}: ${meaning}${value}`)
   }
   return command.action(
-    action(async (_, called) => {
+    action(surroundings, async (_, called) => {
       const flags = settingFlags().flatMap(({ flag }) => {
         const value: unknown = called.getOptionValue(camelCase(flag))
         return typeof value === 'string' ? [`--${flag}=${value}`] : []

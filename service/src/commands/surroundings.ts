@@ -34,15 +34,22 @@ export class UsageError extends CommandError {
   override readonly exitCode = exitCodes.usage
 }
 
-/** The action of a command, with what the service cannot run on told as the command's own failure. */
-export function action<Args extends unknown[]>(act: (...args: Args) => Promise<void>) {
+/**
+ * The action of a command, with what the service cannot run on told as the command's own failure. A store does not
+ * know how it was called: what it advises is spelled as this command was.
+ */
+export function action<Args extends unknown[]>(
+  { calledAs }: Pick<Surroundings, 'calledAs'>,
+  act: (...args: Args) => Promise<void>,
+) {
   return async (...args: Args): Promise<void> => {
     const fault = nodeFault(process.versions.node)
     if (fault !== undefined) throw new CommandError(fault)
     try {
       await act(...args)
     } catch (error) {
-      throw error instanceof StoreOpenError ? new CommandError(error.message) : error
+      if (!(error instanceof StoreOpenError)) throw error
+      throw new CommandError(error.message.replaceAll('purser migrate ', `${calledAs} migrate `))
     }
   }
 }

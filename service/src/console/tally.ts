@@ -6,6 +6,9 @@ import type { Refusal, Tallies } from '../store/console-store.ts'
 /** Most different refusals and keys that are counted between two writings; what comes after goes uncounted. */
 const mostCounted = 2_000
 
+/** The longest subject: no domain of a seller is longer, but what a verification names may be. */
+const longestSubject = 253
+
 /** Counts what leaves no record, in memory: no refusal costs a write. */
 export interface MemoryTally extends Tally {
   /** What was counted since this was last asked; undefined when it was nothing. */
@@ -18,6 +21,7 @@ export function createTally(now: () => number): MemoryTally {
 
   return {
     countRefusal({ accountId, environment }: Scope, { kind, subject, reason }): void {
+      if (subject.length > longestSubject) return
       const startsAtMs = quarterStart(now())
       const key = [accountId, environment, kind, subject, reason, startsAtMs].join('\n')
       const known = refusals.get(key)

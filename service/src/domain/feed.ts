@@ -22,13 +22,14 @@ export interface FeedPlace {
   readonly tails: ReadonlySet<string>
 }
 
-/** The place of a reader who has had everything up to now, in text; null when the text is none. */
+/** The place that a text tells; undefined when it tells none. */
 export function readFeedPlace(text: string): FeedPlace | undefined {
   const [, time, tails = ''] = /^([0-9a-z]{10})\.((?:[0-9a-z]{8})*)$/.exec(text) ?? []
   if (time === undefined) return undefined
   return { settledBelow: `txn_${time}`, tails: new Set(tails.match(/.{8}/g) ?? []) }
 }
 
+/** A place as text, with which a reader comes back to where he was. */
 export function writeFeedPlace({ settledBelow, tails }: FeedPlace): string {
   return `${settledBelow.slice('txn_'.length, 'txn_'.length + timeLength)}.${[...tails].join('')}`
 }

@@ -121,7 +121,7 @@ export interface Transaction extends Scope {
 export interface AuditEvent extends Scope {
   readonly id: string
   readonly type: AuditEventType
-  /** The id of the key that acted, or `system`. */
+  /** The id of the key or the session that acted, or `system`. */
   readonly actor: string
   readonly subjectId: string
   readonly data: Readonly<Record<string, unknown>>

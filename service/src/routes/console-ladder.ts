@@ -2,19 +2,8 @@ import { checkNames, type PolicyCheck } from '@purser/wire/console-transactions'
 
 import { addMicro, formatSum, type MicroUsdc } from '../domain/money.ts'
 import { admitsCategory, admitsSeller } from '../domain/policy.ts'
-import type { Agent, Hold, Mandate, Transaction } from '../domain/records.ts'
-
-/** What is known of a decision that was made: limits never change, and what does was written down with it. */
-export interface DecidedFacts {
-  readonly transaction: Transaction
-  readonly failedCheck: number | null
-  readonly spentBeforeMicro: MicroUsdc | null
-  readonly agent: Agent | undefined
-  readonly mandate: Mandate | undefined
-  readonly hold: Hold | undefined
-  readonly holdSpentBeforeMicro: MicroUsdc | null
-  readonly holdHeldBeforeMicro: MicroUsdc | null
-}
+import type { Mandate, Transaction } from '../domain/records.ts'
+import type { Decision } from '../store/console-store.ts'
 
 /** Checks whose failure has a code of its own, so that it is known even where it was not written down. */
 const checkByCode: Partial<Record<NonNullable<Transaction['reasonCode']>, number>> = {
@@ -23,7 +12,7 @@ const checkByCode: Partial<Record<NonNullable<Transaction['reasonCode']>, number
 }
 
 /** The nine checks of a decision in their order, each with the values that it compared. */
-export function ladderOf(facts: DecidedFacts): PolicyCheck[] {
+export function ladderOf(facts: Decision): PolicyCheck[] {
   const { transaction, failedCheck } = facts
   const isDenied = transaction.status === 'denied'
   const failed = failedCheck ?? checkByCode[transaction.reasonCode ?? 'within_policy'] ?? null
@@ -43,7 +32,7 @@ export function ladderOf(facts: DecidedFacts): PolicyCheck[] {
 }
 
 /** What each check looks at, as a person reads it. */
-function describe(facts: DecidedFacts): (() => string)[] {
+function describe(facts: Decision): (() => string)[] {
   const { transaction, failedCheck, agent, mandate, hold } = facts
   const askedAtMs = hold?.issuedAtMs ?? transaction.createdAtMs
   const askedAt = new Date(askedAtMs).toISOString()
@@ -74,7 +63,7 @@ function describe(facts: DecidedFacts): (() => string)[] {
 }
 
 /** `4.20 + 6.00 > 10.00`: what was spent, what other proofs held, the amount, and the total budget. */
-function totalOf(facts: DecidedFacts): string {
+function totalOf(facts: Decision): string {
   const { transaction, mandate, hold } = facts
   const spent = hold ? facts.holdSpentBeforeMicro : facts.spentBeforeMicro
   if (!mandate || spent === null) return ''

@@ -53,10 +53,12 @@ export interface ConsoleReads {
   findSession(session: SessionKey): Promise<StoredSession | undefined>
   findAccount(account: { readonly id: string } | { readonly idpUserId: string }): Promise<Account | undefined>
 
-  /** The sums of some subjects, by quarter of an hour, from one moment on; exact. */
+  /** The sums of some subjects from one moment on, by quarter of an hour, or by day (UTC) for sellers; exact. */
   readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
+  /** What the active mandates of a scope add up to, with those that are nearest to their end. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
   readChecklist(scope: Scope): Promise<ChecklistFacts>
+  /** What was refused without a record, as counted in memory and written down since. */
   readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>
 
   listConsoleMandates(scope: Scope, filter: MandateFilter, page: Page): Promise<PageOf<ConsoleMandate>>
@@ -208,7 +210,7 @@ export interface ConsoleFilter {
   readonly beforeMs?: number | undefined
 }
 
-/** A transaction with what its decision looked at. */
+/** What is known of a decision that was made: limits never change, and what does was written down with it. */
 export interface Decision {
   readonly transaction: Transaction
   /** Whether it was received from another account, whose mandate is its own affair. */

@@ -83,7 +83,7 @@ export interface StoreReads {
   /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
   authenticate(secretHash: Buffer): Promise<Caller | undefined>
 
-  /** The transaction of a capture that this very key made with this idempotency key. */
+  /** The transaction of a capture that this very key made for this domain, with this idempotency key. */
   findCapture(attempt: CaptureAttempt): Promise<string | undefined>
 
   /** What verify-agent reports on, from one moment. */

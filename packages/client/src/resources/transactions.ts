@@ -11,6 +11,7 @@ export function transactions(send: Send) {
     /** The transactions that the key may see, newest first. */
     list: (query?: ListTransactionsQuery, options?: CallOptions): List<Transaction> =>
       listOf(send, '/v1/transactions', query, options),
+    /** One transaction; a `NotFoundError` when the key sees none of this id. */
     get: async (id: string, options?: CallOptions): Promise<Transaction> =>
       (await send({ method: 'GET', path: path`/v1/transactions/${id}` }, options)).body as Transaction,
   }

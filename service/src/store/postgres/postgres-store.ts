@@ -19,8 +19,11 @@ import {
   type CaptureOutcome,
   type Store,
 } from '../store.ts'
+import { createAccount, issueApiKey, revokeApiKey } from './account-acts.ts'
 import { addTallies, prepareActivityActs } from './activity-acts.ts'
+import { createAgent, revokeAgent } from './agent-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
+import { recordEvent } from './audit-acts.ts'
 import { writeAccountPayments } from './account-payments.ts'
 import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
@@ -29,22 +32,13 @@ import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
+import { createMandate, moveMandate } from './mandate-acts.ts'
 import { migrate, neededVersion } from './migrate.ts'
 import { writePayments } from './payment-batches.ts'
 import { PaidSellers } from './paid-sellers.ts'
 import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
-import {
-  createAccount,
-  createAgent,
-  createMandate,
-  createSeller,
-  issueApiKey,
-  moveMandate,
-  recordEvent,
-  revokeAgent,
-  revokeApiKey,
-} from './resource-acts.ts'
+import { createSeller } from './seller-acts.ts'
 import { createSession, endSession, touchSession } from './session-acts.ts'
 import { findAccount, findSession } from './session-reads.ts'
 import { resumeMandates, stopMandates } from './stop-acts.ts'

@@ -1,7 +1,8 @@
-import type { Pool } from 'pg'
+import type { Pool, QueryConfig } from 'pg'
 
 import { GroupCommit } from '../group-commit.ts'
 import { storable } from './connection.ts'
+import { query } from './queries.ts'
 
 /** How many accounts of records a process remembers, at a hundred bytes or two each. */
 const mostRemembered = 65_536
@@ -52,4 +53,15 @@ async function lookUp(pool: Pool, ids: readonly string[]): Promise<Map<string, s
     values: [ids.map(storable)],
   })
   return new Map(rows.map((row) => [row.id, row.account_id]))
+}
+
+/** Enters a record with its account, in the transaction that makes it. */
+export function insertAccountOf({
+  id,
+  accountId,
+}: {
+  readonly id: string
+  readonly accountId: string
+}): QueryConfig {
+  return query('insert into record_accounts (id, account_id) values ($1, $2)', [id, accountId])
 }

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../domain/records.ts'
 import type { SessionKey, StoredSession } from '../console-store.ts'
 import { query, rowsOf } from './queries.ts'
-import { insertEvent } from './resource-acts.ts'
+import { insertEvent } from './audit-acts.ts'
 import type { Transaction } from './transaction.ts'
 
 // The acts on sessions of the console.
