@@ -131,6 +131,7 @@ function createStore({
   )
   const commitTimes = new CommitTimes()
   const paidSellers = new PaidSellers()
+  writing.on('connect', () => paidSellers.forget())
 
   const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
   const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
