@@ -42,6 +42,23 @@ storeConformance((open) => {
     assert.equal((await ledger.capture(owner.sandbox, second)).outcome, 'captured')
   })
 
+  test('It is free for a proof that comes together with one that names the mandate in the other environment [decision.10] [decision.1]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
+    const expired = await ledger.hold(mandate, '10.00')
+    ledger.clock.nowMs = expired.expiresAtMs
+    const elsewhere = ledger.newHold(mandate, '10.00', { environment: 'production' })
+    const decisions = await Promise.all(
+      [elsewhere, ledger.newHold(mandate, '10.00')].map((hold) => ledger.store.issueProof(hold)),
+    )
+    assert.deepEqual(
+      decisions.map(({ decision }) => decision),
+      ['denied', 'approved'],
+    )
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
+  })
+
   test('A sweep gives back what has expired, and nothing else [decision.10]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()

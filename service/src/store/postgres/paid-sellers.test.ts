@@ -32,6 +32,19 @@ for (const accountLanes of [false, true]) {
     await pay(shopDomain)
     assert.deepEqual(await listed(client), [shopDomain])
   })
+
+  test(`A seller is written again when the server may have been set back meanwhile${lanes} [decision.60]`, async (context) => {
+    const { client, pay } = await open(context, { accountLanes })
+    await pay(shopDomain)
+    // As a standby that took over too soon, or a backup: it has lost the row, and all connections are new.
+    await client.query('delete from paid_sellers')
+    await client.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+    await pay(shopDomain)
+    assert.deepEqual(await listed(client), [shopDomain])
+  })
 }
 
 async function open(context: TestContext, { accountLanes }: { readonly accountLanes: boolean }) {

@@ -25,6 +25,11 @@ export class PaidSellers {
       this.#remembered.add(keyOf(payment))
     }
   }
+
+  /** To be called with each new connection: it may lead to a server that has lost what was durable on another. */
+  forget(): void {
+    this.#remembered.clear()
+  }
 }
 
 function keyOf({ hold, merchantDomain }: CapturedPayment): string {

@@ -117,6 +117,8 @@ function issueProof(hold: Hold, facts: BatchFacts, writes: BatchWrites): PolicyD
 }
 
 function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): void {
+  // A mandate of the other environment is not there for this proof, which therefore gives nothing back to it.
+  if (!facts.mandateOf(hold)) return
   for (const one of facts.expiredOf(hold.mandateId)) {
     const key = holdKey(one)
     if (one.account_id !== hold.accountId || writes.expired.has(key)) continue

@@ -125,6 +125,7 @@ function createStore({
   )
   const commitTimes = new CommitTimes()
   const paidSellers = new PaidSellers()
+  writing.on('connect', () => paidSellers.forget())
 
   const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
   const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes

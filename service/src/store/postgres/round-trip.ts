@@ -77,7 +77,7 @@ class RoundTrip implements Submittable {
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
     this.#columns ??= this.#known.get(this.name ?? '') ?? []
-    if (fields.length !== this.#columns.length) this.#fault = new Error(`${this.name} has other columns now`)
+    if (fields.length !== this.#columns.length) this.#fault = otherColumns(this.name)
     const row: Record<string, unknown> = {}
     let place = 0
     for (const { name, read } of this.#columns) {
@@ -104,6 +104,11 @@ class RoundTrip implements Submittable {
   handleReadyForQuery(): void {
     this.callback(this.#fault, this.#answers)
   }
+}
+
+/** With the code by which the server itself says so; here a pool has prepared the statement anew. */
+function otherColumns(name: string | undefined): Error {
+  return Object.assign(new Error(`${name} has other columns now`), { code: '0A000' })
 }
 
 interface Column {
