@@ -113,8 +113,9 @@ export function createLedger(db: SqliteDatabase, onCommit = () => undefined as v
       transactionLists.add(recorded)
       return result
     } catch (error) {
-      if (db.inTransaction) db.exec('rollback')
+      // First, so that nothing is remembered of the batch even where the disk refuses to undo it.
       payments.rolledBack()
+      if (db.inTransaction) db.exec('rollback')
       throw error
     }
   }
