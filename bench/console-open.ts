@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 
 import { Purser } from '@purser/client'
@@ -68,13 +69,17 @@ async function withConsole(): Promise<Block> {
     for await (const message of purser.console.feed({ signal: closing.signal }))
       if (message.type === 'end') return
   })().catch(() => undefined)
-  const polling = setInterval(() => void purser.console.overview().catch(() => undefined), 1_000)
+  const polling = (async () => {
+    while (!closing.signal.aborted) {
+      await purser.console.overview()
+      await sleep(1_000, undefined, { signal: closing.signal }).catch(() => undefined)
+    }
+  })()
   try {
     return await rig.run(order)
   } finally {
-    clearInterval(polling)
     closing.abort()
-    await feed
+    await Promise.all([feed, polling])
   }
 }
 

@@ -126,7 +126,10 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     caller,
     ledger: () => reportLedger(store, caller, mandates),
     close: async () => {
-      await app.close()
+      const closing = app.close()
+      // Whoever measures has its answers; a spare connection would be waited for until it times out.
+      app.server.closeAllConnections()
+      await closing
       await Promise.all([sweep.stop(), figures.stop()])
       await store.close()
     },
