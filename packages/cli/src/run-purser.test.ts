@@ -65,6 +65,7 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['agents list --jsno', /^Unknown option '--jsno'\n\(Did you mean --json\?\)/],
   ['agents show', /^<agent-id> is missing\n\npurser agents show --help says more\.$/],
   ['agents create', /^--name is missing\n/],
+  ['agents create --nmae bot', /^Unknown option '--nmae', and --name is missing\n/],
   [
     'agents create research-bot',
     /^The word "research-bot" is too many\. This would do: purser agents create --name research-bot\n\npurser agents create --help/,

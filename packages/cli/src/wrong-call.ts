@@ -12,7 +12,7 @@ export function wrongCall(
   const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
   switch (code) {
     case 'commander.missingMandatoryOptionValue':
-      return wordsTooMany(command, calledAs) ?? `${missing} is missing`
+      return wordsTooMany(command, calledAs) ?? `${unknownOption(command)}${missing} is missing`
     case 'commander.excessArguments':
       return wordsTooMany(command, calledAs) ?? sentence(message)
     case 'commander.missingArgument':
@@ -51,6 +51,12 @@ function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | u
     others.length === 0 ? `The word ${named} is too many.` : `The words ${named} are too many.`,
     `This would do: ${call}${missing.length === 0 && hasOptions(command) ? '; a value of several words goes in quotes' : ''}`,
   ].join(' ')
+}
+
+/** The option that was typed and is none, which the parser only tells when nothing is missing. */
+function unknownOption({ args }: CommandUnknownOpts): string {
+  const unknown = args.find((word) => word.startsWith('--'))
+  return unknown === undefined ? '' : `Unknown option '${unknown}', and `
 }
 
 /** The words of a call that belong to no option. */
