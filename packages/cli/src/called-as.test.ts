@@ -15,7 +15,7 @@ const advice: readonly (readonly [words: string, environment: Record<string, str
   ['profile list', {}, /npx purser profile add keeps one\./],
   [
     'doctor',
-    {},
+    { PURSER_URL: nobody.PURSER_URL },
     /start the service with npx purser serve, .*holds no ledger yet; npx purser serve makes it/s,
   ],
   ['migrate status', {}, /To do +npx purser migrate up, or the next start, runs steps? /],
