@@ -1,11 +1,12 @@
 import type { QueryConfig } from 'pg'
 
 import type { Account, ApiKey, AuditEvent } from '../../domain/records.ts'
+import { newApiKeyRow } from '../new-rows.ts'
 import { toApiKey, type ApiKeyRow } from '../rows.ts'
 import type { NewApiKey } from '../store.ts'
 import { lockAgent, refusalOfAgent } from './agent-acts.ts'
 import { insertEvent, isRecorded } from './audit-acts.ts'
-import { query, rowsOf } from './queries.ts'
+import { insertRow, query, rowsOf } from './queries.ts'
 import type { Transaction } from './transaction.ts'
 
 // The acts on accounts and their keys.
@@ -86,21 +87,7 @@ export async function revokeApiKey(
 
 function insertKey(key: NewApiKey): QueryConfig[] {
   return [
-    query(
-      `insert into api_keys (account_id, id, environment, role, agent_id, label, hint, created_at_ms, revoked_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [
-        key.accountId,
-        key.id,
-        key.environment,
-        key.role,
-        key.agentId,
-        key.label,
-        key.hint,
-        key.createdAtMs,
-        key.revokedAtMs,
-      ],
-    ),
+    insertRow(newApiKeyRow, key),
     query('insert into api_key_hashes (secret_hash, account_id, key_id) values ($1, $2, $3)', [
       key.secretHash,
       key.accountId,

@@ -1,11 +1,12 @@
 import type { QueryConfig } from 'pg'
 
 import type { Agent, AuditEvent } from '../../domain/records.ts'
+import { newAgentRow } from '../new-rows.ts'
 import { toAgent, type AgentRow } from '../rows.ts'
 import type { RecordKey } from '../store.ts'
 import { insertEvent, isRecorded, withVoided } from './audit-acts.ts'
 import { endHolds } from './hold-acts.ts'
-import { query, rowsOf } from './queries.ts'
+import { insertRow, query, rowsOf } from './queries.ts'
 import { insertAccountOf } from './record-accounts.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -13,24 +14,7 @@ import type { Transaction } from './transaction.ts'
 
 export async function createAgent(transaction: Transaction, agent: Agent, event: AuditEvent): Promise<void> {
   if (await isRecorded(transaction, event)) return
-  await transaction.commit(
-    query(
-      `insert into agents (account_id, id, environment, name, description, capabilities, status, created_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        agent.accountId,
-        agent.id,
-        agent.environment,
-        agent.name,
-        agent.description,
-        JSON.stringify(agent.capabilities),
-        agent.status,
-        agent.createdAtMs,
-      ],
-    ),
-    insertAccountOf(agent),
-    insertEvent(event),
-  )
+  await transaction.commit(insertRow(newAgentRow, agent), insertAccountOf(agent), insertEvent(event))
 }
 
 export async function revokeAgent(

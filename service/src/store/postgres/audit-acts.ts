@@ -1,7 +1,8 @@
 import type { QueryConfig } from 'pg'
 
 import type { AuditEvent } from '../../domain/records.ts'
-import { query, rowsOf } from './queries.ts'
+import { newEventRow } from '../new-rows.ts'
+import { insertRow, query, rowsOf } from './queries.ts'
 import type { Transaction } from './transaction.ts'
 
 // Each act brings the id of its event, so a second attempt knows whether the first was written. Acts that change
@@ -26,20 +27,7 @@ export async function isRecorded(transaction: Transaction, { accountId, id }: Au
 
 /** Writes an event within the transaction of the change that it tells of. */
 export function insertEvent(event: AuditEvent): QueryConfig {
-  return query(
-    `insert into recorded_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [
-      event.accountId,
-      event.id,
-      event.environment,
-      event.type,
-      event.actor,
-      event.subjectId,
-      JSON.stringify(event.data),
-      event.createdAtMs,
-    ],
-  )
+  return insertRow(newEventRow, event)
 }
 
 /** The event of an act, with how many holds it ended. */

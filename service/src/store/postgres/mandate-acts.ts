@@ -3,12 +3,13 @@ import type { QueryConfig } from 'pg'
 import type { MandateStatus } from '@purser/wire/mandates'
 
 import type { AuditEvent, Mandate } from '../../domain/records.ts'
+import { newMandateRow } from '../new-rows.ts'
 import { toMandate, type MandateRow } from '../rows.ts'
 import type { RecordKey } from '../store.ts'
 import { lockAgent, refusalOfAgent } from './agent-acts.ts'
 import { insertEvent, isRecorded, withVoided } from './audit-acts.ts'
 import { endHolds } from './hold-acts.ts'
-import { query, rowsOf } from './queries.ts'
+import { insertRow, query, rowsOf } from './queries.ts'
 import { insertAccountOf } from './record-accounts.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -26,35 +27,7 @@ export async function createMandate(
     await transaction.commit()
     return refusal
   }
-  await transaction.commit(
-    query(
-      `insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
-         max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
-         expires_at_text, expires_at_ms, status, created_at_ms, updated_at_ms)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-      [
-        mandate.accountId,
-        mandate.id,
-        mandate.environment,
-        mandate.agentId,
-        mandate.purpose,
-        mandate.maxTotalText,
-        mandate.maxTotalMicro,
-        mandate.maxPerTransactionText,
-        mandate.maxPerTransactionMicro,
-        mandate.currency,
-        JSON.stringify(mandate.allowedSellers),
-        JSON.stringify(mandate.allowedCategories),
-        mandate.expiresAtText,
-        mandate.expiresAtMs,
-        mandate.status,
-        mandate.createdAtMs,
-        mandate.updatedAtMs,
-      ],
-    ),
-    insertAccountOf(mandate),
-    insertEvent(event),
-  )
+  await transaction.commit(insertRow(newMandateRow, mandate), insertAccountOf(mandate), insertEvent(event))
   return 'created'
 }
 

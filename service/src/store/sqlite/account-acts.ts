@@ -1,4 +1,5 @@
 import type { ApiKey, AuditEvent, Account } from '../../domain/records.ts'
+import { insertOf, newApiKeyRow } from '../new-rows.ts'
 import { toApiKey, type ApiKeyRow } from '../rows.ts'
 import type { NewApiKey } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
@@ -13,9 +14,7 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
   const agentStatus = db
     .prepare('select status from agents where account_id = ? and id = ? and environment = ?')
     .pluck()
-  const insertKey = db.prepare(`
-    insert into api_keys (account_id, id, environment, role, agent_id, label, hint, created_at_ms, revoked_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertKey = db.prepare(insertOf(newApiKeyRow, () => '?'))
   const insertKeyHash = db.prepare(
     'insert into api_key_hashes (secret_hash, account_id, key_id) values (?, ?, ?)',
   )
@@ -31,17 +30,7 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
   const setRevoked = db.prepare('update api_keys set revoked_at_ms = ? where account_id = ? and id = ?')
 
   function recordKey(key: NewApiKey): void {
-    insertKey.run(
-      key.accountId,
-      key.id,
-      key.environment,
-      key.role,
-      key.agentId,
-      key.label,
-      key.hint,
-      key.createdAtMs,
-      key.revokedAtMs,
-    )
+    insertKey.run(...newApiKeyRow.valuesOf(key))
     insertKeyHash.run(key.secretHash, key.accountId, key.id)
   }
 

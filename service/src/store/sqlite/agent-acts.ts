@@ -1,4 +1,5 @@
 import type { Agent, AuditEvent } from '../../domain/records.ts'
+import { insertOf, newAgentRow } from '../new-rows.ts'
 import { toAgent, type AgentRow } from '../rows.ts'
 import type { RecordKey } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
@@ -11,9 +12,7 @@ export function prepareAgentActs(
   { recordEvent }: AuditActs,
   { voidHoldsOfAgent }: HoldActs,
 ) {
-  const insertAgent = db.prepare(`
-    insert into agents (account_id, id, environment, name, description, capabilities, status, created_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertAgent = db.prepare(insertOf(newAgentRow, () => '?'))
   const insertAccountOf = db.prepare('insert into record_accounts (id, account_id) values (?, ?)')
   const selectAgent = db.prepare<[string, string, string], AgentRow>(
     'select * from agents where account_id = ? and id = ? and environment = ?',
@@ -30,16 +29,7 @@ export function prepareAgentActs(
     findAgent,
 
     createAgent(agent: Agent, event: AuditEvent): void {
-      insertAgent.run(
-        agent.accountId,
-        agent.id,
-        agent.environment,
-        agent.name,
-        agent.description,
-        JSON.stringify(agent.capabilities),
-        agent.status,
-        agent.createdAtMs,
-      )
+      insertAgent.run(...newAgentRow.valuesOf(agent))
       insertAccountOf.run(agent.id, agent.accountId)
       recordEvent(event)
     },

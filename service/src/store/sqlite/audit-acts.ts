@@ -1,24 +1,14 @@
 import type { AuditEvent } from '../../domain/records.ts'
+import { insertOf, newEventRow } from '../new-rows.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** Writes an event into the log, within the transaction of the change that it tells of. */
 export function prepareAuditActs(db: SqliteDatabase) {
-  const insertEvent = db.prepare(`
-    insert into recorded_events (account_id, id, environment, type, actor, subject_id, data, created_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertEvent = db.prepare(insertOf(newEventRow, () => '?'))
 
   return {
     recordEvent(event: AuditEvent): void {
-      insertEvent.run(
-        event.accountId,
-        event.id,
-        event.environment,
-        event.type,
-        event.actor,
-        event.subjectId,
-        JSON.stringify(event.data),
-        event.createdAtMs,
-      )
+      insertEvent.run(...newEventRow.valuesOf(event))
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { MandateStatus } from '@purser/wire/mandates'
 
 import type { AuditEvent, Mandate } from '../../domain/records.ts'
+import { insertOf, newMandateRow } from '../new-rows.ts'
 import { toMandate, type MandateRow } from '../rows.ts'
 import type { RecordKey } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
@@ -15,11 +16,7 @@ export function prepareMandateActs(
   { voidHolds }: HoldActs,
   { findAgent }: AgentActs,
 ) {
-  const insertMandate = db.prepare(`
-    insert into mandates (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
-      max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories,
-      expires_at_text, expires_at_ms, status, created_at_ms, updated_at_ms)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertMandate = db.prepare(insertOf(newMandateRow, () => '?'))
   const insertAccountOf = db.prepare('insert into record_accounts (id, account_id) values (?, ?)')
   const selectMandate = db.prepare<[string, string, string], MandateRow>(
     'select * from mandates where account_id = ? and id = ? and environment = ?',
@@ -43,25 +40,7 @@ export function prepareMandateActs(
       const agent = findAgent({ ...mandate, id: mandate.agentId })
       if (!agent) return 'not_found'
       if (agent.status !== 'active') return 'agent_revoked'
-      insertMandate.run(
-        mandate.accountId,
-        mandate.id,
-        mandate.environment,
-        mandate.agentId,
-        mandate.purpose,
-        mandate.maxTotalText,
-        mandate.maxTotalMicro,
-        mandate.maxPerTransactionText,
-        mandate.maxPerTransactionMicro,
-        mandate.currency,
-        JSON.stringify(mandate.allowedSellers),
-        JSON.stringify(mandate.allowedCategories),
-        mandate.expiresAtText,
-        mandate.expiresAtMs,
-        mandate.status,
-        mandate.createdAtMs,
-        mandate.updatedAtMs,
-      )
+      insertMandate.run(...newMandateRow.valuesOf(mandate))
       insertAccountOf.run(mandate.id, mandate.accountId)
       recordEvent(event)
       return 'created'
