@@ -21,7 +21,7 @@ export interface Call<Body extends TSchema, Query extends TObject, Params extend
   readonly url: string
   readonly header: (name: string) => string | undefined
   /** Whether the request comes from a page of the service, or from no page. */
-  readonly isSameSite: boolean
+  readonly isSameSite: () => boolean
   /** The session of a caller who came with a cookie. */
   readonly session: CallerSession | undefined
   /** Whether the caller would be let in again: a stream asks now and then. */
@@ -119,9 +119,7 @@ export function createServe(
         url,
         header,
         isStillLetIn,
-        get isSameSite() {
-          return isSameSite(request.headers, site)
-        },
+        isSameSite: () => isSameSite(request.headers, site),
       } as never)
     }
 

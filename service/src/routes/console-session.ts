@@ -40,7 +40,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
   serve(getSignInOptions, async () => ok({ version: interfaceVersion, oidc_path: oidcPath }))
 
   serve(startSession, async ({ body, header, isSameSite }) => {
-    if (!isSameSite) return refuse('cross_site_request')
+    if (!isSameSite()) return refuse('cross_site_request')
     const { api_key: key = null, set_up_token: token = null } = body
     if ((key === null) === (token === null)) return oneOfTwo(body)
     const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)

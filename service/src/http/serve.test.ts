@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+import { healthz } from '@purser/wire/health'
+import fastify from 'fastify'
+
+import { ok } from './answers.ts'
+import { createServe } from './serve.ts'
+
+test('What a route is handed is an ordinary object to V8: one with a getter of its own outlives its request', async (t) => {
+  const hasFastProperties = nativeFunction('%HasFastProperties')
+  const app = fastify()
+  t.after(() => app.close())
+  const calls: unknown[] = []
+  const serve = createServe(app, {
+    authenticate: () => Promise.resolve({ refusal: 'missing_api_key' }),
+    site: { publicUrl: undefined },
+  })
+  serve(healthz, async (call) => {
+    calls.push(call)
+    return ok({ status: 'ok' })
+  })
+  for (let asked = 0; asked < 3; asked++) await app.inject({ url: '/healthz' })
+  assert.deepEqual(calls.map(hasFastProperties), [true, true, true])
+})
+
+/** One of the functions with which V8 tells how it keeps a value. */
+function nativeFunction(name: string): (value: unknown) => boolean {
+  setFlagsFromString('--allow-natives-syntax')
+  return runInNewContext(`(value) => ${name}(value)`) as (value: unknown) => boolean
+}
