@@ -33,14 +33,19 @@ export interface Exchange {
   readonly follow?: (body: string) => Exchange | undefined
 }
 
-/** The requests of the flows to one target, their bytes made before they are needed. */
-export function prepareExchanges({ port, key, purchases }: Target) {
-  function post(path: string, body: string): Buffer {
-    return Buffer.from(
+/** What writes the bytes of requests to a service. */
+export function requestsTo({ port, key }: Pick<Target, 'port' | 'key'>) {
+  return (path: string, body: string): Buffer =>
+    Buffer.from(
       `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${key}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
-  }
+}
+
+/** The requests of the flows to one target, their bytes made before they are needed. */
+export function prepareExchanges(target: Target) {
+  const { purchases } = target
+  const post = requestsTo(target)
 
   function payment({ agentId, mandateId }: Purchase) {
     return { agent_id: agentId, mandate_id: mandateId, amount, currency: 'USDC', resource_url: resourceUrl }

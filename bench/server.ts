@@ -15,11 +15,10 @@ import { openPostgresStore } from '../service/src/store/postgres/postgres-store.
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../service/src/store/store.ts'
 import { answerParent } from './child.ts'
-import { merchantDomain, type Purchase, type Target } from './flows.ts'
+import { merchantDomain, requestsTo, type Exchange, type Purchase, type Target } from './flows.ts'
 import { reportLedger, type LedgerReport } from './ledger.ts'
+import { putUnderLoad } from './load.ts'
 import { withSingleTransactions, type SingleForm } from './single-transactions.ts'
-
-type App = Awaited<ReturnType<typeof createApp>>
 
 /** Where a service keeps its ledger, and how it writes there. */
 export type Ledger =
@@ -115,14 +114,15 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   })
   const minted = await prepareFirstStart(context, { sandbox: undefined, production: undefined })
   await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
   const onFailure = (error: unknown) => app.log.error({ err: error })
   const sweep = startHoldSweep({ store, now, onFailure })
   const figures = startFiguresKeeper({ store, tally: context.tally, onFailure })
-  const buyers = known ?? (await prepareBuyers(app, minted?.sandbox, mandates))
+  const buyers = known ?? (await prepareBuyers(port, minted?.sandbox, mandates))
   const caller = await store.authenticate(hashApiKey(buyers.key))
   assert(caller)
   return {
-    target: { port: (app.server.address() as AddressInfo).port, ...buyers } satisfies Target,
+    target: { port, ...buyers } satisfies Target,
     caller,
     ledger: () => reportLedger(store, caller, mandates),
     close: async () => {
@@ -136,34 +136,54 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   }
 }
 
-async function prepareBuyers(app: App, key: string | undefined, mandates: number): Promise<Buyers> {
+async function prepareBuyers(port: number, key: string | undefined, mandates: number): Promise<Buyers> {
   assert(key !== undefined, 'the ledger is not new')
-  return { key, purchases: await preparePurchases(app, key, mandates) }
+  return { key, purchases: await preparePurchases(port, key, mandates) }
 }
 
-/** So many agents, each with a mandate whose budget no run exhausts, and the seller that they buy from. */
-async function preparePurchases(app: App, key: string, count: number): Promise<Purchase[]> {
-  async function create(url: string, payload: object): Promise<{ id: string }> {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const answer = await app.inject({ method: 'POST', url, headers, payload: JSON.stringify(payload) })
-    assert.equal(answer.statusCode, 201, `${url} answers ${answer.statusCode}: ${answer.body}`)
-    return answer.json<{ id: string }>()
-  }
+/**
+ * So many agents, each with a mandate whose budget no run exhausts, and the seller that they buy from. They come over the
+ * network as in any other service: requests that are injected into the application are other objects, and
+ * V8 would serve the real ones more slowly from then on.
+ */
+async function preparePurchases(port: number, key: string, count: number): Promise<Purchase[]> {
+  const post = requestsTo({ port, key })
+  const creation = (path: string, payload: object) => ({
+    request: post(path, JSON.stringify(payload)),
+    status: 201,
+  })
+  const purchases: Purchase[] = []
 
-  await create('/sellers', { name: 'Example data', domain: merchantDomain, price_config: {} })
-  return Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const agent = await create('/agents', { name: `agent ${index}`, capabilities: ['payments'] })
-      const mandate = await create('/mandates', {
-        agent_id: agent.id,
+  async function create(clients: number, exchanges: Iterator<Exchange>): Promise<void> {
+    const { unexpected, sample } = await putUnderLoad(port, clients, Infinity, () => exchanges.next().value)
+    assert.equal(unexpected, 0, `the service refuses what the bench needs: ${sample}`)
+  }
+  const seller = creation('/sellers', { name: 'Example data', domain: merchantDomain, price_config: {} })
+  const buyers = Array.from({ length: count }, (_, index) => ({
+    ...creation('/agents', { name: `agent ${index}`, capabilities: ['payments'] }),
+    follow: (agent: string) => ({
+      ...creation('/mandates', {
+        agent_id: idOf(agent),
         purpose: 'Buy research data',
         max_spend_total: '900000000000.00',
         max_spend_per_transaction: '10.00',
         allowed_sellers: [merchantDomain],
         allowed_categories: ['data'],
         expires_at: '2099-01-01T00:00:00Z',
-      })
-      return { agentId: agent.id, mandateId: mandate.id }
+      }),
+      follow: (mandate: string) => {
+        purchases.push({ agentId: idOf(agent), mandateId: idOf(mandate) })
+        return undefined
+      },
     }),
-  )
+  }))
+  await create(1, [seller].values())
+  await create(preparingClients, buyers.values())
+  return purchases
 }
+
+function idOf(body: string): string {
+  return (JSON.parse(body) as { id: string }).id
+}
+
+const preparingClients = 16
