@@ -143,16 +143,13 @@ export function connect(path: string, { syncsCommits = true } = {}): SqliteDatab
 }
 
 /**
- * How much of the file a connection keeps in its own memory. After a commit that split a page, SQLite
- * looks at every page it keeps; what it does not keep, the operating system does.
+ * A connection keeps 2 MB of the file in its own memory, as SQLite has it: after a commit that split a page it
+ * looks at every page it keeps, and what it does not keep, the operating system does.
  */
-const cacheKibibytes = 16_384
-
 function configure(database: SqliteDatabase): SqliteDatabase {
   database.pragma('journal_mode = wal')
   database.pragma('synchronous = full')
   database.pragma(`wal_autocheckpoint = ${logPages}`)
-  database.pragma(`cache_size = -${cacheKibibytes}`)
   database.pragma('temp_store = memory')
   return database.defaultSafeIntegers(true)
 }
