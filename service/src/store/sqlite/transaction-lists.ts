@@ -67,10 +67,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     mandate_id: mandateId,
     merchant_domain: merchantDomain,
   }: ListedTransaction): void {
+    const entry = { id, rowid: lastRowid }
     for (const listId of [agentId, mandateId, listOfMerchant(merchantDomain)]) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
-      const entry = { id, rowid: lastRowid }
       if (list) list.entries.push(entry)
       else lists.set(key, { accountId, listId, entries: [entry], written: 0 })
       waitingEntries += 1
