@@ -15,7 +15,7 @@ test('What a route is handed is an ordinary object to V8: one with a getter of i
   t.after(() => app.close())
   const calls: unknown[] = []
   const serve = createServe(app, {
-    authenticate: () => Promise.resolve({ refusal: 'missing_api_key' }),
+    authenticate: () => Promise.resolve({ refusal: 'invalid_api_key' as const }),
     site: { publicUrl: undefined },
   })
   serve(healthz, async (call) => {

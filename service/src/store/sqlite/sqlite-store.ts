@@ -14,6 +14,7 @@ import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
 import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
 import { prepareHoldLookup } from './hold-lookup.ts'
+import { KnownCallers } from './known-callers.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
 import { consoleDialect } from './console-dialect.ts'
@@ -40,9 +41,6 @@ export interface SqliteStoreOptions {
 const maxBatch = 128
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
-/** Most callers that are remembered. */
-const maxAuthenticated = 1_000
-
 /** The acts that change which key opens what. */
 const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'issueApiKey', 'revokeApiKey'])
 
@@ -73,12 +71,6 @@ function createStore(
       and revoked_at_ms is null`)
   const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
 
-  /**
-   * The callers of keys that were looked up since a key was last changed (decision 53). Only this process
-   * writes the file, and nothing but these acts changes a key.
-   */
-  const authenticated = new Map<string, Caller>()
-
   const commitTimes = new CommitTimes()
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxQueries })
   const consoleReads = prepareConsoleReads(
@@ -92,6 +84,7 @@ function createStore(
 
   const limits = { maxBatch: groupCommit ? maxBatch : 1, maxWaiting, commitTimes }
   const ledger = ownThread ? openThread() : openHere()
+  const callers = new KnownCallers({ lookUp: findCaller, untilDurable: () => ledger.untilDurable() })
   let isClosed = false
 
   /** The ledger in this thread. */
@@ -124,20 +117,14 @@ function createStore(
   ): Promise<Outcome<Name>> {
     if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
     const outcome = ledger.submit({ act: name, input }) as Promise<Outcome<Name>>
-    // Before its answer leaves, and also where it is unknown what became of it.
-    return keyActs.has(name) ? outcome.finally(() => authenticated.clear()) : outcome
+    // Before its answer leaves, and also where it is unknown what became of it. Only this process writes the file, and
+    // nothing but these acts changes a key.
+    return keyActs.has(name) ? outcome.finally(() => callers.forget()) : outcome
   }
 
-  function authenticate(secretHash: Buffer): Caller | undefined {
-    const text = secretHash.toString('latin1')
-    const known = authenticated.get(text)
-    if (known) return known
+  function findCaller(secretHash: Buffer): Caller | undefined {
     const row = selectCaller.get(secretHash)
-    if (!row) return undefined
-    const caller = toCaller(row)
-    if (authenticated.size >= maxAuthenticated) authenticated.clear()
-    authenticated.set(text, caller)
-    return caller
+    return row && toCaller(row)
   }
 
   function findCapture(attempt: CaptureAttempt): string | undefined {
@@ -146,12 +133,19 @@ function createStore(
   }
 
   /** A read's answer, from what is committed, once that is durable. */
-  async function read<Answer>(query: () => Answer | Promise<Answer>): Promise<Answer> {
-    if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
-    try {
+  function read<Answer>(query: () => Answer | Promise<Answer>): Promise<Answer> {
+    return ask(async () => {
       const answer = await query()
       await ledger.untilDurable()
       return answer
+    })
+  }
+
+  /** An answer of the file, if the store is open. */
+  async function ask<Answer>(query: () => Promise<Answer>): Promise<Answer> {
+    if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
+    try {
+      return await query()
     } catch (error) {
       throw explainFailure(error)
     }
@@ -186,7 +180,7 @@ function createStore(
     readAgentFacts: (...input) => act('readAgentFacts', ...input),
 
     isEmpty: () => read(() => anyAccount.get() === undefined),
-    authenticate: (secretHash) => read(() => authenticate(secretHash)),
+    authenticate: (secretHash) => ask(() => callers.find(secretHash)),
     findCapture: (attempt) => read(() => findCapture(attempt)),
     findAgent: (agent) => read(() => reads.findAgent(agent)),
     findMandate: (mandate) => read(() => reads.findMandate(mandate)),

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+
+import type { Caller } from '../../domain/records.ts'
+import { KnownCallers } from './known-callers.ts'
+
+const hash = Buffer.from('a hash')
+const caller: Caller = {
+  accountId: 'acc_1',
+  environment: 'sandbox',
+  keyId: 'key_1',
+  role: 'owner',
+  agentId: null,
+}
+
+test('A key that is not durable yet lets nobody in before it is [decision.9]', async () => {
+  const disk = new Disk()
+  const callers = new KnownCallers({ lookUp: () => caller, untilDurable: disk.wait })
+  disk.begin()
+  let found: Caller | undefined
+  const finding = callers.find(hash).then((known) => (found = known))
+  await turn()
+  assert.equal(found, undefined)
+  disk.end()
+  assert.equal(await finding, caller)
+})
+
+test('That a key is unknown is answered when what was committed before is durable [decision.9]', async () => {
+  const disk = new Disk()
+  const callers = new KnownCallers({ lookUp: () => undefined, untilDurable: disk.wait })
+  disk.begin()
+  let isAnswered = false
+  const finding = callers.find(hash).finally(() => (isAnswered = true))
+  await turn()
+  assert.equal(isAnswered, false)
+  disk.end()
+  assert.equal(await finding, undefined)
+})
+
+test('A key that is known and durable waits for no later commit, and is not looked up again [decision.9]', async () => {
+  const disk = new Disk()
+  let lookUps = 0
+  const lookUp = () => {
+    lookUps += 1
+    return caller
+  }
+  const callers = new KnownCallers({ lookUp, untilDurable: disk.wait })
+  await callers.find(hash)
+  disk.begin()
+  assert.equal(await callers.find(hash), caller)
+  assert.equal(lookUps, 1)
+})
+
+test('What was looked up before a key changed is forgotten, also when it becomes durable after [decision.9]', async () => {
+  const disk = new Disk()
+  let opened: Caller | undefined = caller
+  const callers = new KnownCallers({ lookUp: () => opened, untilDurable: disk.wait })
+  disk.begin()
+  const finding = callers.find(hash)
+  opened = undefined
+  callers.forget()
+  disk.end()
+  await finding
+  assert.equal(await callers.find(hash), undefined)
+})
+
+test('Of a thousand keys and one all are looked up anew [decision.9]', async () => {
+  let lookUps = 0
+  const lookUp = () => {
+    lookUps += 1
+    return caller
+  }
+  const callers = new KnownCallers({ lookUp, untilDurable: () => undefined })
+  for (let key = 0; key < 1_001; key++) await callers.find(Buffer.from(`${key}`))
+  await callers.find(Buffer.from('1000'))
+  assert.equal(lookUps, 1_001)
+  await callers.find(Buffer.from('0'))
+  assert.equal(lookUps, 1_002)
+})
+
+/** A disk that makes durable what was begun when it is told to. */
+class Disk {
+  #writing: PromiseWithResolvers<void> | undefined
+
+  begin(): void {
+    this.#writing = Promise.withResolvers()
+  }
+
+  end(): void {
+    this.#writing?.resolve()
+    this.#writing = undefined
+  }
+
+  readonly wait = (): Promise<void> | undefined => this.#writing?.promise
+}
