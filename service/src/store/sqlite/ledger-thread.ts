@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import {
   isMainThread,
   parentPort,
@@ -11,8 +11,8 @@ import {
 import type { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
+import { CommitLoop } from './commit-loop.ts'
 import { CommitMarks, DurableReads } from './commit-marks.ts'
-import { CommitPipeline } from './commit-pipeline.ts'
 import { createLedger, type Call } from './ledger.ts'
 import { connect, extendLog } from './open.ts'
 import { packCall, packReply, unpackCall, unpackReply, type Reply, type SentCall } from './thread-messages.ts'
@@ -166,10 +166,9 @@ function serve(port: MessagePort, { path, maxBatch, marks: shared }: ThreadStart
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, { onLongLog: copyRest })
-  const pipeline = new CommitPipeline({
+  const loop = new CommitLoop({
     write: (calls) => ledger.write(calls),
-    syncNow: () => fdatasyncSync(log),
-    sync: (done) => fdatasync(log, done),
+    sync: () => fdatasyncSync(log),
     answer: (outcomes) => port.postMessage(outcomes.map(packReply)),
     takeArrived,
     marks,
@@ -187,7 +186,7 @@ function serve(port: MessagePort, { path, maxBatch, marks: shared }: ThreadStart
 
   function take(message: Message): void {
     if (message === 'close') close()
-    else for (const call of message) pipeline.add(unpackCall(call))
+    else for (const call of message) loop.add(unpackCall(call))
   }
 
   /** Everything that has arrived meanwhile. */
@@ -201,12 +200,12 @@ function serve(port: MessagePort, { path, maxBatch, marks: shared }: ThreadStart
 
   port.on('message', (message: Message) => {
     take(message)
-    pipeline.goOn()
+    loop.goOn()
   })
 
   /** Ends once everything is answered for. */
   function close(): void {
-    if (!pipeline.isIdle) return void setImmediate(close)
+    if (!loop.isIdle) return void setImmediate(close)
     void checkpoints.stop().finally(() => {
       closeSync(log)
       database.close()
