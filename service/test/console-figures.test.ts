@@ -169,6 +169,20 @@ for (const { name, missing, open } of serviceStores) {
           }
         },
       )
+
+      await context.test(
+        'A revoked agent: what it spent stays, and nothing is left of its mandates',
+        async () => {
+          await purser.agents.revoke(past.data.agent_id)
+          const agent = await purser.console.agents.get(past.data.agent_id)
+          assert.deepEqual(
+            [agent.spent_total, agent.active_mandates, agent.remaining_budget],
+            ['36.00', 0, '0.00'],
+          )
+          const { active_mandates, remaining, nearest_budgets } = await purser.console.overview()
+          assert.deepEqual([active_mandates, remaining, nearest_budgets], [0, '0.00', []])
+        },
+      )
     },
   )
 }

@@ -51,7 +51,7 @@ export const Overview = Type.Object({
   day_starts_at: Timestamp,
   spent_today: Sum,
   paid_today: Type.Integer(),
-  /** Total minus spent, over mandates that are active and not expired. */
+  /** Total minus spent, over mandates that are active and not expired, of agents that are not revoked. */
   remaining: Sum,
   active_mandates: Type.Integer(),
   /** Open holds; a count of 10,000 means that many or more. */

@@ -24,6 +24,12 @@ const mostNearest = 5
 
 type Figures = Pick<ConsoleReads, 'readActivity' | 'readBudgets' | 'readChecklist' | 'readRefusals'>
 
+/** Whether something can still be paid under a mandate: of a revoked agent nothing can. */
+export function isActiveMandate({ accountId }: Scope, nowMs: number): RawBuilder<unknown> {
+  return sql`status = 'active' and expires_at_ms > ${nowMs} and agent_id not in (
+    select id from agents where account_id = ${accountId} and status = 'revoked')`
+}
+
 /** The sums that the console shows. */
 export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleDialect): Figures {
   const [beforeSource = '', afterSource = '', afterAccount = ''] = activityOf('§', '§').split('§')
@@ -59,7 +65,7 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
 
     async readBudgets(scope, nowMs): Promise<Budgets> {
       const own = sql`account_id = ${scope.accountId} and environment = ${scope.environment}`
-      const isActive = sql`status = 'active' and expires_at_ms > ${nowMs}`
+      const isActive = isActiveMandate(scope, nowMs)
       const left = sql`(max_total_micro - spent_micro)`
       const { rows } = await sql<BudgetsRow>`
         select ${sumWhere(isActive, sql`1`)} as active_mandates,

@@ -2,7 +2,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 
 import type { Agent, Scope } from '../domain/records.ts'
 import { plainSource, readPage, type Source } from './bounded-list.ts'
-import { mostCounted } from './console-figures.ts'
+import { isActiveMandate, mostCounted } from './console-figures.ts'
 import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord, MandateFilter } from './console-store.ts'
 import {
@@ -59,7 +59,7 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
   ): Promise<ConsoleAgent[]> {
     if (agents.length === 0) return []
     const ids = sql.join(agents.map(({ id }) => id))
-    const isActive = sql`status = 'active' and expires_at_ms > ${nowMs}`
+    const isActive = isActiveMandate(scope, nowMs)
     const left = sql`(max_total_micro - spent_micro)`
     const { rows } = await sql<AgentSums>`
       select agent_id, ${sum(sql`spent_micro >> 32`)} as spent_high, ${sum(sql`spent_micro & 4294967295`)} as spent_low,
