@@ -44,7 +44,7 @@ interface Waiting {
 }
 
 /** So many calls are sent at once, before the turn of the event loop is over: sending costs less than they do. */
-const sentTogether = 8
+const sentTogether = 16
 
 /**
  * The ledger in a thread of its own: while it writes and the disk makes it durable, this thread takes
