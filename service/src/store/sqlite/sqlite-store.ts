@@ -41,6 +41,7 @@ export interface SqliteStoreOptions {
 const maxBatch = 128
 /** Most acts that wait for a transaction. */
 const maxWaiting = 8_192
+
 /** The acts that change which key opens what. */
 const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'issueApiKey', 'revokeApiKey'])
 
