@@ -30,15 +30,7 @@ test('So many workers as are asked for share one port, and the welcome with the 
 
 test('Every worker answers [decision.75]', async (context) => {
   const service = await startWorkers(context, { workers: 3 })
-  const pids = workersOf(service)
-  for (const pid of pids) {
-    const others = pids.filter((other) => other !== pid)
-    for (const other of others) process.kill(other, 'SIGSTOP')
-    // A worker that stands still takes one connection at the most; so one of these is for this worker.
-    const statuses = pids.map(() => statusOnNewConnection(`${service.url}/readyz`))
-    assert.equal(await Promise.any(statuses), 200)
-    for (const other of others) process.kill(other, 'SIGCONT')
-  }
+  await everyWorkerAnswers(service)
 })
 
 test('Of machines that start on an empty database at once, one tells the keys, and all answer [decision.5] [decision.75]', async (context) => {
@@ -64,6 +56,8 @@ test('A worker that dies is started again on the same port, whatever it was that
     for (const pid of before) process.kill(pid, signal)
     await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === 2)
     await until(() => answers(service))
+    // One that has not yet come so far would be ended by the signal itself.
+    await everyWorkerAnswers(service)
   }
   const { code, stderr } = await service.kill('SIGTERM')
   assert.equal(code, 0)
@@ -195,6 +189,20 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+/** Resolves once every worker has answered by itself, as it does no sooner than it is ready. */
+async function everyWorkerAnswers(service: ReadyProcess): Promise<void> {
+  const pids = workersOf(service)
+  for (const pid of pids) {
+    const others = pids.filter((other) => other !== pid)
+    for (const other of others) process.kill(other, 'SIGSTOP')
+    // A worker that stands still takes one connection at the most; so one of these is for this worker.
+    const statuses = pids.map(() => statusOnNewConnection(`${service.url}/readyz`))
+    assert.equal(await Promise.any(statuses), 200)
+    for (const other of others) process.kill(other, 'SIGCONT')
+    await Promise.all(statuses)
+  }
 }
 
 function isAlive(pid: number): boolean {
