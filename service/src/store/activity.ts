@@ -17,7 +17,8 @@ export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller
 const startsAt = `created_at_ms - created_at_ms % ${quarterMs}`
 
 /** Revenue is shown of months, so whole days will do. */
-const dayStartsAt = 'created_at_ms - created_at_ms % 86400000'
+export const dayMs = 24 * 60 * 60_000
+const dayStartsAt = `created_at_ms - created_at_ms % ${dayMs}`
 
 /** The columns of a transaction that the sums are made from. */
 export const activityColumns =
@@ -76,20 +77,26 @@ function sum(value: string): string {
   return `cast(sum(${value}) as bigint)`
 }
 
-/** Adds what a source adds up to, to the sums that are kept; in one order, so that no two writers cross. */
-export function addUp(source: string, accountId?: string): string {
-  return `
+const insertSums = `
     insert into activity (account_id, environment, dimension, subject, starts_at_ms, paid_count, paid_high, paid_low,
-      approved_count, denied_count)
-    select * from (${activityOf(source, accountId)}) added where true
-    order by account_id, environment, dimension, subject, starts_at_ms
+      approved_count, denied_count)`
+const addToSums = `
     on conflict (account_id, environment, dimension, subject, starts_at_ms) do update set
       paid_count = activity.paid_count + excluded.paid_count,
       paid_high = activity.paid_high + excluded.paid_high,
       paid_low = activity.paid_low + excluded.paid_low,
       approved_count = activity.approved_count + excluded.approved_count,
       denied_count = activity.denied_count + excluded.denied_count`
+
+/** Adds what a source adds up to, to the sums that are kept; in one order, so that no two writers cross. */
+export function addUp(source: string, accountId?: string): string {
+  return `${insertSums}
+    select * from (${activityOf(source, accountId)}) added where true
+    order by account_id, environment, dimension, subject, starts_at_ms ${addToSums}`
 }
+
+/** Adds one sum, whose values stand in the order of the columns, to those that are kept. */
+export const addUpSum = `${insertSums} values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${addToSums}`
 
 /** The sum of amounts, in millionths, from its two halves. */
 export function sumOfHalves(high: Int | null, low: Int | null): MicroUsdc {

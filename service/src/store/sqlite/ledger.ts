@@ -31,6 +31,7 @@ function prepareActs(db: SqliteDatabase) {
   return {
     transactionLists,
     payments,
+    activity,
     acts: {
       createAccount: accounts.createAccount,
       issueApiKey: accounts.issueApiKey,
@@ -77,7 +78,7 @@ const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts'])
  * begins: from then on others may see what was written.
  */
 export function createLedger(db: SqliteDatabase, onCommit = () => undefined as void) {
-  const { acts, payments, transactionLists } = prepareActs(db)
+  const { acts, payments, activity, transactionLists } = prepareActs(db)
 
   /**
    * Writes the calls as one transaction. When one of them throws, the whole is undone and each is written
@@ -110,11 +111,14 @@ export function createLedger(db: SqliteDatabase, onCommit = () => undefined as v
       onCommit()
       db.exec('commit')
       settleLists()
+      activity.committed()
       transactionLists.add(recorded)
+      activity.addRecorded(recorded)
       return result
     } catch (error) {
       // First, so that nothing is remembered of the batch even where the disk refuses to undo it.
       payments.rolledBack()
+      activity.rolledBack()
       if (db.inTransaction) db.exec('rollback')
       throw error
     }

@@ -17,10 +17,14 @@ import { prepareLastingFacts } from './lasting-facts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
+import type { RecordedActivity } from './activity-acts.ts'
 import type { ListedTransaction } from './transaction-lists.ts'
 
 /** About as much as a capture writes into a hold: two ids, a domain, and often an idempotency key. */
 const reservedBytes = 112
+
+/** A transaction that was inserted, as far as the lists and the sums behind the payments must know it. */
+export type RecordedTransaction = ListedTransaction & RecordedActivity
 
 /** What is different in the payee's copy of a payment. */
 const payeesOwn: Partial<Record<keyof TransactionRow, string>> = {
@@ -64,24 +68,51 @@ export function preparePaymentActs(
     select ${transactionColumns.map((column) => payeesOwn[column] ?? column).join(', ')}
     from transactions where account_id = ? and id = ?`)
 
-  let recorded: ListedTransaction[] = []
+  let recorded: RecordedTransaction[] = []
 
   /** Records a payment, and so its event, under both accounts when they are two. */
   function recordPayment(capture: Capture, hold: FoundHold, seller: RegisteredSeller | undefined): void {
     const { transactionId: id, caller, nowMs } = capture
     const { account_id, agent_id, mandate_id } = hold
     const merchantDomain = normalizeHostName(capture.merchantDomain)
-    const listed = { account_id, id, agent_id, mandate_id, merchant_domain: merchantDomain }
-    insertPayment.run(id, merchantDomain, seller?.accountId, seller?.id, nowMs, caller.keyId, hold.rowid)
-    recorded.push(listed)
+    const payment = {
+      account_id,
+      id,
+      environment: caller.environment,
+      side: 'payer',
+      status: 'paid',
+      agent_id,
+      mandate_id,
+      hasMandate: true,
+      amount_micro: hold.amount_micro,
+      merchant_domain: merchantDomain,
+      seller_account_id: seller?.accountId ?? null,
+      reason_code: null,
+      created_at_ms: nowMs,
+    } as const
+    const inserted = insertPayment.run(
+      id,
+      merchantDomain,
+      seller?.accountId,
+      seller?.id,
+      nowMs,
+      caller.keyId,
+      hold.rowid,
+    )
+    recorded.push({ ...payment, rowid: BigInt(inserted.lastInsertRowid) })
     if (!seller || seller.accountId === account_id) return
-    copyToPayee.run(account_id, id)
-    recorded.push({ ...listed, account_id: seller.accountId })
+    const copied = copyToPayee.run(account_id, id)
+    recorded.push({
+      ...payment,
+      account_id: seller.accountId,
+      side: 'payee',
+      rowid: BigInt(copied.lastInsertRowid),
+    })
   }
 
   return {
     /** The transactions that were inserted since this was last asked, in their order. */
-    takeRecorded(): readonly ListedTransaction[] {
+    takeRecorded(): readonly RecordedTransaction[] {
       const taken = recorded
       recorded = []
       return taken
@@ -99,8 +130,10 @@ export function preparePaymentActs(
       const decision = decideEvaluation(proposal, { agent, mandate })
       const seller = acts.findSellerByDomain(proposal.environment, normalizeHostName(proposal.merchantDomain))
       const row = recordOfEvaluation(proposal, decision, { seller, mandate })
-      insertTransaction.run(transactionColumns.map((column) => row[column]))
-      recorded.push(row)
+      const { lastInsertRowid } = insertTransaction.run(transactionColumns.map((column) => row[column]))
+      // One of the other environment is a mandate, too.
+      const hasMandate = mandate !== undefined || findMandate(row.account_id, row.mandate_id) !== undefined
+      recorded.push({ ...row, hasMandate, rowid: BigInt(lastInsertRowid) })
       return decision
     },
 

@@ -17,7 +17,7 @@ const forgottenAtOnce = 1_024
 export type ListedTransaction = Pick<
   TransactionRow,
   'account_id' | 'id' | 'agent_id' | 'mandate_id' | 'merchant_domain'
->
+> & { readonly rowid: bigint }
 
 /** Entries of one list that are not written yet. */
 interface WaitingList {
@@ -40,7 +40,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     select ?, ?, value from json_each(?) where true on conflict do nothing`)
   const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
   const setProgress = db.prepare('update list_progress set listed_up_to = ?')
-  const selectUnlisted = db.prepare<[bigint], ListedTransaction & { rowid: bigint }>(
+  const selectUnlisted = db.prepare<[bigint], ListedTransaction>(
     'select rowid, account_id, id, agent_id, mandate_id, merchant_domain from transactions where rowid > ? order by rowid',
   )
   const selectTransaction = db.prepare<[string, string], TransactionRow>(
@@ -55,10 +55,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   let recordedSinceLook = 0
   let isQuiet = false
   let lastRowid = selectProgress.get() ?? 0n
-  for (const { rowid, ...transaction } of selectUnlisted.all(lastRowid)) {
-    lastRowid = rowid
-    wait(transaction)
-  }
+  for (const transaction of selectUnlisted.all(lastRowid)) wait(transaction)
 
   function wait({
     account_id: accountId,
@@ -66,8 +63,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     agent_id: agentId,
     mandate_id: mandateId,
     merchant_domain: merchantDomain,
+    rowid,
   }: ListedTransaction): void {
-    const entry = { id, rowid: lastRowid }
+    lastRowid = rowid
+    const entry = { id, rowid }
     for (const listId of [agentId, mandateId, listOfMerchant(merchantDomain)]) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
@@ -97,10 +96,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     /** Takes note of transactions that are committed, in the order in which they were inserted. */
     add(committed: readonly ListedTransaction[]): void {
       recordedSinceLook += committed.length
-      for (const transaction of committed) {
-        lastRowid += 1n
-        wait(transaction)
-      }
+      for (const transaction of committed) wait(transaction)
     },
 
     /**
