@@ -187,6 +187,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.49', 'Lists miss nothing, whatever waits to be listed or a crash left unlisted.'],
     ['decision.52', 'An answer leaves, and a read is shown, only when what it tells is durable.'],
     ['decision.53', 'A key that was in use is refused from the answer to its revocation on.'],
+    [
+      'decision.54',
+      'What a payment changes of a mandate stands by itself on SQLite, and reads as one with it.',
+    ],
     ['decision.55', 'A payment is its own event.'],
     ['decision.60', 'PostgreSQL: the same port, any number of services on one database.'],
     ['decision.61', 'A commit without an answer is resolved by running its acts again.'],

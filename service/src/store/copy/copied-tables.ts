@@ -37,6 +37,8 @@ export const leftOutTables: readonly string[] = [
   'activity',
   'activity_progress',
   'sessions',
+  'mandate_terms',
+  'mandate_sums',
 ]
 
 /** Columns that SQLite keeps only to be faster. */

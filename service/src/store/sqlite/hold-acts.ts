@@ -36,7 +36,8 @@ export function prepareHoldActs(db: SqliteDatabase) {
       where account_id = ? and status = 'open' and mandate_id in (select value from json_each(?)))
     returning mandate_id, amount_micro, status`)
   const giveBack = db.prepare(
-    'update mandates set held_micro = held_micro - ? where account_id = ? and id = ?',
+    `update mandate_sums set held_micro = held_micro - ?
+     where no = (select no from mandate_terms where account_id = ? and id = ?)`,
   )
   const mandatesOfAgent = db
     .prepare<[string, string], string>('select id from mandates where account_id = ? and agent_id = ?')

@@ -13,7 +13,8 @@ const maxPaidSellers = 16
 
 /** What of a mandate never changes. */
 interface LastingMandate extends CollectedMandate {
-  readonly rowid: bigint
+  /** The number of its sums. */
+  readonly no: bigint
   /** Sellers that stand in `paid_sellers` for certain; there may be more. */
   readonly paidSellers: Set<string>
 }
@@ -27,8 +28,8 @@ export function prepareLastingFacts(
   db: SqliteDatabase,
   { findSellerByDomain }: Pick<SellerActs, 'findSellerByDomain'>,
 ) {
-  const selectMandate = db.prepare<[string, string], { rowid: bigint; allowed_sellers: string }>(
-    'select rowid, allowed_sellers from mandates where account_id = ? and id = ?',
+  const selectMandate = db.prepare<[string, string], { no: bigint; allowed_sellers: string }>(
+    'select no, allowed_sellers from mandate_terms where account_id = ? and id = ?',
   )
   const insertPaidSeller = db.prepare(`
     insert into paid_sellers (account_id, mandate_id, merchant_domain) values (?, ?, ?) on conflict do nothing`)
@@ -42,9 +43,9 @@ export function prepareLastingFacts(
       if (remembered?.accountId === accountId) return remembered
       const row = selectMandate.get(accountId, mandateId)
       if (!row) return undefined
-      const { rowid, allowed_sellers: list } = row
+      const { no, allowed_sellers: list } = row
       const allowedSellers = JSON.parse(list) as string[]
-      const mandate = { accountId, rowid, allowedSellers, paidSellers: new Set<string>() }
+      const mandate = { accountId, no, allowedSellers, paidSellers: new Set<string>() }
       if (list.length <= maxListLength) remember(mandates, mandateId, mandate)
       return mandate
     },

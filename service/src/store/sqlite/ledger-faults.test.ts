@@ -41,20 +41,32 @@ const payeesOwn: Partial<Record<string, string>> = {
   seller_account_id: '?',
 }
 
+/** The sums of a mandate; the first value goes to the first mark. */
+const ofMandate = 'no = (select no from mandate_terms where id = ?)'
+
 const faults: readonly Fault[] = [
   {
     name: 'a millionth more spent than was paid',
-    plant: ({ mandate }) => ['update mandates set spent_micro = spent_micro + 1 where id = ?', mandate.id],
+    plant: ({ mandate }) => [
+      `update mandate_sums set spent_micro = spent_micro + 1 where ${ofMandate}`,
+      mandate.id,
+    ],
     found: ({ mandate }) => [[mandate.id, spentDiffers]],
   },
   {
     name: 'a millionth less spent than was paid',
-    plant: ({ mandate }) => ['update mandates set spent_micro = spent_micro - 1 where id = ?', mandate.id],
+    plant: ({ mandate }) => [
+      `update mandate_sums set spent_micro = spent_micro - 1 where ${ofMandate}`,
+      mandate.id,
+    ],
     found: ({ mandate }) => [[mandate.id, spentDiffers]],
   },
   {
     name: 'a millionth more held than is open',
-    plant: ({ mandate }) => ['update mandates set held_micro = held_micro + 1 where id = ?', mandate.id],
+    plant: ({ mandate }) => [
+      `update mandate_sums set held_micro = held_micro + 1 where ${ofMandate}`,
+      mandate.id,
+    ],
     found: ({ mandate }) => [[mandate.id, heldDiffers]],
   },
   {
@@ -64,7 +76,7 @@ const faults: readonly Fault[] = [
   },
   {
     name: 'a total budget below what is spent and held',
-    plant: ({ mandate }) => ['update mandates set max_total_micro = 5999999 where id = ?', mandate.id],
+    plant: ({ mandate }) => ['update mandate_terms set max_total_micro = 5999999 where id = ?', mandate.id],
     found: ({ mandate }) => [[mandate.id, 'spent and held exceed the total budget']],
   },
   {
@@ -184,7 +196,7 @@ for (const [name, statement] of refusals) {
 test('The database takes a spending up to the last millionth [limits.total]', (context) => {
   byHand(copyFor(context), (db) => {
     const { changes } = db
-      .prepare('update mandates set spent_micro = max_total_micro - held_micro where id = ?')
+      .prepare(`update mandate_sums set spent_micro = max_total_micro - held_micro where ${ofMandate}`)
       .run(written.mandate.id)
     assert.equal(changes, 1)
   })

@@ -42,7 +42,8 @@ export function preparePaymentActs(
       currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro, reserve)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, zeroblob(${reservedBytes}))`)
   const holdAmount = db.prepare(
-    'update mandates set held_micro = held_micro + ? where account_id = ? and id = ?',
+    `update mandate_sums set held_micro = held_micro + ?
+     where no = (select no from mandate_terms where account_id = ? and id = ?)`,
   )
   const { findHold } = prepareHoldLookup(db)
   const { findSeller, findMandate, recordPaidSeller, forget } = prepareLastingFacts(db, acts)
@@ -51,7 +52,7 @@ export function preparePaymentActs(
       idempotency_key = ?, reserve = null
     where rowid = ? and status = 'open'`)
   const spendAmount = db.prepare(
-    'update mandates set spent_micro = spent_micro + ?, held_micro = held_micro - ? where rowid = ?',
+    'update mandate_sums set spent_micro = spent_micro + ?, held_micro = held_micro - ? where no = ?',
   )
   const insertTransaction = db.prepare(`
     insert into transactions (${transactionColumns.join(', ')})
@@ -183,7 +184,7 @@ export function preparePaymentActs(
         hold.rowid,
       ) // 5
       if (changes !== 1) return { outcome: 'failed', reason: 'nonce_reused' }
-      spendAmount.run(hold.amount_micro, hold.amount_micro, mandate.rowid) // 6
+      spendAmount.run(hold.amount_micro, hold.amount_micro, mandate.no) // 6
       recordPayment(capture, hold, seller) // 7, 8
       recordPaidSeller(mandate, hold.mandate_id, merchantDomain)
       return { outcome: 'captured', transactionId }
