@@ -22,9 +22,11 @@ export function fillSqlite(path: string, ledger: LargeLedger): void {
     for (const [accountId, id, spent] of spending(ledger)) setSpent.run(spent, accountId, id)
     // As the ledger itself would have written them, behind the payments.
     for (const list of ['agent_id', 'mandate_id', "'merchant:' || merchant_domain"]) {
-      db.exec(
-        `insert into transaction_lists select account_id, ${list}, id from transactions order by 1, 2, 3`,
-      )
+      db.exec(`
+        insert into transaction_lists (account_id, list_id) select distinct account_id, ${list} from transactions;
+        insert into listed_transactions
+          select l.no, t.id from transactions t
+          cross join transaction_lists l on l.account_id = t.account_id and l.list_id = ${list} order by 1, 2`)
     }
     db.exec('update list_progress set listed_up_to = (select coalesce(max(rowid), 0) from transactions)')
     db.exec(paidSellers)

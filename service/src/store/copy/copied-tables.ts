@@ -31,6 +31,7 @@ export const copiedTables: readonly CopiedTable[] = [
  */
 export const leftOutTables: readonly string[] = [
   'transaction_lists',
+  'listed_transactions',
   'list_progress',
   'audit_events',
   'payment_events',

@@ -84,7 +84,7 @@ test('The tables and columns are those of SQLite, beside what one file or one se
   const own = new RegExp(
     [
       '^(purser_schema|service_secrets|activity_queue)\\.',
-      '^(transaction_lists|list_progress|activity_progress|mandate_terms|mandate_sums)\\.',
+      '^(transaction_lists|listed_transactions|list_progress|activity_progress|mandate_terms|mandate_sums)\\.',
       '^holds\\.reserve$',
     ].join('|'),
   )

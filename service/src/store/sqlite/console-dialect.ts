@@ -59,7 +59,8 @@ function listSource(
     ? [sql`indexed by transactions_by_status`, sql`and ${unpaid(status)}`]
     : [sql``, sql``]
   const ids = ({ from, olderThan }: Between) => sql`
-    select id from transaction_lists where account_id = ${accountId} and list_id = ${listId}
+    select id from listed_transactions
+    where list_no = (select no from transaction_lists where account_id = ${accountId} and list_id = ${listId})
       and id >= ${from} and id < ${olderThan} order by id desc`
   return {
     ids,

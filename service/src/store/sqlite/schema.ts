@@ -356,5 +356,24 @@ export const migrations: readonly string[] = [
       updated_at_ms = new.updated_at_ms, stopped_by = new.stopped_by
       where account_id = old.account_id and id = old.id;
   end;
+
+  -- an entry has the number of its list, which is short, and not the words of it
+  alter table transaction_lists rename to listed_by_words;
+  create table transaction_lists (
+    no integer primary key,
+    account_id text not null,
+    list_id text not null,
+    unique (account_id, list_id)
+  ) strict;
+  create table listed_transactions (
+    list_no integer not null,
+    id text not null,
+    primary key (list_no, id)
+  ) strict, without rowid;
+  insert into transaction_lists (account_id, list_id) select distinct account_id, list_id from listed_by_words;
+  insert into listed_transactions
+    select l.no, w.id from transaction_lists l
+    join listed_by_words w on w.account_id = l.account_id and w.list_id = l.list_id;
+  drop table listed_by_words;
   `,
 ]

@@ -154,7 +154,7 @@ function progressOf(path: string) {
   try {
     return db
       .prepare(
-        `select (select count(*) from transaction_lists) as listed,
+        `select (select count(*) from listed_transactions) as listed,
           (select count(*) from transactions where rowid > (select listed_up_to from list_progress)) as unlisted`,
       )
       .get()

@@ -35,9 +35,15 @@ interface WaitingList {
  * by its rowid when the file is opened, and reads look into both.
  */
 export function prepareTransactionLists(db: SqliteDatabase) {
+  const selectNumber = db
+    .prepare<[string, string], bigint>(
+      'select no from transaction_lists where account_id = ? and list_id = ?',
+    )
+    .pluck()
+  const insertList = db.prepare('insert into transaction_lists (account_id, list_id) values (?, ?)')
   const insertEntries = db.prepare(`
-    insert into transaction_lists (account_id, list_id, id)
-    select ?, ?, value from json_each(?) where true on conflict do nothing`)
+    insert into listed_transactions (list_no, id)
+    select ?, value from json_each(?) where true on conflict do nothing`)
   const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
   const setProgress = db.prepare('update list_progress set listed_up_to = ?')
   const selectUnlisted = db.prepare<[bigint], ListedTransaction>(
@@ -47,8 +53,9 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     'select * from transactions where account_id = ? and id = ?',
   )
   const selectWritten = db.prepare<[string, string], TransactionRow>(`
-    select t.* from transaction_lists l join transactions t on t.account_id = l.account_id and t.id = l.id
-    where l.account_id = ? and l.list_id = ? order by l.id desc`)
+    select t.* from transaction_lists l cross join listed_transactions e on e.list_no = l.no
+    cross join transactions t on t.account_id = l.account_id and t.id = e.id
+    where l.account_id = ? and l.list_id = ? order by e.id desc`)
 
   const lists = new Map<string, WaitingList>()
   let waitingEntries = 0
@@ -74,6 +81,11 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       else lists.set(key, { accountId, listId, entries: [entry], written: 0 })
       waitingEntries += 1
     }
+  }
+
+  /** The number of a list, which is made when it is written first. */
+  function numberOf({ accountId, listId }: WaitingList): bigint {
+    return selectNumber.get(accountId, listId) ?? BigInt(insertList.run(accountId, listId).lastInsertRowid)
   }
 
   /** The oldest rowid that still waits once these are written: all others began to wait later. */
@@ -121,7 +133,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
         if (left === 0) break
         const upTo = Math.min(list.entries.length, list.written + left)
         const ids = list.entries.slice(list.written, upTo).map(({ id }) => id)
-        insertEntries.run(list.accountId, list.listId, JSON.stringify(ids))
+        insertEntries.run(numberOf(list), JSON.stringify(ids))
         left -= upTo - list.written
         taken.push({ key, list, upTo })
       }
