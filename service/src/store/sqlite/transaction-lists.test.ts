@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 
 import { idsFrom } from '../../domain/id-time.ts'
 import type { Mandate, Transaction } from '../../domain/records.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
 import type { Page, PageOf, Store } from '../store.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
@@ -130,6 +130,31 @@ test('Transactions whose ids are older than what is listed, as when a clock is s
     items: [],
     next: undefined,
   })
+})
+
+test('The latest transactions are those with the newest ids, also when older ones came later and wait [decision.26] [decision.49]', async (context) => {
+  const { ledger, mandate } = await prepare(context)
+  const noonMs = Date.UTC(2026, 10, 20, 12)
+  const evaluateAt = async (atMs: number, count: number, amountText: string) => {
+    for (let place = 0; place < count; place++) {
+      const fields = { id: idAt(atMs, place), createdAtMs: atMs, amountText }
+      await ledger.store.evaluate(ledger.newProposal(mandate, fields))
+    }
+  }
+  await evaluateAt(noonMs, 5, '11.00')
+  // Little is recorded, so these are listed; then the clock is set back, and more wait than are looked at.
+  for (let looks = 0; looks < 3; looks++) await ledger.store.addUpActivity()
+  await evaluateAt(noonMs - 50_000, 40, '1.00')
+  const { risk } = await ledger.store.readAgentFacts({
+    caller: { ...mandate, keyId: 'key_1', role: 'owner', agentId: null },
+    agentId: mandate.agentId,
+    mandateId: mandate.id,
+    merchantDomain: shopDomain,
+    nowMs: noonMs + 20_000,
+  })
+  assert.equal(risk?.deniedInLastHour, 5)
+  // Thirty are looked at, of which 25 are more than a minute old.
+  assert.equal(risk.transactionsInLastMinute, 5)
 })
 
 function idAt(atMs: number, place: number): string {

@@ -19,6 +19,10 @@ export type ListedTransaction = Pick<
   'account_id' | 'id' | 'agent_id' | 'mandate_id' | 'merchant_domain'
 > & { readonly rowid: bigint }
 
+/** What is read of the latest transactions of a list. */
+const latestColumns = ['id', 'side', 'status', 'created_at_ms'] as const satisfies (keyof TransactionRow)[]
+type LatestTransaction = Pick<TransactionRow, (typeof latestColumns)[number]>
+
 /** Entries of one list that are not written yet. */
 interface WaitingList {
   readonly accountId: string
@@ -49,13 +53,15 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   const selectUnlisted = db.prepare<[bigint], ListedTransaction>(
     'select rowid, account_id, id, agent_id, mandate_id, merchant_domain from transactions where rowid > ? order by rowid',
   )
-  const selectTransaction = db.prepare<[string, string], TransactionRow>(
-    'select * from transactions where account_id = ? and id = ?',
+  const latest = latestColumns.map((column) => `t.${column}`).join(', ')
+  const selectTransaction = db.prepare<[bigint], LatestTransaction>(
+    `select ${latest} from transactions t where rowid = ?`,
   )
-  const selectWritten = db.prepare<[string, string], TransactionRow>(`
-    select t.* from transaction_lists l cross join listed_transactions e on e.list_no = l.no
+  const selectWritten = db.prepare<[string, string, string], LatestTransaction>(`
+    select ${latest} from transaction_lists l
+    cross join listed_transactions e on e.list_no = l.no
     cross join transactions t on t.account_id = l.account_id and t.id = e.id
-    where l.account_id = ? and l.list_id = ? order by e.id desc`)
+    where l.account_id = ? and l.list_id = ? and e.id > ? order by e.id desc`)
 
   const lists = new Map<string, WaitingList>()
   let waitingEntries = 0
@@ -152,22 +158,24 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     },
 
     /** The latest transactions of a list that its account paid or asked for, newest first. */
-    latest(accountId: string, listId: string, most: number): TransactionRow[] {
-      const rows: TransactionRow[] = []
+    latest(accountId: string, listId: string, most: number): LatestTransaction[] {
+      const rows: LatestTransaction[] = []
       const waiting = lists.get(keyOf(accountId, listId))
       const first = waiting?.written ?? 0
       for (let index = (waiting?.entries.length ?? 0) - 1; index >= first && rows.length < most; index--) {
-        const row = selectTransaction.get(accountId, waiting?.entries[index]?.id ?? '')
+        const row = selectTransaction.get(waiting?.entries[index]?.rowid ?? 0n)
         if (row?.side === 'payer') rows.push(row)
       }
+      // The clock may have been set back before these came: what is written may be newer than some of them.
+      const newerThan =
+        rows.length < most ? '' : rows.reduce((least, { id }) => (id < least ? id : least), '\uffff')
       let written = 0
-      for (const row of selectWritten.iterate(accountId, listId)) {
+      for (const row of selectWritten.iterate(accountId, listId, newerThan)) {
         if (row.side !== 'payer') continue
         rows.push(row)
         if (++written === most) break
       }
-      // What was written before a crash may wait again after it; and the clock may have been set back between
-      // the two, so which is newer is for the ids to say.
+      // What was written before a crash may wait again after it.
       const distinct = new Map(rows.map((row) => [row.id, row])).values()
       return [...distinct].sort((left, right) => (left.id < right.id ? 1 : -1)).slice(0, most)
     },
