@@ -10,6 +10,7 @@ import {
 } from '../payment-records.ts'
 import { transactionColumns, type TransactionRow } from '../rows.ts'
 import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
+import type { RecordedActivity } from './activity-acts.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
 import { prepareHoldLookup, type FoundHold } from './hold-lookup.ts'
@@ -17,7 +18,6 @@ import { prepareLastingFacts } from './lasting-facts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
-import type { RecordedActivity } from './activity-acts.ts'
 import type { ListedTransaction } from './transaction-lists.ts'
 
 /** About as much as a capture writes into a hold: two ids, a domain, and often an idempotency key. */
