@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
-import { GroupCommit, type Settled } from './group-commit.ts'
+import { GroupCommit, type GroupCommitOptions, type Settled } from './group-commit.ts'
 import { StoreUnavailableError } from './store.ts'
 
 test('Calls that arrive in one turn are written as one batch, each with its own outcome [decision.9]', async () => {
@@ -37,6 +37,48 @@ test('A lonely call waits for no timer: it is written in the very next turn of t
     assert.deepEqual(batches.at(-1), [call])
     assert.equal(await outcome, call * 2)
   }
+})
+
+test('A batch is begun beside another one when enough calls wait, and until then waits for the other to end [decision.60]', async () => {
+  const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 60_000 } })
+  const outcomes = [queue.submit(1)]
+  await turnOfTheLoop()
+  outcomes.push(queue.submit(2), queue.submit(3))
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1]])
+  outcomes.push(queue.submit(4))
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1], [2, 3, 4]])
+  outcomes.push(queue.submit(5))
+  writes[0]?.finish()
+  await turnOfTheLoop()
+  assert.deepEqual(batches.length, 2, 'the other batch is still under way')
+  writes[1]?.finish()
+  await turnOfTheLoop()
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1], [2, 3, 4], [5]])
+  writes[2]?.finish()
+  assert.deepEqual(await Promise.all(outcomes), [1, 2, 3, 4, 5])
+  await queue.drain()
+})
+
+test('Where a batch hangs, few calls are written beside it after a while [decision.60]', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 10 } })
+  const hanging = queue.submit(1)
+  await turnOfTheLoop()
+  const few = queue.submit(2)
+  await turnOfTheLoop()
+  context.mock.timers.tick(9)
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1]])
+  context.mock.timers.tick(1)
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1], [2]])
+  writes[1]?.finish()
+  assert.equal(await few, 2)
+  writes[0]?.finish()
+  assert.equal(await hanging, 1)
 })
 
 test('An answer leaves only after its batch is durable', async () => {
@@ -216,8 +258,10 @@ function doubling({ maxBatch = 100, maxWaiting = 1_000 }: Bounds = {}) {
   return { queue, batches }
 }
 
+type LaneOptions = Pick<GroupCommitOptions<number, number>, 'lanes' | 'beside'>
+
 /** A queue whose batches are written when the test says so, and then give back their calls. */
-function manual({ maxBatch = 100, maxWaiting = 1_000 }: Bounds = {}) {
+function manual({ maxBatch = 100, maxWaiting = 1_000, ...lanes }: Bounds & LaneOptions = {}) {
   const batches: number[][] = []
   const writes: { finish: () => void }[] = []
   const queue = new GroupCommit<number, number>({
@@ -229,6 +273,7 @@ function manual({ maxBatch = 100, maxWaiting = 1_000 }: Bounds = {}) {
     },
     maxBatch,
     maxWaiting,
+    ...lanes,
   })
   return { queue, batches, writes }
 }

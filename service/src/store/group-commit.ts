@@ -13,8 +13,19 @@ export interface GroupCommitOptions<Call, Outcome> {
   readonly maxWaiting: number
   /** How many batches may be written side by side; one when left out. */
   readonly lanes?: number
+  /** When one is begun beside another; at once when left out. */
+  readonly beside?: BesideOptions
   /** Where the times of the batches are kept, if anywhere. */
   readonly commitTimes?: CommitTimes
+}
+
+/**
+ * A small batch costs nearly as much as a large one. So one is begun beside another only when this many calls
+ * wait, or when they have waited so long, as where the other one hangs.
+ */
+export interface BesideOptions {
+  readonly least: number
+  readonly waitMs: number
 }
 
 /** Calls that are written in batches, each answered with its own outcome. */
@@ -44,6 +55,8 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   #waiting: Waiting<Call, Outcome>[] = []
   #isScheduled = false
   #inFlight = 0
+  /** Runs while calls wait for more of them, or for the end of the batch beside which they would be written. */
+  #patience: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
 
   constructor(options: GroupCommitOptions<Call, Outcome>) {
@@ -70,8 +83,19 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   }
 
   #scheduleBatch(): void {
-    const { lanes = 1 } = this.#options
+    const { lanes = 1, beside } = this.#options
     if (this.#isScheduled || this.#inFlight >= lanes) return
+    if (beside && this.#inFlight > 0 && this.#waiting.length < beside.least) {
+      this.#patience ??= setTimeout(() => this.#scheduleNow(), beside.waitMs)
+      return
+    }
+    this.#scheduleNow()
+  }
+
+  #scheduleNow(): void {
+    clearTimeout(this.#patience)
+    this.#patience = undefined
+    if (this.#isScheduled || this.#waiting.length === 0) return
     this.#isScheduled = true
     setImmediate(() => void this.#writeNextBatch())
   }

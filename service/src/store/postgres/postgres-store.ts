@@ -66,6 +66,8 @@ export interface PostgresStoreOptions {
 const maxBatch = 128
 /** How many batches of payments are on their way at once. */
 const paymentLanes = 2
+/** When one is begun beside another; the time is more than a batch takes under load. */
+const beside = { least: 16, waitMs: 10 }
 /** How many connections are kept from the account lanes, for acts on resources. */
 const spareConnections = 4
 /** Connections for what the console asks, at most. */
@@ -136,7 +138,9 @@ function createStore({
       })
     : new GroupCommit({
         ...batches,
-        lanes: groupCommit ? Math.min(paymentLanes, writeConnections) : writeConnections,
+        ...(groupCommit
+          ? { lanes: Math.min(paymentLanes, writeConnections), beside }
+          : { lanes: writeConnections }),
       })
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
     commitTimes,
