@@ -41,44 +41,58 @@ test('A lonely call waits for no timer: it is written in the very next turn of t
 
 test('A batch is begun beside another one when enough calls wait, and until then waits for the other to end [decision.60]', async () => {
   const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 60_000 } })
-  const outcomes = [queue.submit(1)]
+  const outcomes = [1, 2, 3, 4].map((call) => queue.submit(call))
   await turnOfTheLoop()
-  outcomes.push(queue.submit(2), queue.submit(3))
+  outcomes.push(queue.submit(5), queue.submit(6))
   await turnOfTheLoop()
-  assert.deepEqual(batches, [[1]])
-  outcomes.push(queue.submit(4))
+  assert.deepEqual(batches, [[1, 2, 3, 4]])
+  outcomes.push(queue.submit(7))
   await turnOfTheLoop()
-  assert.deepEqual(batches, [[1], [2, 3, 4]])
-  outcomes.push(queue.submit(5))
+  assert.deepEqual(batches, [
+    [1, 2, 3, 4],
+    [5, 6, 7],
+  ])
+  outcomes.push(queue.submit(8))
   writes[0]?.finish()
   await turnOfTheLoop()
-  assert.deepEqual(batches.length, 2, 'the other batch is still under way')
+  assert.equal(batches.length, 2, 'the other batch is still under way')
   writes[1]?.finish()
   await turnOfTheLoop()
   await turnOfTheLoop()
-  assert.deepEqual(batches, [[1], [2, 3, 4], [5]])
+  assert.deepEqual(batches.at(-1), [8])
   writes[2]?.finish()
-  assert.deepEqual(await Promise.all(outcomes), [1, 2, 3, 4, 5])
+  assert.deepEqual(await Promise.all(outcomes), [1, 2, 3, 4, 5, 6, 7, 8])
   await queue.drain()
+})
+
+test('Beside a small batch one as small is begun at once [decision.60]', async () => {
+  const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 16, waitMs: 60_000 } })
+  const outcomes = [queue.submit(1)]
+  await turnOfTheLoop()
+  outcomes.push(queue.submit(2))
+  await turnOfTheLoop()
+  assert.deepEqual(batches, [[1], [2]])
+  for (const { finish } of writes) finish()
+  assert.deepEqual(await Promise.all(outcomes), [1, 2])
 })
 
 test('Where a batch hangs, few calls are written beside it after a while [decision.60]', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 10 } })
-  const hanging = queue.submit(1)
+  const hanging = [1, 2, 3].map((call) => queue.submit(call))
   await turnOfTheLoop()
-  const few = queue.submit(2)
+  const few = queue.submit(4)
   await turnOfTheLoop()
   context.mock.timers.tick(9)
   await turnOfTheLoop()
-  assert.deepEqual(batches, [[1]])
+  assert.deepEqual(batches, [[1, 2, 3]])
   context.mock.timers.tick(1)
   await turnOfTheLoop()
-  assert.deepEqual(batches, [[1], [2]])
+  assert.deepEqual(batches, [[1, 2, 3], [4]])
   writes[1]?.finish()
-  assert.equal(await few, 2)
+  assert.equal(await few, 4)
   writes[0]?.finish()
-  assert.equal(await hanging, 1)
+  assert.deepEqual(await Promise.all(hanging), [1, 2, 3])
 })
 
 test('An answer leaves only after its batch is durable', async () => {

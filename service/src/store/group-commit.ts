@@ -21,7 +21,8 @@ export interface GroupCommitOptions<Call, Outcome> {
 
 /**
  * A small batch costs nearly as much as a large one. So one is begun beside another only when this many calls
- * wait, or when they have waited so long, as where the other one hangs.
+ * wait, or as many as are under way where those are fewer; or when they have waited so long, as where the other
+ * one hangs.
  */
 export interface BesideOptions {
   readonly least: number
@@ -55,6 +56,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   #waiting: Waiting<Call, Outcome>[] = []
   #isScheduled = false
   #inFlight = 0
+  #callsInFlight = 0
   /** Runs while calls wait for more of them, or for the end of the batch beside which they would be written. */
   #patience: NodeJS.Timeout | undefined
   #idle: (() => void)[] = []
@@ -85,7 +87,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
   #scheduleBatch(): void {
     const { lanes = 1, beside } = this.#options
     if (this.#isScheduled || this.#inFlight >= lanes) return
-    if (beside && this.#inFlight > 0 && this.#waiting.length < beside.least) {
+    if (beside && this.#waiting.length < Math.min(beside.least, this.#callsInFlight)) {
       this.#patience ??= setTimeout(() => this.#scheduleNow(), beside.waitMs)
       return
     }
@@ -104,6 +106,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     const batch = this.#takeBatch()
     this.#isScheduled = false
     this.#inFlight += 1
+    this.#callsInFlight += batch.length
     if (this.#waiting.length > 0) this.#scheduleBatch()
     const startedAtMs = performance.now()
     try {
@@ -115,6 +118,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     }
     this.#options.commitTimes?.add(startedAtMs)
     this.#inFlight -= 1
+    this.#callsInFlight -= batch.length
     if (this.#waiting.length > 0) return this.#scheduleBatch()
     if (this.#isScheduled || this.#inFlight > 0) return
     for (const resolve of this.#idle.splice(0)) resolve()
