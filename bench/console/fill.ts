@@ -18,7 +18,9 @@ export function fillSqlite(path: string, ledger: LargeLedger): void {
       }
       db.exec('commit')
     }
-    const setSpent = db.prepare('update mandates set spent_micro = ? where account_id = ? and id = ?')
+    const setSpent = db.prepare(
+      'update mandate_sums set spent_micro = ? where no = (select no from mandate_terms where account_id = ? and id = ?)',
+    )
     for (const [accountId, id, spent] of spending(ledger)) setSpent.run(spent, accountId, id)
     // As the ledger itself would have written them, behind the payments.
     for (const list of ['agent_id', 'mandate_id', "'merchant:' || merchant_domain"]) {

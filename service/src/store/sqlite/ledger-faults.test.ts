@@ -163,21 +163,21 @@ for (const { name, plant, found } of faults) {
 }
 
 const refusals: readonly (readonly [name: string, statement: string])[] = [
-  ['an overspend', 'update mandates set spent_micro = max_total_micro - held_micro + 1'],
-  ['holds beyond the budget', 'update mandates set held_micro = max_total_micro - spent_micro + 1'],
-  ['a total below what is spent and held', 'update mandates set max_total_micro = spent_micro'],
-  ['negative spending', 'update mandates set spent_micro = -1'],
-  ['negative holds', 'update mandates set held_micro = -1'],
+  ['an overspend', 'update mandate_sums set spent_micro = max_total_micro - held_micro + 1'],
+  ['holds beyond the budget', 'update mandate_sums set held_micro = max_total_micro - spent_micro + 1'],
+  ['a total below what is spent and held', 'update mandate_sums set max_total_micro = spent_micro'],
+  ['negative spending', 'update mandate_sums set spent_micro = -1'],
+  ['negative holds', 'update mandate_sums set held_micro = -1'],
   ['a hold of nothing', 'update holds set amount_micro = 0'],
   ['a captured proof without its transaction', 'update holds set transaction_id = null'],
   ['an open proof with a transaction', "update holds set status = 'open'"],
   ['an unknown status of a proof', "update holds set status = 'lost'"],
-  ['an unknown status of a mandate', "update mandates set status = 'frozen'"],
-  ['another currency', "update mandates set currency = 'EURC'"],
-  ['a third environment', "update mandates set environment = 'staging'"],
-  ['an amount that is no whole number', 'update mandates set spent_micro = 1.5'],
-  ['an amount that is text', "update mandates set spent_micro = 'much'"],
-  ['an amount that is missing', 'update mandates set spent_micro = null'],
+  ['an unknown status of a mandate', "update mandate_terms set status = 'frozen'"],
+  ['another currency', "update mandate_terms set currency = 'EURC'"],
+  ['a third environment', "update mandate_terms set environment = 'staging'"],
+  ['an amount that is no whole number', 'update mandate_sums set spent_micro = 1.5'],
+  ['an amount that is text', "update mandate_sums set spent_micro = 'much'"],
+  ['an amount that is missing', 'update mandate_sums set spent_micro = null'],
   ["an agent's key without its agent", "update api_keys set role = 'agent'"],
 ]
 for (const [name, statement] of refusals) {

@@ -16,16 +16,19 @@ export function prepareMandateActs(
   { voidHolds }: HoldActs,
   { findAgent }: AgentActs,
 ) {
-  const insertMandate = db.prepare(insertOf(newMandateRow, () => '?'))
+  const insertTerms = db.prepare(insertOf({ ...newMandateRow, table: 'mandate_terms' }, () => '?'))
+  const insertSums = db.prepare(
+    'insert into mandate_sums (no, max_total_micro, spent_micro, held_micro) values (?, ?, 0, 0)',
+  )
   const insertAccountOf = db.prepare('insert into record_accounts (id, account_id) values (?, ?)')
   const selectMandate = db.prepare<[string, string, string], MandateRow>(
     'select * from mandates where account_id = ? and id = ? and environment = ?',
   )
   const keepPaused = db.prepare(
-    'update mandates set stopped_by = null where account_id = ? and id = ? and stopped_by is not null',
+    'update mandate_terms set stopped_by = null where account_id = ? and id = ? and stopped_by is not null',
   )
   const setStatus = db.prepare(
-    'update mandates set status = ?, stopped_by = null, updated_at_ms = ? where account_id = ? and id = ?',
+    'update mandate_terms set status = ?, stopped_by = null, updated_at_ms = ? where account_id = ? and id = ?',
   )
 
   function findMandate({ accountId, id, environment }: RecordKey): Mandate | undefined {
@@ -40,7 +43,8 @@ export function prepareMandateActs(
       const agent = findAgent({ ...mandate, id: mandate.agentId })
       if (!agent) return 'not_found'
       if (agent.status !== 'active') return 'agent_revoked'
-      insertMandate.run(...newMandateRow.valuesOf(mandate))
+      const { lastInsertRowid } = insertTerms.run(...newMandateRow.valuesOf(mandate))
+      insertSums.run(lastInsertRowid, mandate.maxTotalMicro)
       insertAccountOf.run(mandate.id, mandate.accountId)
       recordEvent(event)
       return 'created'

@@ -325,37 +325,13 @@ export const migrations: readonly string[] = [
   drop table mandates;
   create index mandates_by_agent on mandate_terms (account_id, agent_id, id);
 
-  -- both as one: who reads, and who seldom writes, need not know of it
+  -- both as one: who reads need not know that they are two
   create view mandates as
     select t.account_id, t.id, t.environment, t.agent_id, t.purpose, t.max_total_text, t.max_total_micro,
       t.max_per_transaction_text, t.max_per_transaction_micro, t.currency, t.allowed_sellers, t.allowed_categories,
       t.expires_at_text, t.expires_at_ms, t.status, s.spent_micro, s.held_micro, t.created_at_ms, t.updated_at_ms,
       t.stopped_by
     from mandate_terms t cross join mandate_sums s where s.no = t.no;
-  create trigger insert_mandate instead of insert on mandates begin
-    insert into mandate_terms (account_id, id, environment, agent_id, purpose, max_total_text, max_total_micro,
-      max_per_transaction_text, max_per_transaction_micro, currency, allowed_sellers, allowed_categories, expires_at_text,
-      expires_at_ms, status, created_at_ms, updated_at_ms, stopped_by)
-    values (new.account_id, new.id, new.environment, new.agent_id, new.purpose, new.max_total_text, new.max_total_micro,
-      new.max_per_transaction_text, new.max_per_transaction_micro, new.currency, new.allowed_sellers,
-      new.allowed_categories, new.expires_at_text, new.expires_at_ms, new.status, new.created_at_ms, new.updated_at_ms,
-      new.stopped_by);
-    insert into mandate_sums select no, max_total_micro, coalesce(new.spent_micro, 0), coalesce(new.held_micro, 0)
-      from mandate_terms where account_id = new.account_id and id = new.id;
-  end;
-  create trigger update_mandate instead of update on mandates begin
-    update mandate_sums
-      set max_total_micro = new.max_total_micro, spent_micro = new.spent_micro, held_micro = new.held_micro
-      where no = (select no from mandate_terms where account_id = old.account_id and id = old.id);
-    update mandate_terms set environment = new.environment, agent_id = new.agent_id, purpose = new.purpose,
-      max_total_text = new.max_total_text, max_total_micro = new.max_total_micro,
-      max_per_transaction_text = new.max_per_transaction_text,
-      max_per_transaction_micro = new.max_per_transaction_micro, currency = new.currency,
-      allowed_sellers = new.allowed_sellers, allowed_categories = new.allowed_categories,
-      expires_at_text = new.expires_at_text, expires_at_ms = new.expires_at_ms, status = new.status,
-      updated_at_ms = new.updated_at_ms, stopped_by = new.stopped_by
-      where account_id = old.account_id and id = old.id;
-  end;
 
   -- an entry has the number of its list, which is short, and not the words of it
   alter table transaction_lists rename to listed_by_words;

@@ -25,7 +25,7 @@ export function prepareStopActs(
     )
     .pluck()
   const move = db.prepare(
-    'update mandates set status = ?, stopped_by = ?, updated_at_ms = ? where account_id = ? and id = ?',
+    'update mandate_terms set status = ?, stopped_by = ?, updated_at_ms = ? where account_id = ? and id = ?',
   )
 
   return {
