@@ -40,7 +40,7 @@ export function prepareHoldActs(db: SqliteDatabase) {
      where no = (select no from mandate_terms where account_id = ? and id = ?)`,
   )
   const mandatesOfAgent = db
-    .prepare<[string, string], string>('select id from mandates where account_id = ? and agent_id = ?')
+    .prepare<[string, string], string>('select id from mandate_terms where account_id = ? and agent_id = ?')
     .pluck()
   const nextAccountWithHolds = db
     .prepare<[string], string>(

@@ -13,13 +13,13 @@ export function prepareStopActs(
 ) {
   const selectActive = db
     .prepare<[string, string, string, number], string>(
-      `select id from mandates where account_id = ? and environment = ? and id > ? and status = 'active'
+      `select id from mandate_terms where account_id = ? and environment = ? and id > ? and status = 'active'
        order by id limit ?`,
     )
     .pluck()
   const selectStopped = db
     .prepare<[string, string, string, string | null, string | null, number], string>(
-      `select id from mandates where account_id = ? and environment = ? and id > ? and status = 'paused'
+      `select id from mandate_terms where account_id = ? and environment = ? and id > ? and status = 'paused'
          and stopped_by is not null and (? is null or stopped_by = ?)
        order by id limit ?`,
     )

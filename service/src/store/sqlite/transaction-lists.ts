@@ -53,15 +53,19 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   const selectUnlisted = db.prepare<[bigint], ListedTransaction>(
     'select rowid, account_id, id, agent_id, mandate_id, merchant_domain from transactions where rowid > ? order by rowid',
   )
-  const latest = latestColumns.map((column) => `t.${column}`).join(', ')
-  const selectTransaction = db.prepare<[bigint], LatestTransaction>(
-    `select ${latest} from transactions t where rowid = ?`,
+  const latest = latestColumns.join(', ')
+  const selectWaiting = db.prepare<[bigint], LatestTransaction>(
+    `select ${latest} from transactions where rowid = ?`,
   )
-  const selectWritten = db.prepare<[string, string, string], LatestTransaction>(`
-    select ${latest} from transaction_lists l
-    cross join listed_transactions e on e.list_no = l.no
-    cross join transactions t on t.account_id = l.account_id and t.id = e.id
-    where l.account_id = ? and l.list_id = ? and e.id > ? order by e.id desc`)
+  // Not joined, for SQLite plans a join anew each time that it is given values.
+  const selectWritten = db
+    .prepare<[bigint, string], string>(
+      'select id from listed_transactions where list_no = ? and id > ? order by id desc',
+    )
+    .pluck()
+  const selectTransaction = db.prepare<[string, string], LatestTransaction>(
+    `select ${latest} from transactions where account_id = ? and id = ?`,
+  )
 
   const lists = new Map<string, WaitingList>()
   let waitingEntries = 0
@@ -163,15 +167,17 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       const waiting = lists.get(keyOf(accountId, listId))
       const first = waiting?.written ?? 0
       for (let index = (waiting?.entries.length ?? 0) - 1; index >= first && rows.length < most; index--) {
-        const row = selectTransaction.get(waiting?.entries[index]?.rowid ?? 0n)
+        const row = selectWaiting.get(waiting?.entries[index]?.rowid ?? 0n)
         if (row?.side === 'payer') rows.push(row)
       }
       // The clock may have been set back before these came: what is written may be newer than some of them.
       const newerThan =
         rows.length < most ? '' : rows.reduce((least, { id }) => (id < least ? id : least), '\uffff')
       let written = 0
-      for (const row of selectWritten.iterate(accountId, listId, newerThan)) {
-        if (row.side !== 'payer') continue
+      // No list has the number of one that was never written.
+      for (const id of selectWritten.iterate(selectNumber.get(accountId, listId) ?? 0n, newerThan)) {
+        const row = selectTransaction.get(accountId, id)
+        if (row?.side !== 'payer') continue
         rows.push(row)
         if (++written === most) break
       }
