@@ -7,7 +7,7 @@ import type { AgentFacts, AgentQuestion } from '../store.ts'
 import { storable } from './connection.ts'
 import { roundTrip } from './round-trip.ts'
 import { breaksConnection } from './retries.ts'
-import { localSetting, rollback } from './transaction.ts'
+import { localSetting, noJit, rollback } from './transaction.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {
@@ -83,7 +83,7 @@ async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: Age
 const begin = query('begin', 'begin isolation level repeatable read read only')
 
 /** Plans are kept, as those of payments are (`transaction.ts`), so none may be made for small tables only. */
-const keepPlans = query('settings', `select ${localSetting('enable_seqscan', 'off')}`)
+const keepPlans = query('settings', `select ${localSetting('enable_seqscan', 'off')}, ${noJit}`)
 
 /** Named, so that the server parses it once for each connection. */
 function query(name: string, text: string, values: readonly unknown[] = []): QueryConfig {

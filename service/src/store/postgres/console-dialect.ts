@@ -11,7 +11,7 @@ import { QueryTooSlowError } from '../store.ts'
 import { storable } from './connection.ts'
 import { breaksConnection } from './retries.ts'
 import { roundTrip } from './round-trip.ts'
-import { localSetting, rollback } from './transaction.ts'
+import { localSetting, noJit, rollback } from './transaction.ts'
 
 /** How much of a domain its index holds; no host name is longer. */
 const merchantPrefixLength = sql.lit(255)
@@ -90,7 +90,7 @@ function indexSource(
 export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
   const begin = [
     { text: 'begin read only' },
-    { text: `select ${localSetting('statement_timeout', String(timeoutMs))}` },
+    { text: `select ${localSetting('statement_timeout', String(timeoutMs))}, ${noJit}` },
   ]
 
   return (text, values) => {
