@@ -4,6 +4,8 @@ import { test } from 'node:test'
 import { Histogram } from './histogram.ts'
 import { LedgerCheck } from './ledger.ts'
 import type { StoreKind } from './ledgers.ts'
+import { readOptions } from './options.ts'
+import { makePlan } from './plan.ts'
 import type { Block, Order } from './rig.ts'
 import { judge, medianOf } from './verdicts.ts'
 
@@ -36,6 +38,17 @@ test('The median of an even number of rounds lies between the two in the middle'
   assert.equal(medianOf([9, 1, 5]), 5)
   assert.equal(medianOf([4, 1, 2, 9]), 3)
   assert.ok(Number.isNaN(medianOf([])))
+})
+
+test('In every comparison each process has each place in both directions equally often', () => {
+  for (const flags of [[], ['--quick'], ['--store', 'postgres'], ['--store', 'postgres', '--quick']]) {
+    const reading = readOptions(flags)
+    assert('options' in reading)
+    const comparisons = makePlan(reading.options).filter(({ name }) => name.includes('client'))
+    assert.equal(comparisons.length, 2)
+    for (const { name, rounds } of comparisons)
+      assert.equal(rounds.length % 4, 0, `${name} ${flags.join(' ')}`)
+  }
 })
 
 const quickly = new Histogram()
