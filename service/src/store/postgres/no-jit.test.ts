@@ -23,7 +23,7 @@ for (const server of postgresServers) {
     await pool.query(`insert into seller_domains values ('sandbox', 'shop.example', 'acct_1', 'seller_1')`)
     await pool.query('analyze seller_domains')
     const inTransaction = prepareTransactions(pool, { random: Math.random })
-    const { text, values } = readSellers([{ environment: 'sandbox', domain: 'shop.example' }])
+    const { text, values = [] } = readSellers([{ environment: 'sandbox', domain: 'shop.example' }])
     const plan = await inTransaction({ deadlineMs: performance.now() + 60_000 }, async (transaction) => {
       const [answer] = await transaction.ask({ text: `explain ${text}`, values })
       await transaction.commit()

@@ -13,22 +13,22 @@ const littleRecorded = 250
 /** How many written entries of a list are kept in memory before they are let go. */
 const forgottenAtOnce = 1_024
 
-/** What of a transaction says which lists it stands in. */
-export type ListedTransaction = Pick<
-  TransactionRow,
-  'account_id' | 'id' | 'agent_id' | 'mandate_id' | 'merchant_domain'
-> & { readonly rowid: bigint }
-
 /** What is read of the latest transactions of a list. */
 const latestColumns = ['id', 'side', 'status', 'created_at_ms'] as const satisfies (keyof TransactionRow)[]
 type LatestTransaction = Pick<TransactionRow, (typeof latestColumns)[number]>
+
+type Entry = LatestTransaction & { readonly rowid: bigint }
+
+/** What of a transaction says which lists it stands in, and what is read of it there. */
+export type ListedTransaction = Entry &
+  Pick<TransactionRow, 'account_id' | 'agent_id' | 'mandate_id' | 'merchant_domain'>
 
 /** Entries of one list that are not written yet. */
 interface WaitingList {
   readonly accountId: string
   readonly listId: string
   /** Oldest first; those before `written` are written already. */
-  readonly entries: { readonly id: string; readonly rowid: bigint }[]
+  readonly entries: Entry[]
   written: number
 }
 
@@ -50,13 +50,10 @@ export function prepareTransactionLists(db: SqliteDatabase) {
     select ?, value from json_each(?) where true on conflict do nothing`)
   const selectProgress = db.prepare<[], bigint>('select listed_up_to from list_progress').pluck()
   const setProgress = db.prepare('update list_progress set listed_up_to = ?')
-  const selectUnlisted = db.prepare<[bigint], ListedTransaction>(
-    'select rowid, account_id, id, agent_id, mandate_id, merchant_domain from transactions where rowid > ? order by rowid',
-  )
   const latest = latestColumns.join(', ')
-  const selectWaiting = db.prepare<[bigint], LatestTransaction>(
-    `select ${latest} from transactions where rowid = ?`,
-  )
+  const selectUnlisted = db.prepare<[bigint], ListedTransaction>(`
+    select rowid, account_id, agent_id, mandate_id, merchant_domain, ${latest} from transactions
+    where rowid > ? order by rowid`)
   // Not joined, for SQLite plans a join anew each time that it is given values.
   const selectWritten = db
     .prepare<[bigint, string], string>(
@@ -74,17 +71,13 @@ export function prepareTransactionLists(db: SqliteDatabase) {
   let lastRowid = selectProgress.get() ?? 0n
   for (const transaction of selectUnlisted.all(lastRowid)) wait(transaction)
 
-  function wait({
-    account_id: accountId,
-    id,
-    agent_id: agentId,
-    mandate_id: mandateId,
-    merchant_domain: merchantDomain,
-    rowid,
-  }: ListedTransaction): void {
+  function wait(transaction: ListedTransaction): void {
+    const { account_id: accountId, agent_id: agentId, mandate_id: mandateId, rowid } = transaction
+    const { id, side, status, created_at_ms } = transaction
+    // Without the rest, for many wait.
+    const entry: Entry = { id, side, status, created_at_ms, rowid }
     lastRowid = rowid
-    const entry = { id, rowid }
-    for (const listId of [agentId, mandateId, listOfMerchant(merchantDomain)]) {
+    for (const listId of [agentId, mandateId, listOfMerchant(transaction.merchant_domain)]) {
       const key = keyOf(accountId, listId)
       const list = lists.get(key)
       if (list) list.entries.push(entry)
@@ -167,7 +160,7 @@ export function prepareTransactionLists(db: SqliteDatabase) {
       const waiting = lists.get(keyOf(accountId, listId))
       const first = waiting?.written ?? 0
       for (let index = (waiting?.entries.length ?? 0) - 1; index >= first && rows.length < most; index--) {
-        const row = selectWaiting.get(waiting?.entries[index]?.rowid ?? 0n)
+        const row = waiting?.entries[index]
         if (row?.side === 'payer') rows.push(row)
       }
       // The clock may have been set back before these came: what is written may be newer than some of them.
