@@ -5,64 +5,53 @@ import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
 import { storable } from './connection.ts'
-import { roundTrip } from './round-trip.ts'
-import { breaksConnection } from './retries.ts'
-import { localSetting, noJit, rollback } from './transaction.ts'
+import { askOnce, localSetting, noJit } from './transaction.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {
   const { caller, agentId, mandateId, nowMs } = question
   const merchantDomain = normalizeHostName(question.merchantDomain)
   const accountId = await accountToAsk(pool, question)
-  const client = await pool.connect()
-  let isBroken = false
-  try {
-    const [, , agents, mandates, paid, recent] = await roundTrip(client, [
-      begin,
-      keepPlans,
-      query('agent', 'select * from agents where account_id = $1 and id = $2 and environment = $3', [
-        accountId,
-        agentId,
-        caller.environment,
-      ]),
-      query(
-        'mandate',
-        'select * from mandates where account_id = $1 and id = $2 and environment = $3 and agent_id = $4',
-        [accountId, mandateId, caller.environment, agentId],
-      ),
-      query(
-        'paid_seller',
-        `select 1 from paid_sellers
-         where account_id = $1 and mandate_id = $2 and md5(merchant_domain) = md5($3) and merchant_domain = $3`,
-        [accountId, mandateId, merchantDomain],
-      ),
-      query(
-        'recent',
-        `select status, created_at_ms from transactions where account_id = $1 and mandate_id = $2
-         order by id desc limit $3`,
-        [accountId, mandateId, recentTransactions],
-      ),
-      { text: 'commit' },
-    ])
-    const [agentRow] = (agents?.rows ?? []) as AgentRow[]
-    const [mandateRow] = (mandates?.rows ?? []) as MandateRow[]
-    const agent = agentRow && toAgent(agentRow)
-    const mandate = agent && mandateRow && toMandate(mandateRow)
-    return {
-      agent,
-      mandate,
-      risk:
-        mandate &&
-        riskFactsOf(mandate, (recent?.rows ?? []) as TransactionRow[], {
-          hasPaidThisSeller: (paid?.rows.length ?? 0) > 0,
-          nowMs,
-        }),
-    }
-  } catch (error) {
-    isBroken = breaksConnection(error) || !(await rollback(client))
-    throw error
-  } finally {
-    client.release(isBroken)
+  const [, , agents, mandates, paid, recent] = await askOnce(pool, [
+    begin,
+    keepPlans,
+    query('agent', 'select * from agents where account_id = $1 and id = $2 and environment = $3', [
+      accountId,
+      agentId,
+      caller.environment,
+    ]),
+    query(
+      'mandate',
+      'select * from mandates where account_id = $1 and id = $2 and environment = $3 and agent_id = $4',
+      [accountId, mandateId, caller.environment, agentId],
+    ),
+    query(
+      'paid_seller',
+      `select 1 from paid_sellers
+       where account_id = $1 and mandate_id = $2 and md5(merchant_domain) = md5($3) and merchant_domain = $3`,
+      [accountId, mandateId, merchantDomain],
+    ),
+    query(
+      'recent',
+      `select status, created_at_ms from transactions where account_id = $1 and mandate_id = $2
+       order by id desc limit $3`,
+      [accountId, mandateId, recentTransactions],
+    ),
+    { text: 'commit' },
+  ])
+  const [agentRow] = (agents?.rows ?? []) as AgentRow[]
+  const [mandateRow] = (mandates?.rows ?? []) as MandateRow[]
+  const agent = agentRow && toAgent(agentRow)
+  const mandate = agent && mandateRow && toMandate(mandateRow)
+  return {
+    agent,
+    mandate,
+    risk:
+      mandate &&
+      riskFactsOf(mandate, (recent?.rows ?? []) as TransactionRow[], {
+        hasPaidThisSeller: (paid?.rows.length ?? 0) > 0,
+        nowMs,
+      }),
   }
 }
 

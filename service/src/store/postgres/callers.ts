@@ -1,8 +1,9 @@
 import type { Pool } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
-import { GroupCommit } from '../group-commit.ts'
+import { GroupCommit, type BesideOptions } from '../group-commit.ts'
 import { toCaller, type ApiKeyRow } from '../rows.ts'
+import { askOnce } from './transaction.ts'
 
 /**
  * The caller of a key, looked up anew for every request: a key that was revoked through any process is
@@ -10,12 +11,13 @@ import { toCaller, type ApiKeyRow } from '../rows.ts'
  */
 export function prepareCallers(
   pool: Pool,
-  { maxWaiting, retry, lookUp }: CallerOptions,
+  { maxWaiting, beside, retry, lookUp }: CallerOptions,
 ): GroupCommit<Buffer, Caller | undefined> {
   return new GroupCommit<Buffer, Caller | undefined>({
     maxBatch: 256,
     maxWaiting,
     lanes: 2,
+    beside,
     writeBatch: async (hashes) => {
       const names = hashes.map((hash) => hash.toString('hex'))
       const distinct = [...new Set(names)]
@@ -27,6 +29,7 @@ export function prepareCallers(
 
 interface CallerOptions {
   readonly maxWaiting: number
+  readonly beside: BesideOptions
   readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly lookUp: LookUpCallers
 }
@@ -37,14 +40,17 @@ export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<M
 /** Directory and keys in one statement. */
 export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
   const isOne = hashes.length === 1
-  const { rows } = await pool.query<ApiKeyRow & { secret_hash: Buffer }>({
-    name: isOne ? 'purser_read_caller' : 'purser_read_callers',
-    text: `
-      select h.secret_hash, k.* from api_key_hashes h
-        join api_keys k on k.account_id = h.account_id and k.id = h.key_id
-      where h.secret_hash = ${isOne ? '$1' : 'any ($1)'} and k.revoked_at_ms is null`,
-    values: [isOne ? `\\x${hashes[0]}` : byteaArray(hashes)],
-  })
+  const [found] = await askOnce(pool, [
+    {
+      name: isOne ? 'purser_read_caller' : 'purser_read_callers',
+      text: `
+        select h.secret_hash, k.* from api_key_hashes h
+          join api_keys k on k.account_id = h.account_id and k.id = h.key_id
+        where h.secret_hash = ${isOne ? '$1' : 'any ($1)'} and k.revoked_at_ms is null`,
+      values: [isOne ? `\\x${hashes[0]}` : byteaArray(hashes)],
+    },
+  ])
+  const rows = (found?.rows ?? []) as (ApiKeyRow & { secret_hash: Buffer })[]
   return new Map(rows.map((row) => [row.secret_hash.toString('hex'), toCaller(row)]))
 }
 

@@ -9,9 +9,7 @@ import { isIndexed, type ConsoleDialect } from '../console-source.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../console-store.ts'
 import { QueryTooSlowError } from '../store.ts'
 import { storable } from './connection.ts'
-import { breaksConnection } from './retries.ts'
-import { roundTrip } from './round-trip.ts'
-import { localSetting, noJit, rollback } from './transaction.ts'
+import { askOnce, localSetting, noJit } from './transaction.ts'
 
 /** How much of a domain its index holds; no host name is longer. */
 const merchantPrefixLength = sql.lit(255)
@@ -113,16 +111,11 @@ interface QueryOptions {
 }
 
 async function ask(pool: Pool, begin: readonly QueryConfig[], query: QueryConfig): Promise<unknown[]> {
-  const client = await pool.connect()
-  let isBroken = false
   try {
-    const [, , answer] = await roundTrip(client, [...begin, query, { text: 'commit' }])
+    const [, , answer] = await askOnce(pool, [...begin, query, { text: 'commit' }])
     return answer?.rows ?? []
   } catch (error) {
-    isBroken = breaksConnection(error) || !(await rollback(client))
     if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
     throw error
-  } finally {
-    client.release(isBroken)
   }
 }

@@ -66,7 +66,7 @@ export interface PostgresStoreOptions {
 const maxBatch = 128
 /** How many batches of payments are on their way at once. */
 const paymentLanes = 2
-/** When one is begun beside another; the time is more than a batch takes under load. */
+/** When one is begun beside another, as also of look-ups of keys; the time is more than a batch takes under load. */
 const beside = { least: 16, waitMs: 10 }
 /** How many connections are kept from the account lanes, for acts on resources. */
 const spareConnections = 4
@@ -151,6 +151,7 @@ function createStore({
   })
   const callers = prepareCallers(reading, {
     maxWaiting,
+    beside,
     retry,
     lookUp: accountLanes ? lookUpCallersByAccount : lookUpCallers,
   })
