@@ -159,6 +159,14 @@ test('The better form of one transaction a request is what counts, whichever it 
   assert.deepEqual(missedOnPostgres(swapped), singles)
 })
 
+test('Where a round has several blocks of a kind, their mean counts', () => {
+  const alone = { clients: 1 } as const
+  const without = { ...alone, service: 'service without group commit' } as const
+  const round = [block(alone, 80), block(without, 100), block(without, 90), block(alone, 110)]
+  const verdict = judge([round], 'postgres').find(({ id }) => id === 'one-client')
+  assert.deepEqual(verdict?.values, [1])
+})
+
 test('A round that lacks one of the forms says nothing of the best of them', () => {
   const [many = [], one = []] = postgresRounds()
   const without = many.filter(({ service }) => service !== 'guarded update')

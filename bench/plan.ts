@@ -17,14 +17,8 @@ export function makePlan(options: Options): Section[] {
   const first = isPostgres ? warmUpPostgres(options) : warmUp(options)
   if (!options.flows.includes('verify')) return [first, survey(options)]
   const many = isPostgres ? manyClientsOnPostgres(options) : manyClients(options)
-  const comparisons = [many, oneClient(isPostgres ? inLongerBlocks(options) : options)]
+  const comparisons = [many, isPostgres ? oneClientOnPostgres(options) : oneClient(options)]
   return [first, ...comparisons.map(rehearsed), survey(options)]
-}
-
-/** A lonely call takes a server longer than a file, and to make its databases takes longer than a block. */
-function inLongerBlocks(options: Options): Options {
-  const { singleRounds, singleSeconds } = options
-  return { ...options, singleRounds: Math.ceil(singleRounds / 2), singleSeconds: 3 * singleSeconds }
 }
 
 /**
@@ -112,12 +106,22 @@ function manyClients({ rounds, blockSeconds: seconds }: Options): Section {
 
 /** What waiting for company costs when there is none. */
 function oneClient({ singleRounds, singleSeconds: seconds }: Options): Section {
+  return { name: 'one client', isMeasured: true, rounds: backAndForth(lonely(seconds), singleRounds) }
+}
+
+/** To make databases takes longer than a block, so there are half as many rounds with three times the blocks, in turn. */
+function oneClientOnPostgres({ singleRounds, singleSeconds: seconds }: Options): Section {
+  const once = lonely(seconds)
+  const round = [...once, ...once.toReversed(), ...once]
+  return { name: 'one client', isMeasured: true, rounds: backAndForth(round, Math.ceil(singleRounds / 2)) }
+}
+
+function lonely(seconds: number): Order[] {
   const kind = { clients: 1, spread: 'uniform', seconds, flow: 'verify' } as const
-  const round: Order[] = [
+  return [
     { ...kind, service: 'service' },
     { ...kind, service: 'service without group commit' },
   ]
-  return { name: 'one client', isMeasured: true, rounds: backAndForth(round, singleRounds) }
 }
 
 /** Every flow once, for the table. */

@@ -32,7 +32,7 @@ type Rounds = readonly (readonly Block[])[]
 
 function judgeSqlite(rounds: Rounds): Verdict[] {
   const p99Ms = rounds.flatMap((round) => {
-    const block = find(round, many)
+    const [block] = find(round, many)
     return block ? [new Histogram(block.latency).percentile(0.99) / 1000] : []
   })
   return [
@@ -87,15 +87,19 @@ function oneClient(rounds: Rounds): Verdict {
 /** How many times the rate of the best of others one kind reaches, in each round that has them all. */
 function ratios(rounds: Rounds, of: Kind, others: readonly Kind[]): number[] {
   return rounds.flatMap((round) => {
-    const above = find(round, of)
-    const below = others.map((kind) => find(round, kind)?.perSecond ?? Number.NaN)
-    const ratio = (above?.perSecond ?? Number.NaN) / Math.max(...below)
+    const ratio = rateOf(round, of) / Math.max(...others.map((kind) => rateOf(round, kind)))
     return Number.isNaN(ratio) ? [] : [ratio]
   })
 }
 
-function find(round: readonly Block[], kind: Kind): Block | undefined {
-  return round.find(
+/** Operations per second, the mean where a round has several blocks of the kind; not a number where it has none. */
+function rateOf(round: readonly Block[], kind: Kind): number {
+  const blocks = find(round, kind)
+  return blocks.reduce((sum, { perSecond }) => sum + perSecond, 0) / blocks.length
+}
+
+function find(round: readonly Block[], kind: Kind): Block[] {
+  return round.filter(
     (block) =>
       block.service === kind.service &&
       block.flow === kind.flow &&
