@@ -5,7 +5,7 @@ import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
 import { storable } from './connection.ts'
-import { askOnce, localSetting, noJit } from './transaction.ts'
+import { askOnce, localSetting } from './transaction.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {
@@ -72,7 +72,7 @@ async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: Age
 const begin = query('begin', 'begin isolation level repeatable read read only')
 
 /** Plans are kept, as those of payments are (`transaction.ts`), so none may be made for small tables only. */
-const keepPlans = query('settings', `select ${localSetting('enable_seqscan', 'off')}, ${noJit}`)
+const keepPlans = query('settings', `select ${localSetting('enable_seqscan', 'off')}`)
 
 /** Named, so that the server parses it once for each connection. */
 function query(name: string, text: string, values: readonly unknown[] = []): QueryConfig {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
-import { postgresServers } from '../../../testing/postgres.ts'
+import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
 import { openPool } from './connection.ts'
 import { prepareQueries } from './console-dialect.ts'
 import { readSellers } from './payment-statements.ts'
@@ -13,12 +13,7 @@ import { prepareTransactions } from './transaction.ts'
 for (const server of postgresServers) {
   const skip = server.missing ?? false
   test(`${server.name} compiles no statement of a payment [decision.64]`, { skip }, async (context) => {
-    const { url, drop } = await server.createDatabase()
-    const pool = openPool(url, { max: 1 })
-    context.after(async () => {
-      await pool.end()
-      await drop()
-    })
+    const pool = await prepare(server, context)
     // A table of one row that the server knows has no plan but one that is ruled out.
     await pool.query(`insert into seller_domains values ('sandbox', 'shop.example', 'acct_1', 'seller_1')`)
     await pool.query('analyze seller_domains')
@@ -34,15 +29,20 @@ for (const server of postgresServers) {
   })
 
   test(`${server.name} compiles nothing that the console asks [decision.64]`, { skip }, async (context) => {
-    const { url, drop } = await server.createDatabase()
-    const pool = openPool(url, { max: 1 })
-    context.after(async () => {
-      await pool.end()
-      await drop()
-    })
+    const pool = await prepare(server, context)
     const ask = prepareQueries(pool, { retry: (work) => work() })
     const plan = await ask('explain select count(*) from generate_series(1, 1000000000)', [])
     assert.match(JSON.stringify(plan), /cost=/)
     assert.doesNotMatch(JSON.stringify(plan), /JIT/)
   })
+}
+
+async function prepare(server: PostgresServer, context: TestContext) {
+  const { url, drop } = await server.createDatabase()
+  const pool = openPool(url, { max: 1 })
+  context.after(async () => {
+    await pool.end()
+    await drop()
+  })
+  return pool
 }
