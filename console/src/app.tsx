@@ -1,6 +1,6 @@
-import type { Environment, Session } from '@purser/client'
+import type { Session } from '@purser/client'
 import { lazy } from 'react'
-import { Navigate, Route, Routes, useParams } from 'react-router'
+import { Navigate, Route, Routes, useLocation, useParams } from 'react-router'
 
 import { Seeing } from './api/seen.tsx'
 import { useSession } from './api/session.ts'
@@ -10,6 +10,7 @@ import { SignInFrame } from './screens/sign-in/sign-in-frame.tsx'
 import { SetUp } from './screens/sign-in/set-up.tsx'
 import { SignIn } from './screens/sign-in/sign-in.tsx'
 import { Frame } from './shell/frame.tsx'
+import { placesFor } from './shell/navigation.ts'
 import { Failed } from './ui/waiting.tsx'
 
 // The overview comes with the first load; every other screen when it is gone to.
@@ -75,11 +76,18 @@ export function App() {
   )
 }
 
-/** The environment in the address, when the session may see it; else the one that it may. */
+/**
+ * The environment in the address, when the session may see it; else the one that it may. An address that leaves the
+ * environment out, as one typed from memory, leads to its screen there.
+ */
 function InEnvironment({ session }: { readonly session: Session }) {
   const { environment } = useParams()
+  const { pathname, search } = useLocation()
   const seen = session.environments.find((one) => one === environment)
-  if (!seen) return <Navigate to={`/${session.environments[0] satisfies Environment | undefined}`} replace />
+  if (!seen) {
+    const isScreen = placesFor(session.role).some(({ path }) => path === environment)
+    return <Navigate to={`/${session.environments[0]}${isScreen ? pathname + search : ''}`} replace />
+  }
   return (
     <Seeing key={seen} session={session} environment={seen}>
       <Frame />

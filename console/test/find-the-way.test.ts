@@ -67,6 +67,40 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
   })
 
+  await chapter(
+    'A click anywhere in a row opens it; its buttons and a selected text keep theirs',
+    async () => {
+      await visitor.go('sandbox/mandates?status=paused')
+      const row = page.getByRole('table', { name: 'Mandates' }).getByRole('row').nth(1)
+      await row.getByRole('button').click()
+      await page.getByRole('menu').waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('menu').waitFor({ state: 'detached' })
+      assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
+      const status = await row.getByText('Paused').boundingBox()
+      assert.ok(status)
+      const middle = status.y + status.height / 2
+      await page.mouse.move(status.x, middle)
+      await page.mouse.down()
+      await page.mouse.move(status.x + status.width, middle, { steps: 4 })
+      await page.mouse.up()
+      assert.match(await page.evaluate(() => getSelection()?.toString() ?? ''), /paus/i)
+      assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
+      // On the selected text itself a click only ends the selection.
+    await row.getByRole('cell').nth(3).click()
+      await page.getByRole('heading', { level: 1, name: 'Photos for the travel report' }).waitFor()
+    },
+  )
+
+  await chapter('An address without its environment leads to its screen', async () => {
+    await page.goto(`${service.url}/console/transactions?status=denied`)
+    await page.getByRole('heading', { level: 1, name: 'Transactions' }).waitFor()
+    assert.equal(page.url(), `${service.url}/console/sandbox/transactions?status=denied`)
+    await page.goto(`${service.url}/console/elsewhere`)
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    assert.equal(page.url(), `${service.url}/console/sandbox`)
+  })
+
   await chapter('All agents are stopped from the palette, and the toast takes it back', async () => {
     await page.keyboard.press('/')
     await page.keyboard.type('stop all')

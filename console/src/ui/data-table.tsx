@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { MouseEvent as ClickOf, ReactNode } from 'react'
 
 import './data-table.css'
 
@@ -46,7 +46,7 @@ export function DataTable<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={rowKey(row)} role="row">
+            <tr key={rowKey(row)} role="row" onClick={followName}>
               {columns.map((column) => (
                 <td key={column.title} role="cell" className={classOf(column)} data-title={titleOf(column)}>
                   <div>{column.cell(row)}</div>
@@ -58,6 +58,17 @@ export function DataTable<Row>({
       </table>
     </div>
   )
+}
+
+/**
+ * A click on a row follows the link of its name, with the keys that were held. What in a row can be clicked, what is opened
+ * from it, and a text that was just selected keep the click to themselves.
+ */
+function followName({ target, currentTarget: row, ctrlKey, metaKey, shiftKey }: ClickOf<HTMLElement>): void {
+  if (!(target instanceof Element) || !row.contains(target) || getSelection()?.isCollapsed === false) return
+  if (target.closest('a, button, input, select, dialog, [role="menu"]')) return
+  const click = new MouseEvent('click', { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey })
+  row.querySelector('td.name > div > a')?.dispatchEvent(click)
 }
 
 function titleOf({ title, unit }: Column<never>): string {
