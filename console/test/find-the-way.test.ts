@@ -87,7 +87,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
       assert.match(await page.evaluate(() => getSelection()?.toString() ?? ''), /paus/i)
       assert.match(page.url(), /sandbox\/mandates\?status=paused$/)
       // On the selected text itself a click only ends the selection.
-    await row.getByRole('cell').nth(3).click()
+      await row.getByRole('cell').nth(3).click()
       await page.getByRole('heading', { level: 1, name: 'Photos for the travel report' }).waitFor()
     },
   )

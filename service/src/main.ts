@@ -7,6 +7,6 @@ if ('help' in reading) {
 } else if ('faults' in reading) {
   console.error(['Purser cannot start:', ...reading.faults.map((fault) => `  - ${fault}`)].join('\n'))
   process.exitCode = 1
-} else if (!(await serve(reading.config))) {
+} else if (!(await serve(reading.config, 'npx purser'))) {
   process.exitCode = 1
 }

@@ -1,10 +1,11 @@
 import type { Config } from './config.ts'
 import { ListenError, startService, type RunningService } from './start.ts'
+import { tellStartFailure } from './start-failure.ts'
 import { StoreOpenError } from './store/store.ts'
 import { welcome } from './welcome.ts'
 
 /** Starts the service in this process; resolves to whether it started. */
-export async function serveAlone(config: Config): Promise<boolean> {
+export async function serveAlone(config: Config, calledAs: string): Promise<boolean> {
   try {
     const service = await startService(config)
     // Whoever waits for the welcome may say stop the moment it is there.
@@ -14,7 +15,7 @@ export async function serveAlone(config: Config): Promise<boolean> {
     return true
   } catch (error) {
     if (!isStartFailure(error)) throw error
-    console.error(`Purser cannot start: ${error.message}.`)
+    tellStartFailure(error.message, calledAs)
     return false
   }
 }

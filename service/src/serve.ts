@@ -2,14 +2,14 @@ import type { Config } from './config.ts'
 
 /**
  * Starts the service, in this process or in several; it runs until a signal ends it. Resolves to whether
- * it started: if not, standard error says why.
+ * it started: if not, standard error says why, and names commands as `calledAs` has them.
  */
-export async function serve(config: Config): Promise<boolean> {
+export async function serve(config: Config, calledAs: string): Promise<boolean> {
   if (config.workers === 1) {
     const { serveAlone } = await import('./serve-alone.ts')
-    return serveAlone(config)
+    return serveAlone(config, calledAs)
   }
   // Loaded apart: the primary of several processes does not need the application.
   const { serveWithWorkers } = await import('./workers.ts')
-  return serveWithWorkers(config)
+  return serveWithWorkers(config, calledAs)
 }

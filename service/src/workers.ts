@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from './config.ts'
 import { stopTimeoutMs } from './limits.ts'
+import { tellStartFailure } from './start-failure.ts'
 import { welcome } from './welcome.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
@@ -13,13 +14,13 @@ import type { FromWorker, ToWorker } from './worker-messages.ts'
  * process, the primary, answers no request: it hands connections on, starts a worker again that died, and
  * stops all in good order.
  */
-export async function serveWithWorkers(config: Config): Promise<boolean> {
+export async function serveWithWorkers(config: Config, calledAs: string): Promise<boolean> {
   const crew = new Crew(config)
   stopOnSignals(crew)
   // The first goes ahead: it makes the keys of an empty store, and tells what would hinder all of them.
   const first = await crew.start()
   if (first.kind === 'failed') {
-    console.error(`Purser cannot start: ${first.message}.`)
+    tellStartFailure(first.message, calledAs)
     return false
   }
   await crew.startOthers(first)

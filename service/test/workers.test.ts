@@ -5,6 +5,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { Client } from 'pg'
+
 import type { Proof } from '@purser/wire/payments'
 
 import { restartDelayMs } from '../src/workers.ts'
@@ -25,6 +27,22 @@ test('So many workers as are asked for share one port, and the welcome with the 
   assert.match(stdout, /^ {2}Processes {3}3$/m)
   for (const once of ['Purser is ready', 'PURSER_SANDBOX_KEY=', 'PURSER_PRODUCTION_KEY=', 'is stopping']) {
     assert.equal(stdout.split(once).length - 1, 1, once)
+  }
+})
+
+test('A start that is refused names commands as they are called, with workers and without [decision.77]', async (context) => {
+  const database = await postgres18.createDatabase()
+  context.after(() => database.drop())
+  const client = new Client(database.url)
+  await client.connect()
+  await client.query('create table purser_copy ()')
+  await client.end()
+  const folder = makeFolder(context)
+  for (const workers of ['1', '2']) {
+    const settings = { PURSER_DATABASE: database.url, PURSER_WORKERS: workers }
+    const { code, stderr } = await runProcess(context, { folder, settings })
+    assert.equal(code, 1)
+    assert.match(stderr, /^Purser cannot start: .* run the same npx purser migrate copy again, .*\.\n$/)
   }
 })
 

@@ -5,7 +5,7 @@ import { settingFlags } from '../settings.ts'
 import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
 
 export function serveCommand(surroundings: Surroundings) {
-  const { environment, folder, exitWith } = surroundings
+  const { calledAs, environment, folder, exitWith } = surroundings
   const command = new Command('serve')
     .summary('run the service')
     .description(
@@ -27,7 +27,7 @@ export function serveCommand(surroundings: Surroundings) {
         throw new UsageError(['Purser cannot start:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
       }
       const { serve } = await import('../serve.ts')
-      if (!(await serve(reading.config))) exitWith(exitCodes.failed)
+      if (!(await serve(reading.config, calledAs))) exitWith(exitCodes.failed)
     }),
   )
 }

@@ -1,4 +1,5 @@
 import { nodeFault } from '../node-version.ts'
+import { asCalled } from '../start-failure.ts'
 import { StoreOpenError } from '../store/store.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */
@@ -35,8 +36,8 @@ export class UsageError extends CommandError {
 }
 
 /**
- * The action of a command, with what the service cannot run on told as the command's own failure. A store does not
- * know how it was called: what it advises is spelled as this command was.
+ * The action of a command, with what the service cannot run on told as the command's own failure, and
+ * what a store advises spelled as this command was.
  */
 export function action<Args extends unknown[]>(
   { calledAs }: Pick<Surroundings, 'calledAs'>,
@@ -49,7 +50,7 @@ export function action<Args extends unknown[]>(
       await act(...args)
     } catch (error) {
       if (!(error instanceof StoreOpenError)) throw error
-      throw new CommandError(error.message.replaceAll('purser migrate ', `${calledAs} migrate `))
+      throw new CommandError(asCalled(error.message, calledAs))
     }
   }
 }
