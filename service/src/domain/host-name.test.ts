@@ -61,6 +61,11 @@ const noNames = [
   'xn--a',
   'xn--\u{1f600}',
   'a'.repeat(300),
+  // IDNA takes time by the square of a label's length
+  `${'ä'.repeat(64)}.example`,
+  `${'ä'.repeat(64)}。example`,
+  `xn--${'a'.repeat(60)}.example`,
+  `${'ä.'.repeat(126)}de`,
   '\ud800',
 ]
 for (const text of noNames) {
@@ -69,6 +74,10 @@ for (const text of noNames) {
     assert.equal(normalizeHostName(text.toUpperCase()), text.toLowerCase())
   })
 }
+
+test('A label of 63 characters is one of a name yet [decision.18]', () => {
+  assert.match(normalizeHostName(`Ä${'a'.repeat(62)}.example`), /^xn--a{62}-[a-z0-9]+\.example$/)
+})
 
 test('A name that was normalized stays as it is [decision.18]', () => {
   for (const text of [...oneName.flat(), ...noNames]) {

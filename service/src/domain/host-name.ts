@@ -6,7 +6,7 @@ import { domainToASCII } from 'node:url'
  */
 export function normalizeHostName(text: string): string {
   const lower = withoutTrailingDot(text.toLowerCase())
-  if (plainHostName.test(lower) || urlSyntax.test(lower)) return lower
+  if (plainHostName.test(lower) || urlSyntax.test(lower) || tooLong.test(lower)) return lower
   return withoutTrailingDot(domainToASCII(lower)) || lower
 }
 
@@ -15,6 +15,9 @@ const plainHostName = /^(?!.*xn--)[a-z0-9.-]+$/
 
 /** What is no part of a host name, though IDNA would cut it off, skip it or undo it. */
 const urlSyntax = /[\s/\\?#@%]/
+
+/** A label of more than 63 characters, or a name of more than 253: IDNA would take time by the square of their length. */
+const tooLong = /[^.。．｡]{64}|^.{254}/su
 
 function withoutTrailingDot(name: string): string {
   return name.replace(/(?<=[^.])\.$/, '')
