@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chownSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 
@@ -119,19 +119,47 @@ test('ledger check refuses a file of another user, and makes nothing beside it [
 })
 
 test('ledger check adds a ledger on PostgreSQL up beside the running service [decision.109]', async (context) => {
-  const database = await postgres18.createEmptyDatabase()
-  context.after(() => database.drop())
-  const { purser } = testCommand(context, { PURSER_DATABASE: database.url })
+  const settings = await databaseSettings(context)
+  const { purser } = testCommand(context, settings)
   assert.match((await purser('ledger', 'check')).errors, /has version 0 of the schema/)
-  const service = await startTestService(context, { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' })
+  const service = await startTestService(context, settings)
   await payAndHold(service)
   const { code, output } = await purser('ledger', 'check', '--json')
   assert.equal(code, 0)
   const { ledger, ...sums } = JSON.parse(output) as Record<string, unknown>
   assert.deepEqual(sums, { mandates: 1, payments: 1, spent: '4.00', held: '1.50', agrees: true, faults: [] })
-  assert.doesNotMatch(String(ledger), new RegExp(new URL(database.url).password))
+  assert.doesNotMatch(String(ledger), new RegExp(new URL(settings.PURSER_DATABASE).password))
   await service.stop()
 })
+
+for (const kind of ['SQLite', 'PostgreSQL']) {
+  test(`ledger check adds up on ${kind} what 63 bits do not hold [decision.109]`, async (context) => {
+    const settings = kind === 'SQLite' ? {} : await databaseSettings(context)
+    const service = await startTestService(context, settings)
+    const most = '999999999999.999999'
+    const budget = { max_spend_total: most, max_spend_per_transaction: most }
+    for (let mandates = 0; mandates < 10; mandates++) {
+      const paid = await preparePurchase(service, budget)
+      const charge = await verifyProof(service, await issueProof(service, paid, most))
+      assert.equal(charge.status, 200, charge.text)
+      await issueProof(service, await preparePurchase(service, budget), most)
+    }
+    const { purser } = testCommand(context, {
+      PURSER_DATABASE: `sqlite:${service.databasePath}`,
+      ...settings,
+    })
+    const { code, output, errors } = await purser('ledger', 'check', '--json')
+    assert.equal(code, 0, errors)
+    const { spent, held } = JSON.parse(output) as Record<string, unknown>
+    assert.deepEqual([spent, held], ['9999999999999.99999', '9999999999999.99999'])
+  })
+}
+
+async function databaseSettings(context: TestContext) {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  return { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' }
+}
 
 /** A mandate with 4.00 spent and 1.50 held. */
 async function payAndHold(service: TestService) {

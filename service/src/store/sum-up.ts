@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { Kysely, PostgresDialect, SqliteDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, SqliteDialect, type Transaction } from 'kysely'
 
 import type { MicroUsdc } from '../domain/money.ts'
 import { hasUnfinishedCopy } from './copy/unfinished-copy.ts'
@@ -77,13 +77,15 @@ async function sumUp(db: Kysely<Tables>): Promise<LedgerSums> {
 }
 
 async function readTotals(moment: Transaction<Tables>): Promise<Omit<LedgerSums, 'faults'>> {
-  const { count, sum } = moment.fn
+  const { count } = moment.fn
   const mandates = await moment
     .selectFrom('mandates')
     .select([
       count<bigint>('id').as('mandates'),
-      sum<bigint | null>('spent_micro').as('spent'),
-      sum<bigint | null>('held_micro').as('held'),
+      sumOfHigh('spent_micro').as('spent_high'),
+      sumOfLow('spent_micro').as('spent_low'),
+      sumOfHigh('held_micro').as('held_high'),
+      sumOfLow('held_micro').as('held_low'),
     ])
     .executeTakeFirstOrThrow()
   const { payments } = await moment
@@ -95,7 +97,22 @@ async function readTotals(moment: Transaction<Tables>): Promise<Omit<LedgerSums,
   return {
     mandates: Number(mandates.mandates),
     payments: Number(payments),
-    spentMicro: BigInt(mandates.spent ?? 0) as MicroUsdc,
-    heldMicro: BigInt(mandates.held ?? 0) as MicroUsdc,
+    spentMicro: wholeOf(mandates.spent_high, mandates.spent_low),
+    heldMicro: wholeOf(mandates.held_high, mandates.held_low),
   }
+}
+
+/** Ten mandates may have spent more than 63 bits hold, which SQLite refuses to add up: so halves are added. */
+const half = 2n ** 32n
+
+function sumOfHigh(amount: 'spent_micro' | 'held_micro') {
+  return sql<bigint | string | null>`sum(${sql.ref(amount)} / ${sql.lit(half)})`
+}
+
+function sumOfLow(amount: 'spent_micro' | 'held_micro') {
+  return sql<bigint | string | null>`sum(${sql.ref(amount)} % ${sql.lit(half)})`
+}
+
+function wholeOf(high: bigint | string | null, low: bigint | string | null): MicroUsdc {
+  return (BigInt(high ?? 0) * half + BigInt(low ?? 0)) as MicroUsdc
 }
