@@ -173,14 +173,13 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
       ),
 
     async search(scope, text, limit): Promise<FoundRecord[]> {
-      const part = text.toLowerCase()
       const find = (kind: FoundRecord['kind'], table: string, label: string) => sql`
         select * from (
           select ${sql.lit(kind)} as kind, id, ${sql.ref(label)} as label from (
             select * from ${sql.table(table)} where account_id = ${scope.accountId}
             order by id desc limit ${sql.lit(mostSearched)}) latest
           where environment = ${scope.environment}
-            and (id = ${text} or ${contains(sql`lower(${sql.ref(label)})`, part)})
+            and (id = ${text} or ${holds(sql.ref(label), text)})
           order by id desc limit ${limit}) ${sql.ref(`found_${table}`)}`
       const { rows } = await sql<FoundRecord>`
         ${find('agent', 'agents', 'name')} union all ${find('mandate', 'mandates', 'purpose')} union all
@@ -234,11 +233,14 @@ function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown
   if (status === 'expired') conditions.push(sql`status = 'active' and expires_at_ms <= ${nowMs}`)
   else if (status === 'active') conditions.push(sql`status = 'active' and expires_at_ms > ${nowMs}`)
   else if (status !== undefined) conditions.push(sql`status = ${status}`)
-  if (text !== undefined) conditions.push(contains(sql`lower(purpose)`, text.toLowerCase()))
+  if (text !== undefined) conditions.push(holds(sql`purpose`, text))
   return sql.join(conditions, sql` and `)
 }
 
-/** Whether a text holds another as it is: no sign of it means anything else. */
-function contains(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
-  return sql`replace(${text}, ${part}, '') <> ${text}`
+/**
+ * Whether a text holds another in any case; no sign of it means anything else. The database lowers both, so that what is
+ * typed as it stands there is found, whichever letters the database knows the cases of.
+ */
+function holds(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
+  return sql`replace(lower(${text}), lower(${part}), '') <> lower(${text})`
 }

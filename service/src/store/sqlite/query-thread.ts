@@ -125,6 +125,9 @@ function serve(port: MessagePort, path: string): void {
     return 1n
   })
 
+  // SQLite's own knows the letters of ASCII alone.
+  database.function('lower', { deterministic: true }, (text) => String(text).toLowerCase())
+
   function statementOf(text: string): Statement {
     const known = statements.get(text)
     if (known) return known
