@@ -66,7 +66,7 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
       domain: `shop${index}.example.com`,
     }
     await store.createSeller(
-      { ...seller, priceConfig: {}, createdAtMs: nowMs },
+      { ...seller, priceConfig: '{}', createdAtMs: nowMs },
       event('seller.created', seller.id),
     )
     sellers.push(seller)

@@ -23,7 +23,7 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   await ledger.seller(buyer.production, 'überall.example.com')
   await ledger.createSeller(
     ledger.newSeller(buyer.sandbox, 'data.example.com', {
-      priceConfig: { per_call: '0.01', note: 'Größe ≤ 1' },
+      priceConfig: '{"per_call":"0.01","note":"Größe ≤ 1"}',
     }),
   )
   const revokedKey = await ledger.key(buyer.sandbox, 'merchant', { label: 'old “shop”, {a\\b}' })

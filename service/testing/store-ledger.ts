@@ -177,7 +177,7 @@ export class StoreLedger {
   newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): Seller {
     const id = this.ids.next('seller')
     const createdAtMs = this.clock.nowMs
-    return { ...scopeOf(scope), id, name: 'Data shop', domain, priceConfig: {}, createdAtMs, ...fields }
+    return { ...scopeOf(scope), id, name: 'Data shop', domain, priceConfig: '{}', createdAtMs, ...fields }
   }
 
   createSeller(seller: Seller) {

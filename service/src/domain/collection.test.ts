@@ -42,7 +42,7 @@ const shopSeller: Seller = {
   id: 'seller_1',
   name: 'Data shop',
   domain: 'example.com',
-  priceConfig: {},
+  priceConfig: '{}',
   createdAtMs: 0,
 }
 

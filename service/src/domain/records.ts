@@ -75,7 +75,8 @@ export interface Seller extends Scope {
   readonly id: string
   readonly name: string
   readonly domain: string
-  readonly priceConfig: Readonly<Record<string, unknown>>
+  /** A JSON object as it came. */
+  readonly priceConfig: string
   readonly createdAtMs: number
 }
 

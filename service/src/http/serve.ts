@@ -15,6 +15,8 @@ import { compileValidator } from './validation/validator.ts'
 export interface Call<Body extends TSchema, Query extends TObject, Params extends TObject> {
   readonly caller: Caller
   readonly body: Static<Body>
+  /** The text that the body was read from, for what is given back as it came. */
+  readonly json: string | undefined
   readonly query: Static<Query>
   readonly params: Static<Params>
   /** The path with its query, for the links of lists. */
@@ -94,6 +96,7 @@ export function createServe(
     function answer(request: FastifyRequest): Answer | Promise<Answer> {
       let query: unknown
       let body: unknown
+      let json: string | undefined
       if (validateQuery) {
         const validation = validateQuery(request.query)
         if (!validation.ok) return unprocessable(validation.items)
@@ -106,6 +109,7 @@ export function createServe(
         const validation = validateBody(reading.value)
         if (!validation.ok) return unprocessable(echoExactly(validation.items, reading.json))
         body = validation.value
+        json = reading.json
       }
       const header = (name: string) => request.headers[name]?.toString()
       const { caller, session, params, url } = request
@@ -116,6 +120,7 @@ export function createServe(
         params,
         query,
         body,
+        json,
         url,
         header,
         isStillLetIn,

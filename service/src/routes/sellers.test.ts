@@ -31,6 +31,20 @@ test("The keys and values inside price_config are the seller's own [seller.field
   )
 })
 
+test('Numbers in price_config come back digit by digit [decision.23]', async (t) => {
+  const service = await startTestService(t)
+  const text =
+    '{"big":12345678901234567890,"beyond":1e400,"fine":0.1234567890123456789,"given":[1.10,-0,2E3]}'
+  const raw = `{"name":"Shop","domain":"own.example.com","price_config":${text}}`
+  const created = await service.call('POST', '/sellers', {
+    raw,
+    headers: { 'content-type': 'application/json' },
+  })
+  assert.equal(created.status, 201)
+  for (const { text: answer } of [created, await service.call('GET', '/sellers')])
+    assert(answer.includes(text), answer)
+})
+
 test('GET /sellers lists sellers, newest first [endpoint.sellers.list] [decision.20] [decision.23]', async (t) => {
   const service = await startTestService(t)
   assert.deepEqual((await service.call('GET', '/sellers')).body, [])

@@ -6,10 +6,11 @@ import type { Seller } from '../domain/records.ts'
 import { created, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
+import { parseExactly } from '../http/validation/exact-json.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 
 export function serveSellers(serve: Serve, { store, now, ids }: RouteContext): void {
-  serve(createSeller, async ({ caller, body }) => {
+  serve(createSeller, async ({ caller, body, json = '' }) => {
     const nowMs = now()
     const seller: Seller = {
       accountId: caller.accountId,
@@ -17,7 +18,7 @@ export function serveSellers(serve: Serve, { store, now, ids }: RouteContext): v
       id: ids.next('seller'),
       name: body.name,
       domain: normalizeHostName(body.domain.trim()),
-      priceConfig: body.price_config,
+      priceConfig: JSON.stringify((parseExactly(json) as WireSeller).price_config),
       createdAtMs: nowMs,
     }
     const event = auditEvent(caller, caller, {
@@ -42,7 +43,7 @@ export function toWire(seller: Seller): WireSeller {
     id: seller.id,
     name: seller.name,
     domain: seller.domain,
-    price_config: { ...seller.priceConfig },
+    price_config: parseExactly(seller.priceConfig) as WireSeller['price_config'],
     created_at: toTimestamp(seller.createdAtMs),
   }
 }

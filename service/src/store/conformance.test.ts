@@ -348,7 +348,7 @@ storeConformance((open) => {
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
     const seller = ledger.newSeller(owner.sandbox, 'shop.example', {
-      priceConfig: { per_call: '0.01', nested: { list: [1, null, true, 'é'] } },
+      priceConfig: '{"per_call":"0.01","nested":{"list":[1.10,12345678901234567890,null,true,"é\\u0000"]}}',
     })
     assert.equal(await ledger.createSeller(seller), 'created')
     for (const scope of [owner.sandbox, other.sandbox]) {

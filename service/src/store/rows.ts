@@ -301,7 +301,7 @@ export function toSeller(row: SellerRow): Seller {
     id: row.id,
     name: row.name,
     domain: row.domain,
-    priceConfig: JSON.parse(row.price_config) as Record<string, unknown>,
+    priceConfig: row.price_config,
     createdAtMs: Number(row.created_at_ms),
   }
 }

@@ -1,5 +1,7 @@
 import type { ValidationItem } from '@purser/wire/errors'
 
+import { parse, rawJSON, type Reviver } from './exact-json.ts'
+
 /**
  * The items with their inputs as the JSON text has them, also where that is a number that JavaScript
  * cannot hold: `12345678901234567890` comes back digit by digit. Only `JSON.stringify` shows it so.
@@ -20,12 +22,6 @@ export function echoExactly(
 
 /** Sixteen digits are too many for a double, and so are exponents of three digits. */
 const maybeInexact = /[0-9]{16}|[eE]\+?[0-9]{3}/
-
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
-
-// The standard library does not describe these two yet.
-const parse = JSON.parse as (json: string, reviver: Reviver) => unknown
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => unknown }
 
 const keepExact: Reviver = (_key, value, { source }) => {
   if (typeof value !== 'number' || source === undefined) return value

@@ -26,7 +26,7 @@ export async function createSeller(
     query(
       `insert into sellers (account_id, id, environment, name, domain, price_config, created_at_ms)
        values ($1, $2, $3, $4, $5, $6, $7)`,
-      [accountId, id, environment, name, domain, JSON.stringify(priceConfig), createdAtMs],
+      [accountId, id, environment, name, domain, priceConfig, createdAtMs],
     ),
     insertEvent(event),
   )

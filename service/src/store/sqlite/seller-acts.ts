@@ -20,7 +20,7 @@ export function prepareSellerActs(db: SqliteDatabase, { recordEvent }: AuditActs
     createSeller(seller: Seller, event: AuditEvent): 'created' | 'seller_exists' {
       const { accountId, id, environment, name, domain, priceConfig, createdAtMs } = seller
       if (claimDomain.run(environment, domain, accountId, id).changes === 0) return 'seller_exists'
-      insertSeller.run(accountId, id, environment, name, domain, JSON.stringify(priceConfig), createdAtMs)
+      insertSeller.run(accountId, id, environment, name, domain, priceConfig, createdAtMs)
       recordEvent(event)
       return 'created'
     },
