@@ -265,6 +265,8 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     'postgresql:',
     'postgres:purser',
     'postgresql://user:50%/@host/purser',
+    'postgresql://user:p@ss/word@host:5432/purser',
+    'postgresql://user:pass/word@host:5432/purser',
     'postgresql://host:port/purser',
   ].map(
     (text) =>

@@ -196,7 +196,8 @@ function database(text: string, folder: string, faults: string[]): Database {
 }
 
 function postgresAddress(text: string, faults: string[]): string {
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) {
+  // A slash that is not encoded ends the password: the rest of it would stand where the name of the database is.
+  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text) || /.[@/]/.test(new URL(text).pathname)) {
     faults.push(
       'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
     )

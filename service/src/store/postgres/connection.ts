@@ -83,6 +83,16 @@ export function describeUrl(url: string): string {
 function explainOpenFailure(error: unknown, url: string): unknown {
   if (error instanceof StoreOpenError || !(error instanceof Error)) return error
   const place = describeUrl(url)
+  if (/^SASL: .*client password must be a/.test(error.message)) {
+    return new StoreOpenError(
+      `${place} asks for a password; put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD`,
+    )
+  }
+  if (error.message === 'The server does not support SSL connections') {
+    return new StoreOpenError(
+      `${place} offers no TLS, which the address asks for with sslmode; turn it on at the server, or take sslmode out of the address`,
+    )
+  }
   const code = codeOf(error)
   switch (code) {
     case '28P01':

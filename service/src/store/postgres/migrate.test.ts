@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { Client } from 'pg'
 
 import type { PostgresDatabase } from '../../../testing/postgres-databases.ts'
-import { postgres18, postgresServers } from '../../../testing/postgres.ts'
+import { postgres18, postgresServers, startPostgres18 } from '../../../testing/postgres.ts'
 import { StoreOpenError } from '../store.ts'
 import { describeUrl, withClient } from './connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'
@@ -82,6 +85,10 @@ test('What is wrong with an address is said in one sentence, without its passwor
     ],
     [nobody, / refuses this user or password; /],
     [
+      `${database.url}?sslmode=require`,
+      / offers no TLS, which the address asks for with sslmode; turn it on at the server, or take sslmode out of the address$/,
+    ],
+    [
       changed((url) => (url.pathname = '/missing')),
       /\/missing does not exist; make the database first, with createdb$/,
     ],
@@ -102,6 +109,18 @@ test('What is wrong with an address is said in one sentence, without its passwor
       return true
     })
   }
+})
+
+test('A server that asks for a password is told from one that does not answer [decision.60]', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const rules = join(folder, 'pg_hba.conf')
+  writeFileSync(rules, 'host all all 127.0.0.1/32 scram-sha-256')
+  for (const path of [folder, rules]) chmodSync(path, 0o755)
+  const url = new URL(await startPostgres18({ settings: { hba_file: rules } }))
+  url.password = ''
+  const message = `${describeUrl(url.href)} asks for a password; put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD`
+  await refused(url.href, message)
 })
 
 test('A database that cannot hold every text is refused [decision.62]', async (context) => {
