@@ -4,7 +4,10 @@ import { pageSize } from '../commands/list-items.ts'
 import { CommandError } from '../exit-codes.ts'
 import type { Surroundings } from '../surroundings.ts'
 
-/** The mandate of that id, or the only active one that the key sees. Throws a `CommandError` when it must be named. */
+/**
+ * The mandate of that id, or the only active one that the key sees; where none is active, the only paused one, of which
+ * the service says what would help. Throws a `CommandError` when it must be named.
+ */
 export async function chooseMandate(
   { mandates }: Pick<Purser, 'mandates'>,
   id: string | undefined,
@@ -13,11 +16,13 @@ export async function chooseMandate(
   const signal = interruption()
   if (id !== undefined) return mandates.get(id, { signal })
   const seen = await mandates.list({ limit: pageSize }, { signal }).toArray({ limit: pageSize })
-  const [only, ...others] = seen.filter(({ status }) => status === 'active')
+  const those = (status: Mandate['status']) => seen.filter((mandate) => mandate.status === status)
+  const active = those('active')
+  const [only, ...others] = active.length > 0 ? active : those('paused')
   if (only && others.length === 0) return only
   throw new CommandError(
     only
-      ? `--mandate is missing, and this key sees ${others.length + 1} active ones; ${calledAs} mandates list shows them`
+      ? `--mandate is missing, and this key sees ${others.length + 1} ${only.status} ones; ${calledAs} mandates list shows them`
       : `--mandate is missing, and this key sees no active one; its owner makes one with ${calledAs} mandates create`,
     'usage',
   )

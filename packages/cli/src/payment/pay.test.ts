@@ -224,6 +224,18 @@ test('The mandate is named when the key sees several', async (context) => {
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
+test('The only mandate is taken though it is paused, and the refusal says what would help', async (context) => {
+  const { merchant, purser, mandateId } = await prepareMarket(context)
+  const move = async (act: string) =>
+    assert.equal((await service.call('PATCH', `/mandates/${mandateId}/${act}`)).status, 200)
+  await move('pause')
+  const { code, errors } = await purser('pay', merchant.url)
+  assert.equal(code, 3)
+  assert.match(errors, /mandate_expired: The mandate is paused; its owner can resume it/)
+  await move('resume')
+  assert.equal((await purser('pay', merchant.url)).code, 0)
+})
+
 const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[] = [
   [['pay'], /^<url> is missing/],
   [['pay', 'example.com'], /^<url> must be an http or https address/],
