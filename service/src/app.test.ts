@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 
+import { answersOf } from '@purser/wire/endpoint'
 import { endpoints, interfaceVersion } from '@purser/wire/openapi'
 
 import { startAppOverStore } from '../testing/app-over-store.ts'
@@ -11,7 +12,7 @@ import { startTestService, type TestService } from '../testing/service.ts'
 interface Operation {
   readonly operationId: string
   readonly security?: unknown[]
-  readonly parameters: { name: string; in: string; required: boolean }[]
+  readonly parameters: { name: string; in: string; required: boolean; schema: unknown }[]
   readonly requestBody?: { required: boolean; content: Record<string, { schema: unknown }> }
   readonly responses: Record<string, { description: string; content: Record<string, { schema: unknown }> }>
 }
@@ -121,8 +122,21 @@ test('The description says of each operation what goes in, who may call it and w
       title,
     )
     assert.deepEqual(
-      Object.keys(operation.requestBody?.content ?? {}),
-      declared.body ? ['application/json'] : [],
+      operation.requestBody?.content,
+      declared.body && { 'application/json': { schema: asJson(declared.body) } },
+      title,
+    )
+    assert.deepEqual(
+      operation.parameters
+        .filter((parameter) => parameter.in !== 'path')
+        .map(({ name, schema }) => [name, schema]),
+      [
+        ...Object.entries(declared.query?.properties ?? {}).map(([name, schema]) => [name, asJson(schema)]),
+        ...(declared.id === 'verify'
+          ? [['Idempotency-Key', { type: 'string', minLength: 1, maxLength: 255 }]]
+          : []),
+      ],
+      title,
     )
     const statuses = Object.keys(operation.responses).map(Number)
     assert.ok(
@@ -136,7 +150,11 @@ test('The description says of each operation what goes in, who may call it and w
       assert.ok(description.length > 0, title)
       const type: string =
         Number(status) < 300 ? (declared.produces ?? 'application/json') : 'application/json'
-      assert.deepEqual(Object.keys(content), [type], title)
+      assert.deepEqual(
+        content,
+        { [type]: { schema: asJson(answersOf(declared)[Number(status)]?.schema) } },
+        title,
+      )
     }
   }
 })
@@ -201,6 +219,11 @@ test('The description that docs draws is the one of openapi.json [decision.28]',
   assert.equal(drawn.status, 200)
   assert.deepEqual(drawn.body, await describe(service))
 })
+
+/** A schema as a reader of the description gets it. */
+function asJson(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema))
+}
 
 async function describe(service: TestService): Promise<Document> {
   return (await service.call('GET', '/openapi.json', { key: null })).body as Document

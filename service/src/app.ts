@@ -143,7 +143,7 @@ const methods = METHODS.filter((method) => method !== 'CONNECT')
 /** Answers 405 with `Allow` on every path of the interface, for the methods that it does not have. */
 function answerOtherMethods(app: FastifyInstance): void {
   for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  const served = [...endpoints, { method: 'GET', path: openApiPath }]
+  const served = [...endpoints, { method: 'GET', path: openApiPath }, { method: 'GET', path: referencePath }]
   for (const [url, known] of Map.groupBy(served, ({ path }) => routePath(path))) {
     const allowed = known.map(({ method }) => method).sort()
     app.route({
@@ -167,6 +167,7 @@ function leadToConsole(app: FastifyInstance): void {
 }
 
 const openApiPath = '/openapi.json'
+const referencePath = '/docs'
 
 /** All that the reference may load: its own files, and the pictures that are drawn within them. */
 const referencePolicy =
@@ -176,5 +177,5 @@ const referencePolicy =
 async function serveReference(app: FastifyInstance): Promise<void> {
   app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument }))
   await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: referencePolicy })
+  await app.register(swaggerUi, { routePrefix: referencePath, staticCSP: referencePolicy })
 }

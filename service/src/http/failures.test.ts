@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
 
-import { QueryTooSlowError } from '../store/store.ts'
+import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
 import { startTestService } from '../../testing/service.ts'
@@ -23,6 +23,7 @@ test('An unknown path is 404 Not Found, with and without a key [decision.27]', a
     '/v1/agents',
     '/payments/verify',
     '/agents/../agents',
+    '/healthz/',
     '/.env',
     '/*',
   ]
@@ -40,7 +41,8 @@ test('A method that a path does not have is 405 with Allow, on every path [decis
   const service = await startTestService(t)
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   t.after(() => agent.destroy())
-  const served = [...endpoints, { method: 'GET', path: '/openapi.json' }]
+  const beside = ['/openapi.json', '/docs'].map((path) => ({ method: 'GET', path }))
+  const served = [...endpoints, ...beside]
   for (const [path, known] of Map.groupBy(served, ({ path }) => path)) {
     const allowed = known.map(({ method }) => method).sort()
     // CONNECT is for proxies: a server closes the connection.
@@ -183,6 +185,18 @@ test('An id of any text and length is an id that does not exist [decision.27] [f
     const answer = await sendPlain(service.url, { method: 'GET', path: `/agents/${id}`, headers })
     assertRefusal(answer, 404, 'not_found', id.slice(0, 20))
   }
+})
+
+test('A mistyped key is refused though no key can be looked up [decision.2] [decision.6]', async (t) => {
+  const { url, sandboxKey } = await startAppOverStore(t, {
+    authenticate: () => Promise.reject(new StoreUnavailableError('no store', { retryAfterSeconds: 1 })),
+  })
+  const ask = (key: string) =>
+    sendPlain(url, { method: 'GET', path: '/agents', headers: { authorization: `Bearer ${key}` } })
+  const mistyped = sandboxKey.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
+  assertRefusal(await ask(mistyped), 401, 'invalid_api_key', 'a wrong character')
+  assertRefusal(await ask(sandboxKey.slice(0, -1)), 401, 'invalid_api_key', 'a character short')
+  assertRefusal(await ask(sandboxKey), 503, 'store_unavailable', 'the key itself')
 })
 
 test('When the store fails, every endpoint with a key is 503 store_unavailable with Retry-After [decision.27]', async (t) => {

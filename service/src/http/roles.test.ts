@@ -45,7 +45,7 @@ test('The role is looked at before the body: a broken body with too small a role
   }
 })
 
-test('A proof is for sandbox keys only: a production key of any role is 400, and nothing is held [auth.3]', async (t) => {
+test('A proof is for sandbox keys only: a production key of any role that may ask for one is 400, and nothing is held [auth.3]', async (t) => {
   const service = await startTestService(t)
   const key = service.productionKey
   const purchase = await preparePurchase(service, {}, key)

@@ -90,6 +90,16 @@ const changes: readonly Change[] = [
     data: () => ({ role: 'merchant', environment: 'sandbox', agent_id: null, label: 'till' }),
   },
   {
+    type: 'api_key.created',
+    act: async ({ agentId }) =>
+      created(
+        await service.call('POST', '/accounts/api-keys', {
+          body: { role: 'agent', environment: 'sandbox', agent_id: agentId },
+        }),
+      ),
+    data: ({ agentId }) => ({ role: 'agent', environment: 'sandbox', agent_id: agentId, label: null }),
+  },
+  {
     type: 'account.created',
     act: async () =>
       created(

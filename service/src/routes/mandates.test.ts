@@ -83,6 +83,7 @@ test('Each required field is required, and each has its type; nothing is created
     [{ max_spend_total: '-1' }, 'string_pattern_mismatch', ['max_spend_total']],
     [{ max_spend_total: '1.0000001' }, 'string_pattern_mismatch', ['max_spend_total']],
     [{ max_spend_total: '1000000000000' }, 'decimal_whole_digits', ['max_spend_total']],
+    [{ max_spend_per_transaction: '1000000000000' }, 'decimal_whole_digits', ['max_spend_per_transaction']],
     [{ max_spend_per_transaction: '1e3' }, 'string_pattern_mismatch', ['max_spend_per_transaction']],
     [{ currency: 'EUR' }, 'literal_error', ['currency']],
     [{ currency: null }, 'literal_error', ['currency']],

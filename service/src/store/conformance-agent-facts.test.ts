@@ -110,6 +110,23 @@ storeConformance((open) => {
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
   })
 
+  test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk] [decision.26]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const countsAfter = async (evaluations: number, amountText: string) => {
+      for (let round = 0; round < evaluations; round++) {
+        await ledger.store.evaluate(ledger.newProposal(mandate, { amountText }))
+      }
+      const { risk } = await ask(ledger, owner.sandbox, mandate)
+      return [risk?.deniedInLastHour, risk?.transactionsInLastMinute]
+    }
+    assert.deepEqual(await countsAfter(3, '99.00'), [3, 3])
+    assert.deepEqual(await countsAfter(27, '1.00'), [3, 30])
+    assert.deepEqual(await countsAfter(2, '1.00'), [1, 30])
+    assert.deepEqual(await countsAfter(1, '1.00'), [0, 30])
+  })
+
   test('An evaluation is no purchase: the first payment at a seller is still the first [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
