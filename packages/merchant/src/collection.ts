@@ -4,7 +4,7 @@ import type { Offer, RefusalReason } from './challenge.ts'
 import type { Delivery, UnfinishedDeliveries } from './deliveries.ts'
 import type { PaymentClient } from './client.ts'
 
-import { refusalOf, retryAfterMsOf } from './service-errors.ts'
+import { hasChargedNothing, refusalOf, retryAfterMsOf } from './service-errors.ts'
 import { createTurns } from './turns.ts'
 
 /** What has become of a proof that was shown. */
@@ -36,6 +36,9 @@ interface CollectorOptions {
 
 /** The most runs of a handler that one payment gets, so that a customer who hangs up cannot have work done for ever. */
 const maxRuns = 3
+
+/** What every offer is in. */
+const currency = 'USDC' as const
 
 /**
  * Makes what charges for a delivery of goods. Each delivery has a key of its own, random and never shown: it is
@@ -72,7 +75,12 @@ export function createCollector(options: CollectorOptions) {
       }
       delivery = resumed ?? { key: crypto.randomUUID(), runs: 0 }
       const verdict = await client.payments.verify(
-        { proof, merchant_domain: merchantDomain, expected_amount: offer.amount, expected_currency: 'USDC' },
+        {
+          proof,
+          merchant_domain: merchantDomain,
+          expected_amount: offer.amount,
+          expected_currency: currency,
+        },
         { idempotencyKey: delivery.key, signal, timeout: Math.ceil(timeout / 3) },
       )
       if (verdict.verified) return charged(verdict.transaction_id, proofId, delivery)
@@ -81,7 +89,8 @@ export function createCollector(options: CollectorOptions) {
       return { outcome: 'refused', reason: verdict.reason }
     } catch (error) {
       const refusal = refusalOf(error)
-      const toKeep = refusal ? resumed : delivery
+      // A stranger can have many requests turned away, and nothing of them is worth keeping.
+      const toKeep = hasChargedNothing(error) ? resumed : delivery
       if (toKeep) await keep(proofId, toKeep)
       if (refusal?.isForMerchant !== false) onError(error)
       return refusal
@@ -112,13 +121,14 @@ export function createCollector(options: CollectorOptions) {
   }
 }
 
-function proposal({ agentId, mandateId, currency }: Proof, offer: Offer) {
+/** What is asked for, in its currency and not in the one that the proof names: that is for verification to judge. */
+function proposal({ agentId, mandateId }: Proof, offer: Offer) {
   return {
     agent_id: agentId,
     mandate_id: mandateId,
     merchant_domain: offer.merchant_domain,
     amount: offer.amount,
-    currency: currency as 'USDC',
+    currency,
     resource_url: offer.resource,
     ...(offer.category === undefined ? {} : { category: offer.category }),
   }

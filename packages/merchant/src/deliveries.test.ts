@@ -30,3 +30,20 @@ test('The memory holds 10,000 deliveries, and forgets the oldest first [decision
   assert.deepEqual(memory.take('proof 1'), delivery)
   assert.deepEqual(memory.take('proof 10000'), { key: 'b', runs: 1 })
 })
+
+test('What was paid for certain has room of its own: what is in doubt never pushes it out [decision.97]', () => {
+  const memory = rememberInProcess()
+  void memory.keep('paid', { key: 'b', runs: 1 })
+  for (let number = 0; number <= 10_000; number++) void memory.keep(`doubtful ${number}`, delivery)
+  assert.deepEqual(memory.take('paid'), { key: 'b', runs: 1 })
+  assert.equal(memory.take('doubtful 0'), undefined)
+})
+
+test('Of what was paid for certain, too, 10,000 are kept, and once for each proof [decision.97]', () => {
+  const memory = rememberInProcess()
+  void memory.keep('proof 0', delivery)
+  for (let number = 0; number <= 10_000; number++) void memory.keep(`proof ${number}`, { key: 'b', runs: 1 })
+  assert.equal(memory.take('proof 0'), undefined)
+  void memory.keep('proof 1', delivery)
+  assert.deepEqual([memory.take('proof 1'), memory.take('proof 1')], [delivery, undefined])
+})

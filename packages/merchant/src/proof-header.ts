@@ -41,6 +41,8 @@ function isProof(value: unknown): value is Proof {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const proof = value as Record<string, unknown>
   if (!fields.every((field) => typeof proof[field] === 'string')) return false
+  // What else it carries is signed too; but nothing in a proof is nested, and the service reads no depth without end.
+  if (Object.values(proof).some((field) => typeof field === 'object' && field !== null)) return false
   // Proofs are remembered by these two, so they have the lengths of a UUID and of hex with room to spare.
   return String(proof['nonce']).length <= 64 && String(proof['signature']).length <= 128
 }

@@ -5,7 +5,7 @@ const collectionCodes = ['seller_not_yours', 'merchant_not_allowed', 'merchant_n
 
 /**
  * Why the service refuses a proof for good, charging nothing, if that is what an error of the client says.
- * Undefined means that nothing is known: the service may be down, or this merchant's key may be wrong.
+ * Undefined means that it says nothing of the proof: the service may be down, or this merchant's key may be wrong.
  * Errors are told apart by their fields, so that no code of the client is needed.
  */
 export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchant: boolean } | undefined {
@@ -19,14 +19,30 @@ export function refusalOf(error: unknown): { reason: RefusalReason; isForMerchan
   return undefined
 }
 
+/**
+ * The statuses with which the service turns a verification away before it looks for the payment: the body cannot be
+ * read (400, 413, 422), nor the headers (431), or the key may not collect (401, 403). The others leave it open: 404 and
+ * 405 come from something in the service's place, 408 and 429 may follow an attempt that was heard, 409 may be one that
+ * is still going on.
+ */
+const turnedAway = [400, 401, 403, 413, 422, 431]
+
+/** Whether an error of the client says that nothing was charged, whoever has to put right what was wrong. */
+export function hasChargedNothing(error: unknown): boolean {
+  return turnedAway.includes(Number(fieldsOf(error).status))
+}
+
 /** When the customer may try again, where the service said so. */
 export function retryAfterMsOf(error: unknown): number | undefined {
   const { retryAfterMs } = fieldsOf(error)
   return typeof retryAfterMs === 'number' && retryAfterMs > 0 ? retryAfterMs : undefined
 }
 
+/** What a request says that is the customer's word: a proof, or what the pre-flight check is told of it. */
+const ofProof: readonly unknown[] = ['proof', 'agent_id', 'mandate_id']
+
 function isAboutProof(item: { loc?: unknown }): boolean {
-  return Array.isArray(item.loc) && item.loc[1] === 'proof'
+  return Array.isArray(item.loc) && ofProof.includes(item.loc[1])
 }
 
 function fieldsOf(error: unknown): {

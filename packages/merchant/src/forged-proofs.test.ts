@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test, type TestContext } from 'node:test'
+
+import { Purser, type Proof } from '@purser/client'
+import { createPaymentGate, type Decision, type UnfinishedDeliveries } from '@purser/merchant'
+
+import {
+  issueKey,
+  issueProof,
+  merchantDomain,
+  preparePurchase,
+  startTestService,
+} from '../../../service/testing/service.ts'
+import { encode } from '../testing/purchase.ts'
+import { rememberInProcess } from './deliveries.ts'
+
+const service = await startTestService({ after })
+const merchantKey = await issueKey(service, { role: 'merchant' })
+const purchase = await preparePurchase(service)
+const genuine = await issueProof(service, purchase, '4.00')
+
+/** What a stranger can write: every field as it should be, and signed by nobody. */
+const forged = (fields: object = {}) => ({
+  ...genuine,
+  nonce: randomUUID(),
+  signature: 'f'.repeat(64),
+  ...fields,
+})
+
+interface Asking {
+  readonly apiKey?: string
+  readonly baseUrl?: string
+  readonly preflight?: boolean
+  readonly unfinished?: UnfinishedDeliveries
+}
+
+/** A gate whose errors can be looked at, and what it keeps. */
+function openGate({ apiKey = merchantKey, baseUrl = service.url, preflight, unfinished }: Asking = {}) {
+  const errors: unknown[] = []
+  const kept: string[] = []
+  const memory = unfinished ?? rememberInProcess()
+  const gate = createPaymentGate({
+    client: new Purser({ apiKey, baseUrl, maxRetries: 0 }),
+    merchantDomain,
+    price: '4.00',
+    preflight: preflight === true,
+    onError: (error) => errors.push(error),
+    unfinished: {
+      take: (proofId) => memory.take(proofId),
+      keep: (proofId, delivery) => {
+        kept.push(proofId)
+        return memory.keep(proofId, delivery)
+      },
+    },
+  })
+  const ask = (proof: object) =>
+    gate({ method: 'GET', target: '/data', proof: encode(proof), request: undefined })
+  return { ask, errors, kept }
+}
+
+const nested = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+
+for (const [what, fields] of Object.entries<object>({
+  'lists in lists': { more: nested(250) },
+  'lists in lists in a field of a proof': { amount: nested(250) },
+  'a short list': { more: [] },
+  'an object': { more: { amount: '4.00' } },
+  'half a letter': { scheme: '\ud800' },
+  'half a letter in the name of its agent': { agentId: '\ud800' },
+  'half a letter in the name of its mandate': { mandateId: '\ud800' },
+  'a nonce that is no UUID': { nonce: 'x' },
+  'a time that is none': { timestamp: 'x' },
+  'an amount that is none': { amount: 'x' },
+})) {
+  test(`A proof with ${what} is malformed, asks for no second try and leaves nothing behind [decision.96]`, async () => {
+    for (const preflight of [false, true]) {
+      const { ask, errors, kept } = openGate({ preflight })
+      const decision = await ask({ ...genuine, ...fields })
+      assert.deepEqual([statusOf(decision), reasonIn(decision)], [402, 'malformed_proof'])
+      assert.deepEqual([errors, kept], [[], []])
+    }
+  })
+}
+
+test('What is not flat is refused before the service is asked [decision.96]', async () => {
+  const { ask } = openGate({ baseUrl: 'http://127.0.0.1:1' })
+  assert.equal(reasonIn(await ask(forged({ more: nested(1) }))), 'malformed_proof')
+  assert.equal(statusOf(await ask(forged({ more: 'x' }))), 503)
+})
+
+test('A proof may carry more flat fields, for its signature covers them [decision.96]', async () => {
+  const { ask, errors, kept } = openGate()
+  for (const more of ['x', '', 1.5, 1e20, 0, true, null]) {
+    assert.equal(reasonIn(await ask(forged({ more }))), 'invalid_signature', String(more))
+  }
+  assert.deepEqual([errors, kept], [[], []])
+})
+
+test('Another currency, agent or mandate than the signed one is refused alike with and without preflight [decision.96]', async () => {
+  for (const [fields, plain, checked] of [
+    [{ currency: 'EUR' }, 'amount_mismatch', 'amount_mismatch'],
+    [{ currency: '' }, 'amount_mismatch', 'amount_mismatch'],
+    [{ agentId: '' }, 'invalid_signature', 'agent_revoked'],
+    [{ agentId: '\u0000' }, 'invalid_signature', 'agent_revoked'],
+    [{ mandateId: 'x'.repeat(3_000) }, 'invalid_signature', 'mandate_expired'],
+  ] as const) {
+    for (const preflight of [false, true]) {
+      const { ask, errors, kept } = openGate({ preflight })
+      const decision = await ask({ ...genuine, ...fields })
+      assert.equal(statusOf(decision), 402, JSON.stringify(fields))
+      assert.equal(reasonIn(decision), preflight ? checked : plain, JSON.stringify(fields))
+      assert.deepEqual([errors, kept], [[], []])
+    }
+  }
+})
+
+test('With a key that cannot collect, strangers fill no memory, and what is in it stays [decision.97]', async () => {
+  const unfinished = rememberInProcess()
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const first = await openGate({ unfinished }).ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+
+  const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
+  for (const apiKey of ['svc_sand_unknown', agentKey]) {
+    const { ask, errors, kept } = openGate({ apiKey, unfinished })
+    assert.equal(statusOf(await ask(forged())), 503, 'it is the merchant who has to put it right')
+    assert.deepEqual([errors.length, kept.length], [1, 0])
+    assert.equal(statusOf(await ask(proof)), 503)
+    assert.equal(kept.length, 1, 'what was paid is put back')
+  }
+  assert.equal((await openGate({ unfinished }).ask(proof)).outcome, 'paid')
+})
+
+for (const [status, isKept] of [
+  [400, false],
+  [401, false],
+  [403, false],
+  [413, false],
+  [422, false],
+  [431, false],
+  [404, true],
+  [405, true],
+  [408, true],
+  [409, true],
+  [429, true],
+  [500, true],
+  [502, true],
+  [503, true],
+] as const) {
+  const title = isKept ? 'leaves the delivery open' : 'has charged nothing, and nothing is kept'
+  test(`A ${status} in place of the service's answer gives no goods, and ${title} [decision.97]`, async (context) => {
+    const { ask, errors, kept } = openGate({ baseUrl: await startWall(context, status) })
+    assert.equal(statusOf(await ask(forged())), 503)
+    assert.deepEqual([kept.length, errors.length], [isKept ? 1 : 0, 1])
+  })
+}
+
+test('Forged proofs without end do not take the goods from whom the handler failed [decision.97]', async (context) => {
+  const unfinished = rememberInProcess()
+  const proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const first = await openGate({ unfinished }).ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+  // Not even while the service cannot be reached, and the memory is as good as full.
+  for (let number = 0; number < 10_000; number++) {
+    await unfinished.keep(`forged ${number}`, { key: randomUUID(), runs: 0 })
+  }
+  const { ask, kept } = openGate({ baseUrl: await startWall(context, 503), unfinished })
+  for (let number = 0; number < 10; number++) assert.equal(statusOf(await ask(forged())), 503)
+  assert.equal(kept.length, 10)
+  assert.equal((await openGate({ unfinished }).ask(proof)).outcome, 'paid')
+})
+
+test('One proof is one signature: forged ones with the nonce of a real one take nothing from it [decision.97]', async () => {
+  const unfinished = rememberInProcess()
+  const proof: Proof = await issueProof(service, await preparePurchase(service), '4.00')
+  const { ask } = openGate({ unfinished })
+  const first = await ask(proof)
+  assert(first.outcome === 'paid')
+  await first.notDelivered()
+  assert.equal(reasonIn(await ask({ ...proof, signature: 'f'.repeat(64) })), 'invalid_signature')
+  assert.equal((await ask(proof)).outcome, 'paid')
+})
+
+/** Something that stands before the service and answers everything with one status. */
+async function startWall(context: TestContext, status: number): Promise<string> {
+  const wall = createServer(
+    (_, response) => void response.writeHead(status).end('not in the words of the service'),
+  )
+  await new Promise<void>((resolve) => wall.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    wall.closeAllConnections()
+    wall.close()
+  })
+  return `http://127.0.0.1:${(wall.address() as AddressInfo).port}`
+}
+
+function statusOf(decision: Decision): number | undefined {
+  return 'answer' in decision ? decision.answer.status : undefined
+}
+
+function reasonIn(decision: Decision): string | undefined {
+  assert('answer' in decision, decision.outcome)
+  return (JSON.parse(decision.answer.body) as { reason?: string }).reason
+}
