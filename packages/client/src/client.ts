@@ -1,6 +1,7 @@
 /** What `@purser/client` gives. */
 export { addAmounts, compareAmounts, formatAmount, isAmount, sameAmount, subtractAmounts } from './amounts.ts'
 export * from './errors.ts'
+export { hostNameOf, isHostOrParent } from './host-names.ts'
 export type { List, Page } from './list.ts'
 export type { CallOptions, PurserOptions, Sleep } from './options.ts'
 export type { PaymentChallenge } from './payment/challenge.ts'

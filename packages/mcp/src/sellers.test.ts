@@ -9,11 +9,14 @@ function seller(allowed: string[], host: string): string | undefined {
   return sellerFor({ allowed_sellers: allowed } as Mandate, host)
 }
 
-test('Hosts of allowed sellers, and those below them, are asked, and no others [decision.102]', () => {
+test('Hosts of allowed sellers, and those below them, are asked, and no others [decision.102] [decision.18]', () => {
   assert.equal(seller(['example.com'], 'example.com'), 'example.com')
   assert.equal(seller(['example.com'], 'api.example.com'), 'example.com')
   assert.equal(seller(['example.com', 'api.example.com'], 'api.example.com'), 'api.example.com')
   assert.equal(seller(['Bücher.example'], 'shop.xn--bcher-kva.example'), 'xn--bcher-kva.example')
+  assert.equal(seller(['API.Example.com.'], 'api.example.com'), 'api.example.com')
+  assert.equal(seller(['example.com'], 'api.example.com.'), 'example.com')
+  assert.equal(seller(['*'], 'anything.example.'), 'anything.example')
   assert.equal(seller(['*'], 'anything.example'), 'anything.example')
   assert.equal(seller(['localhost'], 'localhost'), 'localhost')
   for (const [domain, host] of [
@@ -23,6 +26,10 @@ test('Hosts of allowed sellers, and those below them, are asked, and no others [
     ['com', 'example.com'],
     ['0.0.1', '127.0.0.1'],
     ['', 'example.com'],
+    ['example.com..', 'example.com'],
+    ['shop.example@example.com', 'example.com'],
+    ['example.com/path', 'example.com'],
+    ['example.com:443', 'example.com'],
   ] as const) {
     assert.equal(seller([domain], host), undefined, `${domain} ${host}`)
   }

@@ -123,6 +123,7 @@ const sales: Readonly<Record<string, Sale>> = {
     handle: async ({ deliver }) => deliver(),
   },
   '/thief': { price: '1.00', challenge: { resource: 'https://bank.example/transfer' } },
+  '/dotted': { price: '1.00', challenge: { merchant_domain: 'LocalHost.' } },
   '/fence': { price: '1.00', challenge: { merchant_domain: 'bank.example' } },
 }
 

@@ -42,7 +42,8 @@ export type PaymentOptions<Request = unknown> = MerchantOptions &
 /** The options, checked and complete. Throws a TypeError for what can never work. */
 export function readOptions<Request>(options: PaymentOptions<Request>) {
   const { client, merchantDomain, timeout = 10_000, priceTimeout = 5_000 } = options
-  const publicUrl = readPublicUrl(options.publicUrl ?? `https://${merchantDomain}`)
+  // A dot at the end of a domain is no part of the address that customers ask for.
+  const publicUrl = readPublicUrl(options.publicUrl ?? `https://${merchantDomain.replace(/\.$/, '')}`)
   const terms = options.routes === undefined ? [options] : Object.values(options.routes)
   for (const { price } of terms) if (typeof price !== 'function') assertPrice(price)
   const only = options.routes === undefined ? options : undefined

@@ -1,4 +1,5 @@
 import { isAmount } from '../amounts.ts'
+import { isHostOrParent } from '../host-names.ts'
 import { peekJson } from './peek-json.ts'
 
 /** What a merchant asks for in a 402 answer. */
@@ -59,22 +60,9 @@ function withoutFragment(address: string): string {
   return url.href
 }
 
-/**
- * Whether the merchant collects under the host of what it sells, or under a domain that the host lies below. Nothing
- * lies below a single label or a number.
- */
+/** Whether the merchant collects under the host of what it sells, or under a domain that the host lies below. */
 export function isCollectedByHost({ resource, merchant_domain }: PaymentChallenge): boolean {
-  const host = hostOf(resource)
-  const domain = hostOf(`http://${merchant_domain}`)
-  return (
-    domain !== undefined &&
-    (host === domain || (/\.[a-z][^.]*$/.test(domain) && host?.endsWith(`.${domain}`) === true))
-  )
-}
-
-/** The host name of an address in lower-case ASCII, without a trailing dot. */
-function hostOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : undefined
+  return isHostOrParent(merchant_domain, new URL(resource).hostname)
 }
 
 /** The JSON in base64url, or undefined when it is none. */

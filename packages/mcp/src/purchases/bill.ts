@@ -1,7 +1,7 @@
-import { compareAmounts, sameAmount, type Mandate } from '@purser/client'
+import { compareAmounts, isHostOrParent, sameAmount, type Mandate } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
-import { isHostOrParent, sellerFor } from '../sellers.ts'
+import { sellerFor } from '../sellers.ts'
 import { readChallenge } from '../web/challenge.ts'
 import type { WebAnswer } from '../web/exchange.ts'
 import type { Order } from './order.ts'

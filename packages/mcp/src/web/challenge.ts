@@ -1,4 +1,5 @@
-import { isAmount } from '@purser/client'
+import { hostNameOf, isAmount } from '@purser/client'
+
 import type { WebAnswer } from './exchange.ts'
 
 /** What a merchant asks for, as far as a buyer needs it. */
@@ -6,6 +7,7 @@ export interface Challenge {
   readonly amount: string
   readonly currency: string
   readonly resource: string
+  /** As domains are compared, however it was spelled. */
   readonly merchantDomain: string
   readonly category: string | undefined
   /** Why a proof that was shown did not pay; only after one was. */
@@ -41,7 +43,7 @@ function challengeIn(text: string): Challenge | undefined {
     amount,
     currency: word('currency') ?? 'USDC',
     resource,
-    merchantDomain: merchantDomain.toLowerCase(),
+    merchantDomain: hostNameOf(merchantDomain),
     category: word('category'),
     reason: word('reason'),
   }
