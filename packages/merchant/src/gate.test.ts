@@ -99,22 +99,6 @@ test('A price that fails or takes too long gives nothing away [decision.98]', as
   }
 })
 
-test('What can never work is refused at the start [decision.96]', () => {
-  const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
-  for (const wrong of [
-    { price: '4,00' },
-    { price: 4 },
-    { price: '0' },
-    { price: undefined },
-    { routes: { '/data': { price: 'free' } } },
-    { price: '4.00', publicUrl: 'nowhere' },
-    { price: '4.00', merchantDomain: 'two words' },
-  ]) {
-    const options = { client, merchantDomain, ...wrong } as unknown as PaymentOptions
-    assert.throws(() => createPaymentGate(options), TypeError, JSON.stringify(wrong))
-  }
-})
-
 test('The header of a challenge says what its body says, in every script [decision.95]', async () => {
   const category = 'données 数据 📈'
   const decision = await openGate({ category }).ask()
@@ -150,12 +134,12 @@ test('A key that cannot collect gives nothing away, and the merchant is told why
 
 test('A merchant that may not collect says so, and charges nothing [decision.96]', async (context) => {
   const service = await startTestService(context)
-  const stranger = await createMerchant(service, 'shop.example.com')
+  const stranger = await createMerchant(service, 'example.com')
   const client = new Purser({ apiKey: stranger.merchantKey, baseUrl: service.url })
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   for (const [domain, reason, isTold] of [
     ['api.example.com', 'seller_not_yours', true],
-    ['shop.example.com', 'merchant_not_allowed', false],
+    ['example.com', 'merchant_not_allowed', false],
   ] as const) {
     const { ask, errors } = openGate({ client, merchantDomain: domain, publicUrl: 'https://api.example.com' })
     assert.equal(reasonIn(await ask(proof)), reason)

@@ -69,12 +69,12 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
       return unavailable('price_could_not_be_determined')
     }
     const { merchantDomain: merchant_domain } = settings
-    const { category, preflight = false } = terms
+    const { category } = terms
     const offer: Offer = {
       amount,
       resource,
       merchant_domain,
-      ...(category === undefined ? {} : { category }),
+      ...(typeof category === 'string' ? { category } : {}),
     }
 
     // What HEAD is answered with has no body, and so no goods.
@@ -87,7 +87,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
     if (!isForResource(proof.resource, resource)) {
       return refused('proof_for_another_resource', challengeAnswer(offer, 'proof_for_another_resource'))
     }
-    const collection = await collect(proof, offer, preflight)
+    const collection = await collect(proof, offer, terms.preflight ?? false)
     switch (collection.outcome) {
       case 'refused':
         return refused(collection.reason, challengeAnswer(offer, collection.reason))

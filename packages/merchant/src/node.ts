@@ -11,7 +11,7 @@ export function requirePayment(
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
 ): RequestListener {
   const decide = createPaymentGate(options)
-  const { onError = console.error } = options
+  const onError = options.onError ?? console.error
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = request

@@ -44,6 +44,8 @@ test('A public address that is none is refused at the start [decision.96]', () =
     'api.example.com',
     'ftp://a.example',
     'https://a.example/?x',
+    'https://a.example/?',
+    'https://a.example/#',
     'https://u@a.example',
     '',
   ]) {

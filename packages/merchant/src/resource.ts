@@ -1,10 +1,17 @@
+import { spell } from './spell.ts'
+
 /** The beginning of all addresses of a merchant, without a slash at its end. */
 export function readPublicUrl(text: string): string {
-  const url = new URL(text)
-  if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new TypeError(`publicUrl must be an http or https address without query and fragment: ${text}`)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  // A query or a fragment that is empty shows only here, and would swallow the path that is written behind it.
+  if (url && /^https?:\/\/[^?#]*$/.test(url.href) && !url.username && !url.password) {
+    return url.href.replace(/\/+$/, '')
   }
-  return url.href.replace(/\/+$/, '')
+  // A password is not for a log.
+  const given = url?.password ? 'one with a password' : spell(url ? url.href : text)
+  throw new TypeError(
+    `publicUrl must be an http or https address such as "https://api.example.com", without user, query and fragment, not ${given}`,
+  )
 }
 
 /**

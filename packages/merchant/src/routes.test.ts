@@ -70,10 +70,63 @@ for (const [method, target, found] of cases) {
   })
 }
 
-test('A pattern that could be misunderstood is refused at the start [decision.99]', () => {
-  for (const pattern of ['data', 'get /data', '/a/*/b', '/a*b', 'GET  data', '', '/a b']) {
-    assert.throws(() => compileRoutes({ [pattern]: 1 }), TypeError, pattern)
+const wrongPatterns = [
+  ['data', 'get /data', '/a/*/b', '/a*b', 'GET  data', '', '/a b', ' /a', 'GET', 'http://x.com/a'],
+  // What other routers read in another way would match nothing here, and its goods would be free.
+  ['/a*', '/:a*', '/:a+', '/**', '/*a', '/:a(.+)', '/:a?', '/{:a}', '/[a]', '/{a}', '/:a{.+}', '/:a|b'],
+  ['/a?b=1', '/a#b', '/a/../b', '/./a', '/%2e%2E/a', '/a\\b'],
+  ['ALL /a', 'GTE /a', 'HEAD /a', 'CONNECT /a', 'GET,POST /a', 'GET|POST /a', '* /a'],
+].flat()
+
+for (const pattern of wrongPatterns) {
+  test(`The pattern "${pattern}", which could match nothing, is refused at the start [decision.99]`, () => {
+    const told = /^A route (is written|names a method).*, not ".*"$/
+    assert.throws(
+      () => compileRoutes({ [pattern]: 1 }),
+      (error) => error instanceof TypeError && told.test(error.message),
+    )
+  })
+}
+
+const hiddenRoutes: readonly [early: string, late: string, isHidden: boolean][] = [
+  ['GET /reports/:id', 'GET /reports/free', true],
+  ['/reports/:id', 'GET /reports/:name', true],
+  ['/*', 'GET /data', true],
+  ['/data/*', '/data', true],
+  ['/data/*', '/data/:id/*', true],
+  ['GET /data', 'GET /DATA/', true],
+  ['GET /reports/free', 'GET /reports/:id', false],
+  ['GET /data', '/data', false],
+  ['GET /data', 'POST /data', false],
+  ['/data/:id', '/data/*', false],
+  ['/data/:id/*', '/data/*', false],
+  ['/data', '/data/*', false],
+  ['/:id', '/', false],
+]
+
+for (const [early, late, isHidden] of hiddenRoutes) {
+  test(`Behind "${early}", "${late}" is ${isHidden ? 'never' : 'sometimes'} reached [decision.99]`, () => {
+    const compile = () => compileRoutes({ [early]: 1, [late]: 2 })
+    if (!isHidden) return assert.doesNotThrow(compile)
+    const message = `The route "${late}" is never reached behind "${early}", which takes all of its requests: put it first, or leave it out`
+    return assert.throws(compile, new TypeError(message))
+  })
+}
+
+test('Letters of every script, encoded ones, and colons and dots within a segment are no mistake [decision.99]', () => {
+  const requests = {
+    '/données': '/donn%C3%A9es',
+    '/a%5Bb%5D': '/a[b]',
+    '/v1/things:batch': '/v1/things:batch',
+    '/a.b/...': '/a.b/...',
+    '/(a)': '/(a)',
+    '/a+b;c,d=e': '/a+b;c,d=e',
+    '/x/y/*': '/x/y/z/a',
+    '/': '/',
+    '/:from-:to': '/a-b',
   }
+  const find = compileRoutes(Object.fromEntries(Object.keys(requests).map((path) => [`GET ${path}`, path])))
+  for (const [path, target] of Object.entries(requests)) assert.equal(find('GET', target), path)
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))

@@ -1,8 +1,20 @@
 import { pathOf } from './resource.ts'
+import { spell } from './spell.ts'
 
 /** Finds what a request costs in a table like `{ 'GET /reports/:id': … }`; the first that fits is taken. */
 export function compileRoutes<Route>(table: Readonly<Record<string, Route>>) {
-  const routes = Object.entries(table).map(([pattern, route]) => ({ ...readPattern(pattern), route }))
+  const routes = Object.entries(table).map(([pattern, route]) => ({
+    ...readPattern(pattern),
+    pattern,
+    route,
+  }))
+  for (const [index, late] of routes.entries()) {
+    const early = routes.slice(0, index).find((one) => takesAllOf(one, late))
+    if (!early) continue
+    throw new TypeError(
+      `The route "${late.pattern}" is never reached behind "${early.pattern}", which takes all of its requests: put it first, or leave it out`,
+    )
+  }
 
   return (method: string, target: string): Route | undefined => {
     const [path = ''] = pathOf(target).split(/[?#]/)
@@ -15,12 +27,44 @@ export function compileRoutes<Route>(table: Readonly<Record<string, Route>>) {
   }
 }
 
-function readPattern(pattern: string): { method: string; segments: string[] } {
-  const [, method = '', path] = /^(?:([A-Z]+) +)?(\/\S*)$/.exec(pattern) ?? []
-  if (path === undefined || /\*./.test(path)) {
-    throw new TypeError(`A route is written "GET /path/:parameter" or "GET /path/*", not "${pattern}"`)
+interface Pattern {
+  readonly method: string
+  readonly segments: readonly string[]
+}
+
+function readPattern(pattern: string): Pattern {
+  const [, method = '', path = ''] = /^(?:([A-Z]+) +)?(\/[^\s?#\\{}[\]<>|^"`]*)$/.exec(pattern) ?? []
+  const segments = segmentsOf(path)
+  if (path === '' || !segments.every(isReadable)) {
+    throw new TypeError(
+      `A route is written "GET /path/:parameter" or "GET /path/*", without a query, not ${spell(pattern)}`,
+    )
   }
-  return { method, segments: segmentsOf(path) }
+  if (method !== '' && !methods.split(' ').includes(method)) {
+    throw new TypeError(
+      `A route names a method that brings goods, such as GET, which covers HEAD, or none for all of them, not ${spell(pattern)}`,
+    )
+  }
+  return { method, segments }
+}
+
+/** What is a whole `*` at the end, a whole `:parameter`, or a text that stands in the paths which come. */
+function isReadable(segment: string, index: number, { length }: readonly string[]): boolean {
+  if (segment === '*') return index === length - 1
+  return !/\*|^\.\.?$|^:.*[+()]/.test(segment)
+}
+
+/** All that Node's servers and those in the style of Fetch hand on, but HEAD, which is never charged. */
+const methods =
+  'ACL BIND CHECKOUT COPY DELETE GET LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
+
+function takesAllOf(early: Pattern, late: Pattern): boolean {
+  const isPrefix = late.segments.at(-1) === '*'
+  return (
+    (early.method === '' || early.method === late.method) &&
+    (!isPrefix || early.segments.at(-1) === '*') &&
+    fits(early.segments, isPrefix ? late.segments.slice(0, -1) : late.segments)
+  )
 }
 
 /** Routers answer HEAD with the handler of GET. */

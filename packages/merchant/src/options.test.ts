@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { describe, test } from 'node:test'
+
+import { Purser } from '@purser/client'
+import { createPaymentGate, type PaymentOptions } from '@purser/merchant'
+import { requirePayment as forNode } from '@purser/merchant/node'
+
+import { listen } from '../testing/shop.ts'
+
+const client = new Purser({ apiKey: null, baseUrl: 'http://127.0.0.1:1' })
+const merchantDomain = 'api.example.com'
+const price = '4.00'
+const valid = { client, merchantDomain, price }
+
+/** As from JavaScript, where no type says what an option is. */
+function open(options: unknown) {
+  return createPaymentGate(options as PaymentOptions)
+}
+
+const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
+  [undefined, /^The options are an object.*, not undefined/],
+  ['/data', /^The options are an object.*, not "\/data"/],
+
+  [{ merchantDomain, price }, /^client must be a Purser of @purser\/client.*, not undefined/],
+  [{ ...valid, client: 'svc_sand_x' }, /^client must be a Purser of @purser\/client/],
+  [{ ...valid, client: { payments: {} } }, /^client must be a Purser of @purser\/client/],
+  [{ ...valid, client: { payments: client.payments }, preflight: true }, /^client must be a Purser/],
+
+  [{ client, price }, /^merchantDomain must be a host name such as "api.example.com".*, not undefined/],
+  [{ ...valid, merchantDomain: '' }, /^merchantDomain must be .*, not ""/],
+  [{ ...valid, merchantDomain: 5 }, /^merchantDomain must be .*, not 5/],
+  [{ ...valid, merchantDomain: ['x.com'] }, /^merchantDomain must be .*, not a list/],
+  [{ ...valid, merchantDomain: 'x y' }, /^merchantDomain must be .*, not "x y"/],
+  [{ ...valid, merchantDomain: ' x.com' }, /^merchantDomain must be .*, not " x.com"/],
+  [{ ...valid, merchantDomain: 'x.com\n' }, /^merchantDomain must be .*, not "x.com\\n"/],
+  [
+    { ...valid, merchantDomain: 'https://x.com' },
+    /^merchantDomain must be .*without scheme.*"https:\/\/x.com"/,
+  ],
+  [{ ...valid, merchantDomain: 'x.com/shop' }, /^merchantDomain must be .*path/],
+  [{ ...valid, merchantDomain: 'x.com:8443' }, /^merchantDomain must be .*port/],
+  [
+    { ...valid, merchantDomain: 'localhost:3000', publicUrl: 'http://localhost:3000' },
+    /^merchantDomain must/,
+  ],
+  [{ ...valid, merchantDomain: 'me@x.com' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '%61.com' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '*' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '*.x.com' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: 'x..com' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '-x.com' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '.' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '::1' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: '127.1' }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: `${'x'.repeat(64)}.com` }, /^merchantDomain must be /],
+  [{ ...valid, merchantDomain: 'x.'.repeat(127) + 'com' }, /^merchantDomain must be /],
+
+  [
+    { ...valid, publicUrl: 'api.example.com' },
+    /^publicUrl must be .* such as "https:\/\/.*, not "api.example.com"/,
+  ],
+  [{ ...valid, publicUrl: '' }, /^publicUrl must be .*, not ""/],
+  [{ ...valid, publicUrl: 'https://api.example.com?' }, /^publicUrl must be .*without .*query/],
+  [{ ...valid, publicUrl: 'https://api.example.com/#' }, /^publicUrl must be .*without .*fragment/],
+  [{ ...valid, publicUrl: 'https://me:word@api.example.com' }, /^publicUrl must be (?!.*:word).*user/],
+  [
+    { ...valid, publicUrl: 'https://shop.example.com/x' },
+    /^publicUrl must be at "api.example.com", .* as merchantDomain says, not at "shop.example.com"/,
+  ],
+  [{ ...valid, publicUrl: 'https://notapi.example.com' }, /^publicUrl must be at/],
+  [{ ...valid, publicUrl: 'https://example.com' }, /^publicUrl must be at/],
+  [{ ...valid, merchantDomain: 'com', publicUrl: 'https://x.com' }, /^publicUrl must be at "com", /],
+  [{ ...valid, merchantDomain: 'localhost', publicUrl: 'http://127.0.0.1:3000' }, /^publicUrl must be at/],
+
+  [{ client, merchantDomain }, /^Either price or routes .*, but neither is there/],
+  [{ ...valid, price: null, routes: null }, /^Either price or routes .*, but neither is there/],
+  [{ ...valid, routes: {} }, /^Either price or routes .*, but both are there/],
+  [{ ...valid, routes: { 'GET /data': { price } } }, /^Either price or routes .*, but both are there/],
+  ...[4, 4n, '', '0.00', '4,00', '$4', '-4', '4.', '.5', '1e3', ' 4', true, {}, [price]].map(
+    (wrong) => [{ ...valid, price: wrong }, /^A price is text above zero such as "4.00".*, not /] as const,
+  ),
+  [{ ...valid, category: 5 }, /^category must be text such as "data", not 5/],
+  [{ ...valid, preflight: 'false' }, /^preflight must be true or false, not "false"/],
+
+  [{ client, merchantDomain, routes: {} }, /^routes must be .*with at least one entry/],
+  [{ client, merchantDomain, routes: [] }, /^routes must be an object such as .*, not a list/],
+  [{ client, merchantDomain, routes: 'GET /data' }, /^routes must be an object such as/],
+  [{ client, merchantDomain, routes: new Map([['GET /data', { price }]]) }, /^routes must be /],
+  [{ client, merchantDomain, routes: { 'GET /data': price } }, /^routes\["GET \/data"\] must be an object/],
+  [{ client, merchantDomain, routes: { 'GET /data': null } }, /^routes\["GET \/data"\] must be an object/],
+  [{ client, merchantDomain, routes: { '/data': {} } }, /^A price is text above zero .*routes\["\/data"\]/],
+  [
+    { client, merchantDomain, routes: { '/a': { price }, '/b': { price: 'free' } } },
+    /^A price is text above zero .*, not "free" \(in routes\["\/b"\]\)/,
+  ],
+  [{ client, merchantDomain, routes: { '/a': { price, category: 5 } } }, /^category must .*routes\["\/a"\]/],
+  [
+    { client, merchantDomain, routes: { '/a': { price, preflight: 1 } } },
+    /^preflight must .*routes\["\/a"\]/,
+  ],
+  [
+    { client: { payments: client.payments }, merchantDomain, routes: { '/a': { price, preflight: true } } },
+    /^client must be a Purser/,
+  ],
+  [
+    { client, merchantDomain, category: 'data', routes: { '/a': { price } } },
+    /^category stands in each route/,
+  ],
+  [
+    { client, merchantDomain, preflight: true, routes: { '/a': { price } } },
+    /^preflight stands in each route/,
+  ],
+  [{ client, merchantDomain, routes: { data: { price } } }, /^A route is written "GET \/path\/:parameter"/],
+
+  ...['x', '10000', 0, -1, 1.5, NaN, Infinity, 2 ** 31, {}].flatMap(
+    (wrong) =>
+      [
+        [
+          { ...valid, timeout: wrong },
+          /^timeout must be a whole number of milliseconds, from 1 to 2147483647, not /,
+        ],
+        [{ ...valid, priceTimeout: wrong }, /^priceTimeout must be a whole number of milliseconds/],
+      ] as const,
+  ),
+
+  [{ ...valid, unfinished: {} }, /^unfinished must have the methods take and keep/],
+  [{ ...valid, unfinished: new Map() }, /^unfinished must have the methods take and keep/],
+  [{ ...valid, onError: 'log' }, /^onError must be a function, not "log"/],
+]
+
+describe('What can never work is refused at the start, and told with what would [decision.96]', () => {
+  for (const [options, told] of refused) {
+    test(String(told), () => {
+      assert.throws(
+        () => open(options),
+        (error) => error instanceof TypeError && told.test(error.message) && !error.message.includes('\n'),
+      )
+    })
+  }
+})
+
+const allowed: readonly [options: Record<string, unknown>, resource: string][] = [
+  [{}, 'https://api.example.com/data'],
+  [{ merchantDomain: 'API.Example.com' }, 'https://api.example.com/data'],
+  [{ merchantDomain: 'api.example.com.' }, 'https://api.example.com/data'],
+  [{ merchantDomain: 'bücher.example' }, 'https://xn--bcher-kva.example/data'],
+  [
+    { merchantDomain: 'xn--bcher-kva.example', publicUrl: 'https://BÜCHER.example' },
+    'https://xn--bcher-kva.example/data',
+  ],
+  [
+    { merchantDomain: 'bücher.example', publicUrl: 'https://api.xn--bcher-kva.example' },
+    'https://api.xn--bcher-kva.example/data',
+  ],
+  [{ merchantDomain: '例え。テスト' }, 'https://xn--r8jz45g.xn--zckzah/data'],
+  [{ merchantDomain: 'my_shop.example' }, 'https://my_shop.example/data'],
+  [{ merchantDomain: 'localhost' }, 'https://localhost/data'],
+  [{ merchantDomain: 'localhost', publicUrl: 'http://localhost:3000' }, 'http://localhost:3000/data'],
+  [{ merchantDomain: '127.0.0.1', publicUrl: 'http://127.0.0.1:3000' }, 'http://127.0.0.1:3000/data'],
+  [{ merchantDomain: '[::1]', publicUrl: 'http://[::1]:3000' }, 'http://[::1]:3000/data'],
+  [
+    { publicUrl: 'https://api.example.com:8443/behind/a/proxy/' },
+    'https://api.example.com:8443/behind/a/proxy/data',
+  ],
+  [{ publicUrl: 'https://eu.api.example.com.' }, 'https://eu.api.example.com./data'],
+  [{ publicUrl: new URL('https://api.example.com/v1') }, 'https://api.example.com/v1/data'],
+  // What is undefined or null is left out.
+  [
+    { publicUrl: null, timeout: null, priceTimeout: null, unfinished: null, onError: null },
+    'https://api.example.com/data',
+  ],
+  [{ category: null, preflight: null, routes: null }, 'https://api.example.com/data'],
+  [
+    { price: undefined, category: undefined, routes: { 'GET /data': { price } } },
+    'https://api.example.com/data',
+  ],
+  [{ price: () => price, timeout: 1, priceTimeout: 2 ** 31 - 1 }, 'https://api.example.com/data'],
+  [
+    {
+      category: '',
+      preflight: false,
+      unfinished: new (class {
+        take() {}
+        keep() {}
+      })(),
+    },
+    'https://api.example.com/data',
+  ],
+  [{ client: { payments: client.payments } }, 'https://api.example.com/data'],
+]
+
+describe('What can work is not refused [decision.96]', () => {
+  for (const [options, resource] of allowed) {
+    test(`${Object.keys(options).join()}: ${resource}`, async () => {
+      const decide = open({ ...valid, ...options })
+      const decision = await decide({ method: 'GET', target: '/data', proof: undefined, request: undefined })
+      assert(decision.outcome === 'challenge')
+      const { error, amount, resource: named, category } = JSON.parse(decision.answer.body)
+      assert.deepEqual([error, amount, named], ['payment_required', price, resource])
+      assert.equal(category, options['category'] ?? undefined)
+    })
+  }
+})
+
+test('Without an onError, a handler of node:http that fails is answered 500, also when it is null [decision.96]', async (context) => {
+  const options = { client, merchantDomain, routes: { 'GET /data': { price } }, onError: null }
+  const server = await listen(createServer(forNode(options as unknown as PaymentOptions, fail)))
+  context.after(server.close)
+  assert.equal((await fetch(`${server.url}/free`)).status, 500)
+})
+
+function fail(): never {
+  throw new Error('the shelf has fallen down')
+}
