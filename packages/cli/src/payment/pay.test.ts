@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test, type TestContext } from 'node:test'
 
 import { issueKey, preparePurchase, startTestService } from '../../../../service/testing/service.ts'
 import { merchantDomain, startMerchant, type MerchantOptions } from '../../../client/testing/merchant.ts'
+import { startServer } from '../../../client/testing/scripted-server.ts'
 import { testCommand } from '../../testing/command.ts'
 
 const service = await startTestService({ after })
@@ -148,6 +151,46 @@ test('A merchant that fails after the charge ends with 1, and the payment is tol
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
+for (const [what, fail] of [
+  ['503', (response) => void response.writeHead(503, { 'retry-after': '1' }).end(storeUnavailable)],
+  ['nothing', (response) => void response.destroy()],
+] as readonly (readonly [string, (response: ServerResponse) => void])[]) {
+  test(`Goods that came are delivered, though the service answers ${what} when it is asked for the payment [decision.77]`, async (context) => {
+    const { merchant, purser, folder, environment, sums } = await prepareMarket(context)
+    environment['PURSER_URL'] = await startServer(context, (request, response) => {
+      if (request.url?.includes('/payments/proofs/')) fail(response)
+      else void passOn(request, response)
+    })
+    const unknown =
+      /\nWhether it was charged is not known: the proof is [\w-]+, and purser transactions list shows what was paid\./
+    const shown = await purser('pay', merchant.url)
+    assert.deepEqual([shown.code, shown.output], [0, '{"data":[1,2,3]}'])
+    assert.match(shown.errors, unknown)
+    assert.doesNotMatch(shown.errors, /again|Paid/)
+    const kept = await purser('pay', merchant.url, '--output', 'goods', '--json')
+    assert.deepEqual([kept.code, JSON.parse(kept.output).receipt], [0, null])
+    assert.match(`\n${kept.errors}`, unknown)
+    assert.equal(readFileSync(join(folder, 'goods'), 'utf8'), '{"data":[1,2,3]}')
+    assert.deepEqual(await sums(), { spent: '8.00', held: '0.00' })
+  })
+}
+
+test('A merchant that fails while the service cannot tell of the payment is told, with what is not known', async (context) => {
+  const { merchant, purser, environment } = await prepareMarket(context, {
+    deliver: (_, response) => void response.writeHead(500).end('out of paper'),
+  })
+  environment['PURSER_URL'] = await startServer(context, (request, response) => {
+    if (request.url?.includes('/payments/proofs/')) response.writeHead(503).end(storeUnavailable)
+    else void passOn(request, response)
+  })
+  const { code, errors } = await purser('pay', merchant.url)
+  assert.equal(code, 1)
+  assert.match(
+    errors,
+    /\nWhether it was charged is not known: .*\nThe merchant answers 500 .*\nout of paper$/,
+  )
+})
+
 test('A merchant that does not answer a shown proof is given up, and what is held is told', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context, { beforeVerify: () => true })
   const { code, errors } = await purser('pay', merchant.url, '--timeout', '1')
@@ -235,6 +278,20 @@ test('The only mandate is taken though it is paused, and the refusal says what w
   await move('resume')
   assert.equal((await purser('pay', merchant.url)).code, 0)
 })
+
+const storeUnavailable = '{"detail":"store_unavailable"}'
+
+/** Has the service answer what was asked of something before it. */
+async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { method = '', url = '', headers } = request
+  const init: RequestInit = {
+    method,
+    headers: { authorization: String(headers.authorization), 'content-type': 'application/json' },
+  }
+  if (method !== 'GET') init.body = await text(request)
+  const answer = await fetch(service.url + url, init)
+  response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+}
 
 const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[] = [
   [['pay'], /^<url> is missing/],

@@ -71,10 +71,14 @@ async function settle(
   surroundings: Surroundings,
 ): Promise<void> {
   const decision = paymentDecisionOf(answer)
+  // First of all: what is paid for must not be lost, whatever becomes of the questions that follow.
+  const place = answer.ok ? await delivery.take(answer.body) : undefined
   const receipt = await findReceipt(answer, decision, client, surroundings)
   const { printError, print, exitWith } = surroundings
-  if (!json && receipt) printError(harmlessLines(receiptWords(receipt)))
-  const place = answer.ok ? await delivery.take(answer.body) : undefined
+  if (receipt && !json) printError(harmlessLines(receiptWords(receipt)))
+  if (receipt === undefined && decision?.outcome === 'approved') {
+    printError(harmlessLines(proofWords(undefined, decision, surroundings)))
+  }
   if (place !== undefined && !json) printError(`The body is in ${place}.`)
   if (!answer.ok) {
     delivery.discard()
@@ -83,7 +87,12 @@ async function settle(
   if (json) {
     print(
       harmlessJson(
-        { status: answer.status, decision: decision ?? null, receipt, body_file: place ?? null },
+        {
+          status: answer.status,
+          decision: decision ?? null,
+          receipt: receipt ?? null,
+          body_file: place ?? null,
+        },
         2,
       ),
     )
@@ -98,18 +107,23 @@ function isDenied(decision: PaymentDecision | undefined): boolean {
   )
 }
 
-/** The merchant's receipt of what was paid; where it gives none, what the service says of the proof. */
+/**
+ * The merchant's receipt of what was paid; where it gives none, what the service says of the proof. Null when nothing was
+ * paid, undefined when nobody tells.
+ */
 async function findReceipt(
   answer: Response,
   decision: PaymentDecision | undefined,
   client: Purser,
   { interruption }: Pick<Surroundings, 'interruption'>,
-): Promise<Receipt | null> {
+): Promise<Receipt | null | undefined> {
   if (decision?.outcome !== 'approved') return null
   const { challenge, nonce } = decision
   const receipt = readReceipt(answer.headers)
   if (receipt) return receipt
-  const { transaction_id: id } = await client.payments.getProof(nonce, { signal: interruption() })
+  const proof = await lookUp(client, nonce, interruption())
+  if (!proof) return undefined
+  const { transaction_id: id } = proof
   return id === null
     ? null
     : { transaction_id: id, amount: challenge.amount, merchant_domain: challenge.merchant_domain, nonce }
@@ -133,7 +147,7 @@ async function refusalWords(answer: Response, decision: PaymentDecision | undefi
     .join('\n')
 }
 
-/** How long the service is asked what became of a proof, once the purchase has failed. */
+/** How long the service is asked what became of a proof, each time. */
 const lookUpTimeoutMs = 5_000
 
 /** The failure, with what became of the money where a proof was out by then. */
@@ -166,9 +180,13 @@ async function explainFailure(
 }
 
 /** What the service says of a proof; undefined when it does not answer. */
-async function lookUp({ payments }: Purser, nonce: string): Promise<ProofRecord | undefined> {
+async function lookUp(
+  { payments }: Purser,
+  nonce: string,
+  signal?: AbortSignal,
+): Promise<ProofRecord | undefined> {
   try {
-    return await payments.getProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 })
+    return await payments.getProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1, signal })
   } catch {
     return undefined
   }
