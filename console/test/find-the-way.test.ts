@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { Purser } from '@purser/client'
+
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { seedSandbox } from './seeded-sandbox.ts'
@@ -112,6 +114,33 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
     await page.getByText(/mandates resumed$/).waitFor()
+  })
+
+  await chapter('A stop whose answers were lost is taken back whole by the toast', async () => {
+    await visitor.go('sandbox?stop')
+    const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    const active = (await purser.mandates.list().toArray({ limit: 200 })).filter(
+      ({ status }) => status === 'active',
+    ).length
+    assert.ok(active > 1)
+    // As often as the console asks by itself.
+    let lost = 0
+    await page.route('**/v1/console/stop', async (route) => {
+      if (++lost > 2) return route.continue()
+      await route.fetch()
+      await route.abort()
+    })
+    const dialog = page.getByRole('dialog', { name: 'Stop all agents?' })
+    await dialog.getByLabel(/to confirm/).fill('stop')
+    await page.keyboard.press('Enter')
+    await dialog.getByText('The service could not be reached').waitFor()
+    assert.equal(lost, 2)
+    await page.keyboard.press('Enter')
+    await page.getByText(`Stopped: ${active} mandates paused`).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText(`${active} mandates resumed`).waitFor()
+    await page.unroute('**/v1/console/stop')
+    await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
   })
 
   await chapter('The keyboard alone reaches the content, and the chosen theme stays', async () => {

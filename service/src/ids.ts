@@ -1,8 +1,9 @@
-import { randomFillSync } from 'node:crypto'
+import { createHash, randomFillSync } from 'node:crypto'
 
 import { stringify, v7 } from 'uuid'
 
 import type { RandomBytes } from './domain/api-key.ts'
+import type { Scope } from './domain/records.ts'
 
 /** What an id is of; the prefix is for the eye, nobody may parse it. */
 export const idPrefixes = {
@@ -23,6 +24,8 @@ export interface Ids {
   next(kind: IdKind): string
   /** A new UUIDv7. */
   nonce(): string
+  /** The id of a stop that its caller has named: the same for the same name, within the account and environment alone. */
+  ofStop(scope: Scope, name: string): string
 }
 
 /** The source of ids, from a clock (milliseconds since 1970) and random bytes. */
@@ -47,6 +50,12 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   return {
     next: (kind) => `${idPrefixes[kind]}_${encodeBase32(nextUuid())}`,
     nonce: () => stringify(nextUuid()),
+    ofStop: ({ accountId, environment }, name) => {
+      const hash = createHash('sha256')
+        .update(JSON.stringify([accountId, environment, name]))
+        .digest()
+      return `${idPrefixes.stop}_${encodeBase32(hash.subarray(0, 16))}`
+    },
   }
 }
 

@@ -30,7 +30,7 @@ export const clientCalls: Readonly<Record<string, string>> = {
   endSession: 'purser.console.endSession()',
   getOverview: 'purser.console.overview(query)',
   streamTransactions: 'purser.console.feed(options)',
-  stopAgents: 'purser.console.stop()',
+  stopAgents: 'purser.console.stop({ idempotencyKey })',
   resumeAgents: 'purser.console.resume(stopId)',
   listConsoleMandates: 'purser.console.mandates.list(query)',
   getConsoleMandate: 'purser.console.mandates.get(id)',

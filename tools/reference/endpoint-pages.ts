@@ -1,6 +1,6 @@
 import type { Endpoint } from '@purser/wire/endpoint'
 import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
-import { endpoints } from '@purser/wire/openapi'
+import { endpoints, retries } from '@purser/wire/openapi'
 
 import type { Schema } from '../json-schema.ts'
 import { clientCalls } from './client-calls.ts'
@@ -84,11 +84,8 @@ function requestParts(one: Endpoint): string[] {
   const parts: string[] = []
   const named = fieldsOf((one.params ?? {}) as Schema).map(({ name }) => `\`${name}\``)
   if (named.length > 0) parts.push(`In the path: ${named.join(', ')}, the identifier as it was given out.`)
-  if (one.id === 'verify') {
-    parts.push(
-      'Header `Idempotency-Key`, optional: the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
-    )
-  }
+  const retry = retries[one.id]
+  if (retry !== undefined) parts.push(`Header \`Idempotency-Key\`, optional: ${retry}`)
   if (one.query) {
     const rows = fieldsOf(one.query as Schema).map(
       ({ name, schema }) =>

@@ -20,7 +20,7 @@ export const stopAgents = endpoint({
     'Pauses every active mandate of the account and environment, and ends their open holds. Nothing is authorised after the answer.',
   roles: ownerRoles,
   responses: { 200: Stopped },
-  errors: [],
+  errors: ['invalid_idempotency_key'],
 })
 
 export const Resumed = Type.Object({ resumed_mandates: Type.Integer() })

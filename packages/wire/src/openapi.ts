@@ -84,13 +84,26 @@ export const endpoints = [
   getSystem,
 ] as unknown as readonly Endpoint[]
 
-const idempotencyKey = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description:
-    'A retry of the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+/** What a retry with the same `Idempotency-Key` gets, by the endpoint that takes one. */
+export const retries: Readonly<Record<string, string>> = {
+  verify:
+    'the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
+  stopAgents:
+    'a stop with the same key, in the same account and environment, is the same stop: it pauses what is active again, and answers with the same `stop_id` and all that the stop has done.',
+}
+
+function idempotencyKeyOf(one: Endpoint): unknown[] {
+  const retry = retries[one.id]
+  if (retry === undefined) return []
+  return [
+    {
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: `For a retry: ${retry}`,
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    },
+  ]
 }
 
 /** The OpenAPI 3.1 document of the interface. */
@@ -136,7 +149,7 @@ function operationOf(one: Endpoint): Record<string, unknown> {
     parameters: [
       ...parametersOf(one.params, 'path'),
       ...parametersOf(one.query, 'query'),
-      ...(one.id === 'verify' ? [idempotencyKey] : []),
+      ...idempotencyKeyOf(one),
     ],
     ...(one.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: one.body } } } }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
+import Database from 'better-sqlite3'
 
 import { serviceStores } from '../../testing/service-stores.ts'
-import { createTenant, startTestService } from '../../testing/service.ts'
+import { createTenant, startTestService, type TestService } from '../../testing/service.ts'
 
 /** More than one step of a stop moves. */
 const many = 205
@@ -26,7 +27,7 @@ for (const { name, missing, open } of serviceStores) {
       const [paused, held] = rest
       assert.ok(first && elsewhere && ofStranger && paused && held)
       await purser.mandates.pause(paused.id)
-      const payment = { agent_id: held.agent_id, mandate_id: held.id, amount: '1.00', resource_url }
+      const payment = paymentOf(held)
       const proof = await purser.payments.requestProof(payment)
       assert.ok(proof.decision === 'approved')
 
@@ -57,6 +58,127 @@ for (const { name, missing, open } of serviceStores) {
       assert.equal((await purser.payments.requestProof(payment)).decision, 'approved')
     },
   )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back [decision.113]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const [first, second, third] = await makeMandates(purser, many)
+      assert.ok(first && second && third)
+      const proof = await purser.payments.requestProof(paymentOf(first))
+      assert.ok(proof.decision === 'approved')
+      const stopped = async () =>
+        (await purser.auditLog.list({ type: 'agents.stopped' }).toArray({ limit: 9 })).map(
+          ({ subject_id, data }) => ({ stop_id: subject_id, ...data }),
+        )
+
+      // The first two answers are lost, and with them how many were paused.
+      const losing = losingAnswers(service, 2)
+      const whole = await losing.purser.console.stop()
+      assert.equal(losing.keys.length, 3)
+      assert.equal(new Set(losing.keys).size, 1)
+      assert.deepEqual([whole.paused_mandates, whole.voided_holds], [many, 1])
+      assert.deepEqual(await stopped(), [whole], 'one stop, one event')
+
+      // What was resumed meanwhile is paused again by a repetition, and then the log says so.
+      const [key = ''] = losing.keys
+      await purser.mandates.resume(second.id)
+      await purser.mandates.pause(third.id)
+      const again = await purser.console.stop({ idempotencyKey: key })
+      assert.deepEqual(again, { ...whole, paused_mandates: many - 1 }, 'without what its owner paused')
+      assert.deepEqual(await stopped(), [again, whole])
+
+      const other = await purser.console.stop()
+      assert.deepEqual([other.paused_mandates, other.voided_holds], [0, 0])
+      assert.notEqual(other.stop_id, whole.stop_id)
+      assert.equal((await purser.console.resume(whole.stop_id)).resumed_mandates, many - 1)
+      assert.equal((await purser.mandates.get(first.id)).status, 'active')
+      assert.equal((await purser.mandates.get(third.id)).status, 'paused')
+    },
+  )
+
+  test(
+    `On ${name} the Idempotency-Key of a stop names it within its account and environment alone [decision.113] [decision.1]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const strangerKey = (await createTenant(service)).sandboxKey
+      const clients = [service.sandboxKey, service.productionKey, strangerKey].map(
+        (apiKey) => new Purser({ apiKey, baseUrl: service.url }),
+      )
+      const [own, production, stranger] = clients
+      assert.ok(own && production && stranger)
+      for (const [index, purser] of clients.entries()) await makeMandates(purser, index + 1)
+      const stops = []
+      for (const purser of clients) stops.push(await purser.console.stop({ idempotencyKey: 'stop 1' }))
+      assert.deepEqual(
+        stops.map(({ paused_mandates }) => paused_mandates),
+        [1, 2, 3],
+      )
+      const ids = stops.map(({ stop_id }) => stop_id)
+      assert.equal(new Set(ids).size, 3)
+      for (const id of ids) assert.match(id, /^stop_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
+      assert.deepEqual(await own.console.stop({ idempotencyKey: 'stop 1' }), stops[0])
+      for (const id of ids.slice(1)) assert.equal((await own.console.resume(id)).resumed_mandates, 0)
+      assert.equal((await production.console.resume(ids[1])).resumed_mandates, 2)
+      assert.equal((await stranger.console.resume(ids[2])).resumed_mandates, 3)
+    },
+  )
+}
+
+test('A stop is told whole when an earlier attempt at it ended half way or before it was written down, and a key that is none stops nobody [decision.113]', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const [mandate] = await makeMandates(purser, 1)
+  assert.ok(mandate)
+  for (const key of ['', 'x'.repeat(256)]) {
+    const refused = await service.call('POST', '/v1/console/stop', { headers: { 'idempotency-key': key } })
+    assert.deepEqual([refused.status, refused.text], [400, '{"detail":"invalid_idempotency_key"}'])
+  }
+  assert.equal((await purser.mandates.get(mandate.id)).status, 'active')
+  const idempotencyKey = 'stop 1'
+  const first = await purser.console.stop({ idempotencyKey })
+  const forget = new Database(service.databasePath)
+  forget.exec("delete from recorded_events where type = 'agents.stopped'")
+  forget.close()
+  await makeMandates(purser, 1)
+  const whole = await purser.console.stop({ idempotencyKey })
+  assert.deepEqual(whole, { ...first, paused_mandates: 2 })
+  const events = (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
+  assert.deepEqual(
+    events.map(({ data }) => data),
+    [{ paused_mandates: 2, voided_holds: 0 }],
+  )
+})
+
+/** A client whose first stops are heard, and whose answers are lost. */
+function losingAnswers(service: TestService, count: number) {
+  const keys: (string | null)[] = []
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      keys.push(new Headers(init?.headers).get('idempotency-key'))
+      if (keys.length > count) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection broke after the stop')
+    },
+  })
+  return { purser, keys: keys as string[] }
+}
+
+function paymentOf({ id, agent_id }: { readonly id: string; readonly agent_id: string }) {
+  return { agent_id, mandate_id: id, amount: '1.00', resource_url }
 }
 
 const domain = 'api.example.com'

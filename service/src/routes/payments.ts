@@ -13,8 +13,8 @@ import { parseAmount } from '../domain/money.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
 import type { Caller, Hold } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
+import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import { maxIdempotencyKeyLength } from '../limits.ts'
 import { speaksFor, toTimestamp, type RouteContext } from './context.ts'
 
 export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally }: RouteContext): void {
@@ -126,10 +126,6 @@ function toUnsignedProof(hold: Hold) {
 function verified(transactionId: string, { isReplay }: { isReplay: boolean }): Answer {
   const body = { verified: true, transaction_id: transactionId }
   return isReplay ? ok(body, { 'idempotent-replayed': 'true' }) : ok(body)
-}
-
-function isIdempotencyKey(text: string): boolean {
-  return text.length <= maxIdempotencyKeyLength && /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text)
 }
 
 /** As the interface writes it. */

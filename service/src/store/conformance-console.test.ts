@@ -63,7 +63,7 @@ storeConformance((open) => {
 
   test('A stop pauses every active mandate and ends its holds, and what it paused can be resumed [decision.113]', async (context) => {
     const ledger = await open(context)
-    const { sandbox: caller } = await ledger.tenant()
+    const { sandbox: caller, production } = await ledger.tenant()
     const other = await ledger.tenant()
     const [bystander] = await manyMandates(ledger, other.sandbox, 1)
     const mandates = await manyMandates(ledger, caller, 5)
@@ -73,7 +73,7 @@ storeConformance((open) => {
     await ledger.moveMandate(second, 'paused')
 
     const stopped = await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1' }),
+      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1', tellsEarlier: false }),
     )
     assert.deepEqual(stopped, { moved: 4, voidedHolds: 1 })
     for (const mandate of mandates) assert.equal((await found(ledger, mandate)).status, 'paused')
@@ -81,10 +81,22 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(first), { spent: '0.00', held: '0.00' })
     const refused = await ledger.store.issueProof(ledger.newHold(first))
     assert.equal(refused.decision, 'denied')
-    const again = await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_2' }),
-    )
-    assert.deepEqual(again, { moved: 0, voidedHolds: 0 })
+    const repeat = async (stopId: string, scope: Scope = caller) => {
+      const earlier = { mandates: 0, holds: 0 }
+      const again = await inSteps(ledger, async (step) => {
+        const progress = await ledger.store.stopMandates(scope, { ...step, stopId, tellsEarlier: true })
+        earlier.mandates += progress.earlier.mandates
+        earlier.holds += progress.earlier.holds
+        return progress
+      })
+      return { ...again, earlier }
+    }
+    const none = { moved: 0, voidedHolds: 0, earlier: { mandates: 0, holds: 0 } }
+    assert.deepEqual(await repeat('stop_2'), none)
+    // Under its own id a stop tells of what it did before, and of what it does now; nobody else's does.
+    assert.deepEqual(await repeat('stop_1'), { moved: 0, voidedHolds: 0, earlier: { mandates: 4, holds: 1 } })
+    assert.deepEqual(await repeat('stop_1', other.production), none)
+    assert.deepEqual(await repeat('stop_1', production), none)
 
     // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
     const [, , third, fourth] = mandates
@@ -114,7 +126,9 @@ storeConformance((open) => {
         if (begunAfter) late.push(proof.decision, evaluation.decision)
       }
     })
-    await inSteps(ledger, (step) => ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1' }))
+    await inSteps(ledger, (step) =>
+      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1', tellsEarlier: false }),
+    )
     isStopped = true
     await Promise.all(racing)
     for (const mandate of mandates) {
@@ -329,7 +343,7 @@ async function found(ledger: StoreLedger, mandate: Mandate): Promise<Mandate> {
 async function inSteps(
   ledger: StoreLedger,
   take: (
-    step: Omit<StopStep, 'stopId'>,
+    step: Omit<StopStep, 'stopId' | 'tellsEarlier'>,
   ) => Promise<{ moved: number; voidedHolds: number; lastId: string | undefined }>,
 ): Promise<{ moved: number; voidedHolds: number }> {
   const sum = { moved: 0, voidedHolds: 0 }

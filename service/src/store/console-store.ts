@@ -35,7 +35,7 @@ export interface ConsoleActs {
   stopMandates(scope: Scope, step: StopStep): Promise<StopProgress>
 
   /** Resumes some mandates that a stop paused, those after an id. */
-  resumeMandates(scope: Scope, step: ResumeStep): Promise<StopProgress>
+  resumeMandates(scope: Scope, step: ResumeStep): Promise<MoveProgress>
 
   /** Writes an event that tells of many changes, each of which left its own. */
   recordEvent(event: AuditEvent): Promise<void>
@@ -99,6 +99,8 @@ export interface SessionKey {
 /** One bounded step of a stop of all agents. */
 export interface StopStep {
   readonly stopId: string
+  /** Whether those that the same stop has paused before are told, too. */
+  readonly tellsEarlier: boolean
   readonly actor: string
   readonly atMs: number
   /** The mandates after this id are looked at. */
@@ -108,13 +110,18 @@ export interface StopStep {
 }
 
 /** As a step of a stop; without a `stopId`, what any stop paused is resumed. */
-export type ResumeStep = Omit<StopStep, 'stopId'> & { readonly stopId: string | null }
+export type ResumeStep = Omit<StopStep, 'stopId' | 'tellsEarlier'> & { readonly stopId: string | null }
 
-export interface StopProgress {
+export interface MoveProgress {
   readonly moved: number
   readonly voidedHolds: number
   /** The last mandate that was looked at; undefined when none was left. */
   readonly lastId: string | undefined
+}
+
+export interface StopProgress extends MoveProgress {
+  /** Mandates that the stop had paused before and that are paused by it still, and the holds that it ended then. */
+  readonly earlier: { readonly mandates: number; readonly holds: number }
 }
 
 /** What was counted in memory since the last time. */

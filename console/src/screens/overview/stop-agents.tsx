@@ -1,3 +1,6 @@
+import { randomKey } from '@purser/client'
+import { useState } from 'react'
+
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { counted } from '../../text/counts.ts'
@@ -11,8 +14,11 @@ export function StopAgents() {
   const { environment } = useSeen()
   const asked = useAddressFlag('stop')
   const resume = useResumeStopped()
-  const stop = useChange((purser) => purser.console.stop(), {
+  // Until it is answered, to press the button again is to ask for the same stop, so that all of it can be undone.
+  const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
+  const stop = useChange((purser) => purser.console.stop({ idempotencyKey }), {
     onDone: ({ stop_id, paused_mandates, voided_holds }) => {
+      setIdempotencyKey(randomKey())
       asked.clear()
       sayDone(
         `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open hold')} ended.`,

@@ -2,6 +2,7 @@ import { readEvents } from '../events.ts'
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
+import { randomKey } from '../random-key.ts'
 import type { Open, Send } from '../send.ts'
 import type {
   AgentSummary,
@@ -44,6 +45,14 @@ export interface FeedOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface StopOptions extends CallOptions {
+  /**
+   * Names the stop, so that asking again is no other stop. One is made for each call when left out, which covers the
+   * retries of that call; pass your own to cover your own retries too.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
 export type Console = ReturnType<typeof consoleOf>
 
 /** What the web console shows and does, for keys and sessions of owners and operators. */
@@ -64,9 +73,15 @@ export function consoleOf(send: Send, open: Open) {
 
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
-    /** Pauses every active mandate, and ends their open proofs; nothing is authorised after the answer. */
-    stop: async (options?: CallOptions): Promise<Stopped> =>
-      (await send({ method: 'POST', path: '/v1/console/stop', isRepeatable: true }, options)).body as Stopped,
+    /**
+     * Pauses every active mandate, and ends their open proofs; nothing is authorised after the answer. Retried with the
+     * same key, so a lost answer is told whole by the next.
+     */
+    stop: async ({ idempotencyKey = randomKey(), ...call }: StopOptions = {}): Promise<Stopped> => {
+      const headers = { 'idempotency-key': idempotencyKey }
+      const request = { method: 'POST', path: '/v1/console/stop', headers, isRepeatable: true } as const
+      return (await send(request, call)).body as Stopped
+    },
     /** Resumes what one stop paused, or what any did. */
     resume: async (stopId?: string, options?: CallOptions): Promise<Resumed> => {
       const body = stopId === undefined ? {} : { stop_id: stopId }

@@ -6,7 +6,7 @@ import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, StoreLedger } from '../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../domain/api-key.ts'
 import type { Agent, Hold, Mandate, Scope } from '../../domain/records.ts'
-import type { StopProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, StopStep } from '../console-store.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { openPostgresStore } from './postgres-store.ts'
 
@@ -150,9 +150,13 @@ for (const { name, prepare, run } of acts) {
 }
 
 for (const [name, take] of [
-  ['stop', (ledger, scope, step) => ledger.store.stopMandates(scope, { ...step, stopId: 'stop_1' })],
+  [
+    'stop',
+    (ledger, scope, step) =>
+      ledger.store.stopMandates(scope, { ...step, stopId: 'stop_1', tellsEarlier: true }),
+  ],
   ['resumption', (ledger, scope, step) => ledger.store.resumeMandates(scope, { ...step, stopId: 'stop_1' })],
-] as readonly [string, (ledger: StoreLedger, scope: Scope, step: Step) => Promise<StopProgress>][]) {
+] as readonly [string, (ledger: StoreLedger, scope: Scope, step: Step) => Promise<MoveProgress>][]) {
   test(`A step of a ${name} is told as it was taken, whatever becomes of its commit [decision.61] [decision.113]`, async (context) => {
     for (const theft of ['answer', 'commit', 'late'] as const) {
       const { ledger, thief } = await open(context)
@@ -160,7 +164,11 @@ for (const [name, take] of [
       // More than one step moves.
       const mandates = [mandate, await ledger.mandate(agent), await ledger.mandate(agent)]
       if (name === 'resumption') {
-        await ledger.store.stopMandates(caller, { ...stepOf(ledger, 3), stopId: 'stop_1' })
+        await ledger.store.stopMandates(caller, {
+          ...stepOf(ledger, 3),
+          stopId: 'stop_1',
+          tellsEarlier: false,
+        })
       }
       const eventsBefore = await countEvents(ledger, { caller })
       thief.steal(theft)
@@ -170,7 +178,9 @@ for (const [name, take] of [
         await thief.deliver()
       }
       const voidedHolds = name === 'stop' ? 1 : 0
-      assert.deepEqual(await taken, { moved: 2, voidedHolds, lastId: mandates[1]?.id })
+      const told = { moved: 2, voidedHolds, lastId: mandates[1]?.id }
+      const earlier = { mandates: 0, holds: 0 }
+      assert.deepEqual(await taken, name === 'stop' ? { ...told, earlier } : told)
       const [paused, active] = name === 'stop' ? ['paused', 'active'] : ['active', 'paused']
       const moved = await Promise.all(mandates.map((one) => ledger.store.findMandate(one)))
       assert.deepEqual(
@@ -182,6 +192,32 @@ for (const [name, take] of [
     }
   })
 }
+
+test('A step of a stop that is repeated tells each mandate once, whatever becomes of its commit [decision.61] [decision.113]', async (context) => {
+  for (const theft of ['answer', 'commit', 'late'] as const) {
+    const { ledger, thief } = await open(context)
+    const { caller, agent, mandate } = await preparePurchase(ledger)
+    const mandates = [mandate]
+    while (mandates.length < 4) mandates.push(await ledger.mandate(agent))
+    const [, second, third, fourth] = mandates
+    assert.ok(second && third && fourth)
+    const stop = (step: Step) =>
+      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1', tellsEarlier: true })
+    await stop(stepOf(ledger, 4))
+    for (const one of [second, fourth]) await ledger.moveMandate(one, 'active')
+    thief.steal(theft)
+    const taken = stop(stepOf(ledger, 2))
+    if (theft === 'late') {
+      while (thief.stolen() === 0) await new Promise(setImmediate)
+      await thief.deliver()
+    }
+    const first = { moved: 1, voidedHolds: 0, lastId: second.id, earlier: { mandates: 1, holds: 1 } }
+    assert.deepEqual(await taken, first)
+    const rest = { moved: 1, voidedHolds: 0, lastId: fourth.id, earlier: { mandates: 1, holds: 0 } }
+    assert.deepEqual(await stop({ ...stepOf(ledger, 2), afterId: second.id }), rest)
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  }
+})
 
 test('A capture whose fate stays unknown is unavailable, and the retry gets the truth [decision.61] [decision.13]', async (context) => {
   const { ledger, thief } = await open(context, { patienceMs: 400 })
@@ -217,7 +253,7 @@ test('Of many payments while commits get lost each is made once and told truthfu
   assert.deepEqual(await ledger.store.findLedgerFaults(), [])
 })
 
-type Step = Omit<StopStep, 'stopId'>
+type Step = Omit<StopStep, 'stopId' | 'tellsEarlier'>
 
 function stepOf(ledger: StoreLedger, atMost: number): Step {
   const eventIds = Array.from({ length: atMost }, () => ledger.ids.next('auditEvent'))

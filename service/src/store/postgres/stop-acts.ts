@@ -2,7 +2,8 @@ import type { QueryConfig } from 'pg'
 
 import { auditEvent } from '../../domain/audit.ts'
 import type { Scope } from '../../domain/records.ts'
-import type { ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import { voidedIn } from '../voided-holds.ts'
 import { textArray } from './columns.ts'
 import { endHoldsOf } from './hold-acts.ts'
 import { query, rowsOf } from './queries.ts'
@@ -16,15 +17,31 @@ export async function stopMandates(
   scope: Scope,
   step: StopStep,
 ): Promise<StopProgress> {
-  const { stopId, atMs, afterId, eventIds } = step
+  const { stopId, tellsEarlier, atMs, afterId, eventIds } = step
+  const condition = tellsEarlier
+    ? query("(status = 'active' or (status = 'paused' and stopped_by = $5))", [stopId])
+    : query("status = 'active'")
   const [locked, recorded] = await transaction.ask(
-    lock(scope, { condition: query("status = 'active'"), afterId, atMost: eventIds.length }),
+    lock(scope, { condition, afterId, atMost: eventIds.length }),
     ...recordedBefore(transaction, scope, step),
   )
-  const ids = rowsOf<{ id: string }>(locked).map(({ id }) => id)
-  if (ids.length === 0 || rowsOf(recorded).length > 0) {
+  const found = rowsOf<{ id: string; status: 'active' | 'paused' }>(locked)
+  const before = rowsOf<RecordedMove>(recorded)
+  if (before.length > 0) {
+    // What lies behind the last of those that were moved is left to the next step.
+    const progress = progressOf(before)
+    const moved = new Set(before.map((event) => event.subject_id))
+    const others = found.filter(({ id }) => !moved.has(id) && id <= (progress.lastId ?? ''))
+    const earlier = await tellEarlier(transaction, scope, { stopId, found: others })
     await transaction.commit()
-    return progressOf(rowsOf(recorded))
+    return { ...progress, earlier }
+  }
+  const earlier = await tellEarlier(transaction, scope, { stopId, found })
+  const ids = found.flatMap(({ id, status }) => (status === 'active' ? [id] : []))
+  const lastId = found.at(-1)?.id
+  if (ids.length === 0) {
+    await transaction.commit()
+    return { moved: 0, voidedHolds: 0, lastId, earlier }
   }
   const [, ended] = await transaction.ask(
     move(scope, ids, { to: 'paused', stopId, atMs }),
@@ -40,14 +57,38 @@ export async function stopMandates(
     })),
   )
   const voidedHolds = [...voidedOf.values()].reduce((sum, voided) => sum + voided, 0)
-  return { moved: ids.length, voidedHolds, lastId: ids.at(-1) }
+  return { moved: ids.length, voidedHolds, lastId, earlier }
+}
+
+/** What the stop had done to those mandates that it had paused before. */
+async function tellEarlier(
+  transaction: Transaction,
+  { accountId }: Scope,
+  {
+    stopId,
+    found,
+  }: {
+    readonly stopId: string
+    readonly found: readonly { readonly id: string; readonly status: 'active' | 'paused' }[]
+  },
+): Promise<StopProgress['earlier']> {
+  const ids = found.flatMap(({ id, status }) => (status === 'paused' ? [id] : []))
+  if (ids.length === 0) return { mandates: 0, holds: 0 }
+  const [pauses] = await transaction.ask(
+    query(
+      `select data from recorded_events where account_id = $1 and subject_id = any ($2::text[])
+         and type = 'mandate.paused' and strpos(data, $3) > 0`,
+      [accountId, textArray(ids), stopId],
+    ),
+  )
+  return { mandates: ids.length, holds: voidedIn(rowsOf<{ data: string }>(pauses).map(({ data }) => data)) }
 }
 
 export async function resumeMandates(
   transaction: Transaction,
   scope: Scope,
   step: ResumeStep,
-): Promise<StopProgress> {
+): Promise<MoveProgress> {
   const { stopId, atMs, afterId, eventIds } = step
   const condition = query(
     "status = 'paused' and stopped_by is not null and ($5::text is null or stopped_by = $5)",
@@ -91,11 +132,8 @@ function recordedBefore(
 }
 
 /** What events say of the step that left them. */
-function progressOf(moves: readonly RecordedMove[]): StopProgress {
-  const voidedHolds = moves.reduce(
-    (sum, { data }) => sum + (JSON.parse(data) as { voided_holds: number }).voided_holds,
-    0,
-  )
+function progressOf(moves: readonly RecordedMove[]): MoveProgress {
+  const voidedHolds = voidedIn(moves.map(({ data }) => data))
   return { moved: moves.length, voidedHolds, lastId: moves.at(-1)?.subject_id }
 }
 
@@ -109,7 +147,7 @@ function lock(
   }: { readonly condition: QueryConfig; readonly afterId: string; readonly atMost: number },
 ): QueryConfig {
   return query(
-    `select id from mandates where account_id = $1 and environment = $2 and id > $3 and ${condition.text}
+    `select id, status from mandates where account_id = $1 and environment = $2 and id > $3 and ${condition.text}
      order by account_id, id limit $4 for no key update`,
     [accountId, environment, afterId, atMost, ...(condition.values ?? [])],
   )

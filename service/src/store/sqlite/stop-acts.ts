@@ -1,6 +1,7 @@
 import { auditEvent } from '../../domain/audit.ts'
 import type { Scope } from '../../domain/records.ts'
-import type { ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import { voidedIn } from '../voided-holds.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
 import type { SqliteDatabase } from './open.ts'
@@ -11,10 +12,18 @@ export function prepareStopActs(
   { recordEvent }: AuditActs,
   { voidHoldsOfMandates }: HoldActs,
 ) {
-  const selectActive = db
-    .prepare<[string, string, string, number], string>(
-      `select id from mandate_terms where account_id = ? and environment = ? and id > ? and status = 'active'
-       order by id limit ?`,
+  const selectToStop = db.prepare<
+    [string, string, string, string | null, number],
+    { readonly id: string; readonly status: 'active' | 'paused' }
+  >(
+    `select id, status from mandate_terms where account_id = ? and environment = ? and id > ?
+       and (status = 'active' or (status = 'paused' and stopped_by = ?))
+     order by id limit ?`,
+  )
+  const selectPauses = db
+    .prepare<[string, string, string], string>(
+      `select data from recorded_events
+       where account_id = ? and subject_id = ? and type = 'mandate.paused' and instr(data, ?) > 0`,
     )
     .pluck()
   const selectStopped = db
@@ -29,9 +38,13 @@ export function prepareStopActs(
   )
 
   return {
-    stopMandates(scope: Scope, { stopId, actor, atMs, afterId, eventIds }: StopStep): StopProgress {
+    stopMandates(scope: Scope, step: StopStep): StopProgress {
+      const { stopId, tellsEarlier, actor, atMs, afterId, eventIds } = step
       const { accountId, environment } = scope
-      const ids = selectActive.all(accountId, environment, afterId, eventIds.length)
+      const ofStop = tellsEarlier ? stopId : null
+      const found = selectToStop.all(accountId, environment, afterId, ofStop, eventIds.length)
+      const ids = found.flatMap(({ id, status }) => (status === 'active' ? [id] : []))
+      const earlierIds = found.flatMap(({ id, status }) => (status === 'active' ? [] : [id]))
       const voidedOf = voidHoldsOfMandates(accountId, ids, atMs)
       let voidedHolds = 0
       for (const [index, id] of ids.entries()) {
@@ -48,10 +61,12 @@ export function prepareStopActs(
         } as const
         recordEvent(auditEvent({ keyId: actor }, scope, event))
       }
-      return { moved: ids.length, voidedHolds, lastId: ids.at(-1) }
+      const pauses = earlierIds.flatMap((id) => selectPauses.all(accountId, id, stopId))
+      const earlier = { mandates: earlierIds.length, holds: voidedIn(pauses) }
+      return { moved: ids.length, voidedHolds, lastId: found.at(-1)?.id, earlier }
     },
 
-    resumeMandates(scope: Scope, { stopId, actor, atMs, afterId, eventIds }: ResumeStep): StopProgress {
+    resumeMandates(scope: Scope, { stopId, actor, atMs, afterId, eventIds }: ResumeStep): MoveProgress {
       const { accountId, environment } = scope
       const ids = selectStopped.all(accountId, environment, afterId, stopId, stopId, eventIds.length)
       for (const [index, id] of ids.entries()) {
