@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import { stopTimeoutMs } from './limits.ts'
 import { tellStartFailure } from './start-failure.ts'
+import { codeOf } from './store/error-code.ts'
 import { welcome } from './welcome.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
@@ -61,7 +62,8 @@ class Crew {
   /** Starts one worker; resolves to what it says first, or to a failure when it ends before. */
   start(failuresInARow = 0): Promise<FromWorker> {
     this.#keepPort()
-    const worker = cluster.fork()
+    const worker = fork()
+    if (worker instanceof Error) return this.#couldNotStart(worker, failuresInARow)
     const startedAtMs = performance.now()
     const said = firstMessageOf(worker)
     let failure: string | undefined
@@ -70,10 +72,20 @@ class Crew {
     })
     worker.once('exit', (code: number | null, signal: string | null) => {
       const isSteady = performance.now() - startedAtMs > steadyWorkerMs
-      this.#startAgain(failure ?? signal ?? `code ${code}`, isSteady ? 0 : failuresInARow)
+      this.#startAgain(
+        `A worker ended (${failure ?? signal ?? `code ${code}`})`,
+        isSteady ? 0 : failuresInARow,
+      )
+    })
+    const couldNotStart = new Promise<FromWorker>((resolve) => {
+      worker.on('error', (error) => {
+        // A worker that did start says by its exit what becomes of it.
+        if (worker.process.pid !== undefined) this.#log(`A worker could not be reached (${codeOf(error)}).`)
+        else resolve(this.#couldNotStart(error, failuresInARow))
+      })
     })
     tell(worker, { kind: 'start', config: this.#config })
-    return said
+    return Promise.race([said, couldNotStart])
   }
 
   async startOthers(first: FromWorker & { kind: 'ready' }): Promise<void> {
@@ -101,11 +113,18 @@ class Crew {
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
-  #startAgain(reason: string, failuresInARow: number): void {
+  /** There is no process: no program, no memory or no room for one more. */
+  async #couldNotStart(error: Error, failuresInARow: number): Promise<FromWorker> {
+    const what = `A worker could not be started (${codeOf(error)})`
+    this.#startAgain(what, failuresInARow)
+    return { kind: 'failed', message: what }
+  }
+
+  #startAgain(what: string, failuresInARow: number): void {
     // Before the service has answered once, a failure is the start's.
     if (this.#isStopping || this.#url === undefined) return
     const delayMs = restartDelayMs(failuresInARow)
-    this.#log(`A worker ended (${reason}); another one starts in ${delayMs} ms.`)
+    this.#log(`${what}; another one starts in ${delayMs} ms.`)
     setTimeout(() => {
       if (!this.#isStopping) void this.start(failuresInARow + 1)
     }, delayMs)
@@ -145,6 +164,15 @@ async function finish(crew: Crew): Promise<never> {
   const isInGoodOrder = await crew.stop()
   crew.kill()
   process.exit(isInGoodOrder ? 0 : 1)
+}
+
+/** A worker, or why there is none: some reasons Node throws, and others it tells the worker's listeners. */
+function fork(): Worker | Error {
+  try {
+    return cluster.fork()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
 }
 
 function firstMessageOf(worker: Worker): Promise<FromWorker> {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { constants, copyFileSync, renameSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -84,6 +86,43 @@ test('A worker that dies is started again on the same port, whatever it was that
     .split('\n')
     .map((line) => /A worker ended \((.*)\); another one starts in \d+ ms\./.exec(line)?.[1])
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
+})
+
+test('A worker that cannot be started is tried again, and the others answer meanwhile [decision.75]', async (context) => {
+  const node = join(makeFolder(context), 'node')
+  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' }, node })
+  const [dies = 0, stays = 0] = workersOf(service)
+  // As while an upgrade replaces what runs.
+  renameSync(node, `${node}.away`)
+  process.kill(dies, 'SIGKILL')
+  await until(() => tries(service).length === 3)
+  assert.deepEqual(workersOf(service), [stays])
+  assert.ok(await answers(service))
+  renameSync(`${node}.away`, node)
+  await until(() => workersOf(service).length === 2)
+  await everyWorkerAnswers(service)
+  const { code } = await service.kill('SIGTERM')
+  assert.equal(code, 0)
+  assert.deepEqual(tries(service).slice(0, 3), [
+    'A worker ended (SIGKILL); another one starts in 100 ms.',
+    'A worker could not be started (ENOENT); another one starts in 200 ms.',
+    'A worker could not be started (ENOENT); another one starts in 400 ms.',
+  ])
+})
+
+test('A start whose second worker cannot be started is one, and it follows [decision.75]', async (context) => {
+  const folder = makeFolder(context)
+  const node = join(folder, 'node')
+  copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
+  const settings = { ...(await databaseSettings(context)), PURSER_LOG_LEVEL: 'error', PURSER_WORKERS: '2' }
+  const service = spawnProcess(context, { folder, settings, node })
+  await until(() => workersOf(service).length > 0)
+  renameSync(node, `${node}.away`)
+  await service.sees(/Purser is ready at/)
+  assert.match(tries(service)[0] ?? '', /^A worker could not be started \(ENOENT\); .* in 100 ms\.$/)
+  renameSync(`${node}.away`, node)
+  await until(() => workersOf(service).length === 2)
 })
 
 test('The wait before a worker is started again doubles up to ten seconds [decision.75]', () => {
@@ -177,15 +216,17 @@ test('With SQLite there is one process, however many cores there are [decision.2
 interface WorkersOptions {
   readonly workers: number
   readonly settings?: Readonly<Record<string, string>>
+  readonly node?: string
 }
 
 /** The service in several processes, on an empty database when the settings name none. */
 async function startWorkers(
   context: TestContext,
-  { workers, settings }: WorkersOptions,
+  { workers, settings, node }: WorkersOptions,
 ): Promise<ReadyProcess> {
   return startProcess(context, {
     folder: makeFolder(context),
+    ...(node !== undefined && { node }),
     settings: {
       ...(settings?.['PURSER_DATABASE'] === undefined ? await databaseSettings(context) : {}),
       PURSER_BOOTSTRAP_SANDBOX_KEY: key,
@@ -207,6 +248,14 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+/** What the log says of workers that are started again. */
+function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
+  const messages = stderr()
+    .split('\n')
+    .map((line) => /"msg":"(.*)"/.exec(line)?.[1] ?? '')
+  return messages.filter((message) => message.includes('another one starts in'))
 }
 
 /** Resolves once every worker has answered by itself, as it does no sooner than it is ready. */
