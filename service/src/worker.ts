@@ -2,8 +2,11 @@
 
 import type { Config } from './config.ts'
 import { isStartFailure } from './serve-alone.ts'
+import { outliveReaders } from './standard-streams.ts'
 import { startService, type RunningService } from './start.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
+
+outliveReaders()
 
 let starting: Promise<RunningService> | undefined
 let isStopping = false

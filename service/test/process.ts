@@ -10,6 +10,8 @@ export interface ServiceProcess {
   readonly stderr: () => string
   /** What of its standard output matches, once it does; rejects when the process ends before. */
   readonly sees: (pattern: RegExp) => Promise<RegExpExecArray>
+  /** Reads no more of what it writes from here on: its next write fails. */
+  readonly stopReading: (stream: 'stdout' | 'stderr') => void
   /** How it ended, with all that it wrote. */
   readonly ended: Promise<Ending>
   /** Sends a signal, and resolves to how the process ended. */
@@ -119,5 +121,13 @@ export function spawnProcess(
     })
   }
 
-  return { pid: child.pid ?? 0, stdout: () => stdout, stderr: () => stderr, sees, ended, kill }
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    sees,
+    stopReading: (stream) => child[stream].destroy(),
+    ended,
+    kill,
+  }
 }

@@ -42,6 +42,34 @@ test('At SIGTERM every request that was accepted is answered, new connections ar
   assert.deepEqual(paid.sort(), answers.map(({ body }) => body.transaction_id as string).sort())
 })
 
+const unread = [
+  { gone: ['stdout'] },
+  { gone: ['stderr'] },
+  { gone: ['stdout', 'stderr'] },
+  // The other commands end when nobody reads what they write.
+  { gone: ['stdout'], program: 'purser.ts', flags: ['serve'] },
+] as const
+for (const { gone, ...how } of unread) {
+  const called = 'program' in how ? `, as purser ${how.flags[0]}` : ''
+  test(`At SIGTERM what was accepted is answered, though nobody reads ${gone.join(' and ')} any more${called} [decision.27]`, async (context) => {
+    const folder = makeFolder(context)
+    const service = await startProcess(context, { folder, settings, ...how })
+    const client = openClient(context, service)
+    const purchase = await makePurchase(client)
+    const [proof] = (await issueProofs(client, purchase, 1)) as [Proof]
+    const held = await openVerification(service.url, proof)
+    for (const stream of gone) service.stopReading(stream)
+    const ended = service.kill('SIGTERM')
+    await untilRefused(service.url)
+    const { status } = await held.finish()
+    const { code, signal, stderr } = await ended
+    assert.deepEqual({ status, code, signal }, { status: 200, code: 0, signal: null })
+    const told = 'Standard output cannot be written any more (EPIPE); the service goes on.\n'
+    assert.equal(stderr, gone.join() === 'stdout' ? told : '')
+    assert.equal((await readPaid(folder, purchase)).length, 1)
+  })
+}
+
 test('At SIGTERM under load nothing that was acknowledged is lost, and what was not can be asked again [decision.9] [decision.13] [decision.27]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })

@@ -125,6 +125,21 @@ test('A start whose second worker cannot be started is one, and it follows [deci
   await until(() => workersOf(service).length === 2)
 })
 
+test('The primary and its workers outlive whoever reads what they write [decision.27] [decision.75]', async (context) => {
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
+  service.stopReading('stdout')
+  service.stopReading('stderr')
+  // The log says so each time, to nobody.
+  for (const _ of ['first', 'second']) {
+    const before = workersOf(service)
+    process.kill(before[0] ?? 0, 'SIGKILL')
+    await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === 1)
+    await everyWorkerAnswers(service)
+  }
+  const { code, signal } = await service.kill('SIGTERM')
+  assert.deepEqual({ code, signal }, { code: 0, signal: null })
+})
+
 test('The wait before a worker is started again doubles up to ten seconds [decision.75]', () => {
   assert.deepEqual([0, 1, 2, 6, 7, 1_000].map(restartDelayMs), [100, 200, 400, 6_400, 10_000, 10_000])
 })
