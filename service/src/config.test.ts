@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { chosenKeys, readConfig, type Config } from './config.ts'
+import { chosenKeys, readConfig, readDatabase, type Config } from './config.ts'
 import { logLevels } from './settings.ts'
 
 const secret = '0123456789abcdef0123456789abcdef'
@@ -359,6 +359,26 @@ test('All faults are named at once [decision.29]', (context) => {
     'PURSER_LOG_LEVEL',
     'PURSER_WORKERS',
   ])
+})
+
+test('A setting that is misspelled is named with the others, wherever it stands [decision.29]', (context) => {
+  const folder = folderFor(context)
+  const [portt, databse] = ['PORTT', 'DATABSE'].map((name) => `PURSER_${name}`) as [string, string]
+  writeFileSync(join(folder, '.env'), `${portt}=9000\nhush-hush\nPURSER_URL=http://127.0.0.1:8080\n`)
+  const environment = { [databse]: 'postgresql://u:hush@host/purser', PURSER_LOG_LEVEL: 'loud' }
+  const named = [
+    `${join(folder, '.env')}: line 2 sets nothing; write NAME=value, or # before a comment`,
+    `${portt} is no setting; did you mean PURSER_PORT?`,
+    `${databse} is no setting; did you mean PURSER_DATABASE?`,
+  ]
+  const [file, port, database, level, ...more] = faults([], environment, folder)
+  assert.deepEqual([file, port, database], named)
+  assert.match(level ?? '', /^PURSER_LOG_LEVEL must be/)
+  assert.deepEqual(more, [])
+  // The commands that are about a ledger would look at another one.
+  assert.deepEqual(readDatabase(undefined, environment, folder), { faults: named })
+  const byFlag = readDatabase('sqlite:backup.db', environment, folder)
+  assert.deepEqual(byFlag, { database: { kind: 'sqlite', path: join(folder, 'backup.db') } })
 })
 
 test('No fault repeats a secret [decision.2] [decision.29]', (context) => {

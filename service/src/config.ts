@@ -6,6 +6,7 @@ import { parseArgs, parseEnv } from 'node:util'
 import { keyPrefixes } from '@purser/wire/api-keys'
 import { environments, type Environment } from '@purser/wire/fields'
 
+import { nameFaults, strayLines } from './setting-names.ts'
 import {
   logLevels,
   settings,
@@ -90,11 +91,9 @@ export function readDatabase(
 ): { readonly database: Database } | { readonly faults: readonly string[] } {
   const faults: string[] = []
   const flags = { [settings.database.flag]: flag }
-  const text = readText(
-    'database',
-    { flags, variables: readVariables(environment, folder, faults), folder },
-    faults,
-  )
+  // What a flag names hangs on no variable, nor on what is wrong with one.
+  const variables = flag === undefined ? readVariables(environment, folder, faults) : {}
+  const text = readText('database', { flags, variables, folder }, faults)
   const found = database(text, folder, faults)
   return faults.length > 0 ? { faults } : { database: found }
 }
@@ -123,7 +122,9 @@ function readVariables(
   folder: string,
   faults: string[],
 ) {
-  return { ...readEnvFile(join(folder, '.env'), faults), ...environment }
+  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
+  faults.push(...nameFaults(Object.keys(variables)))
+  return variables
 }
 
 function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {
@@ -139,7 +140,12 @@ function readFlags(argv: readonly string[], faults: string[]): Record<string, st
 
 function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
   try {
-    return parseEnv(readFileSync(path, 'utf8'))
+    const text = readFileSync(path, 'utf8')
+    // What stands there may be a secret, so it is not repeated.
+    for (const line of strayLines(text)) {
+      faults.push(`${path}: line ${line} sets nothing; write NAME=value, or # before a comment`)
+    }
+    return parseEnv(text)
   } catch (error) {
     if (!isMissing(error)) faults.push(`${path} cannot be read: ${String(error)}`)
     return {}

@@ -26,6 +26,6 @@ export function readAddress(flag: string, text: string, { folder }: Pick<Surroun
 
 function addressOf(reading: ReturnType<typeof readDatabase>, flag?: string): Database {
   if ('database' in reading) return reading.database
-  const [fault = ''] = reading.faults
+  const fault = reading.faults.join('\n')
   throw new UsageError(flag === undefined ? fault : fault.replace('PURSER_DATABASE', `--${flag}`))
 }

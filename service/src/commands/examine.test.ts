@@ -117,6 +117,13 @@ const troubles: readonly Trouble[] = [
     mark: 'fail',
     finding: /^PURSER_PORT must be a whole number/,
   },
+  {
+    name: 'a setting that is misspelled',
+    cause: () => undefined,
+    environment: { [['PURSER', 'DATABSE'].join('_')]: 'sqlite:other.db' },
+    mark: 'fail',
+    finding: /^PURSER_\w+ is no setting; did you mean PURSER_DATABASE\?$/,
+  },
 ]
 for (const { name, cause, environment, mark, finding } of troubles) {
   test(`doctor sees ${name}, and says what would help`, async (context) => {

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { nameFaults, namesOfOthers, settingNames, strayLines } from './setting-names.ts'
+
+const projectFolder = join(import.meta.dirname, '../..')
+
+test(
+  'Every name that stands in this repository is a setting or known as that of others, and each of those is in use [decision.29]',
+  { skip: !existsSync(join(projectFolder, '.git')) && 'this is no checkout' },
+  () => {
+    const found = execFileSync(
+      'git',
+      ['grep', '-Iohw', 'PURSER_[A-Z0-9_]*[A-Z0-9]', '--', '.', ':!service/src/setting-names.ts'],
+      { cwd: projectFolder, encoding: 'utf8', maxBuffer: 2 ** 26 },
+    )
+    const names = new Set(found.trim().split('\n'))
+    assert.ok(names.size > namesOfOthers.length)
+    assert.deepEqual(nameFaults([...names]), [])
+    assert.deepEqual(
+      namesOfOthers.filter((name) => !names.has(name)),
+      [],
+    )
+  },
+)
+
+test('No name of others is a setting too [decision.29]', () => {
+  const settings = settingNames()
+  assert.deepEqual(
+    namesOfOthers.filter((name) => settings.includes(name)),
+    [],
+  )
+})
+
+// Without their beginning, so that the search above does not come upon them.
+const misspelled: readonly (readonly [written: string, meant: string | undefined])[] = [
+  ['DATABSE', 'DATABASE'],
+  ['DATABASE_URL', 'DATABASE'],
+  ['DATABASE_FILES', 'DATABASE_FILE'],
+  ['PORTT', 'PORT'],
+  ['PORT_FILE', 'PORT'],
+  ['LOGLEVEL', 'LOG_LEVEL'],
+  ['COLOUR', undefined],
+  ['', undefined],
+]
+for (const [written, meant] of misspelled) {
+  test(`A setting that is called ${written || 'nothing'} is none, and ${meant ?? 'no other'} is near [decision.29]`, () => {
+    const name = `PURSER_${written}`
+    const remedy =
+      meant === undefined ? 'take it away, or see --help for those that are' : `did you mean PURSER_${meant}?`
+    assert.deepEqual(nameFaults([name]), [`${name} is no setting; ${remedy}`])
+  })
+}
+
+test('Names of other programs are none of the concern of the service [decision.29]', () => {
+  assert.deepEqual(
+    nameFaults(['PATH', 'DATABASE_URL', 'MY_PURSER_PORTT', 'purser_port', ...namesOfOthers]),
+    [],
+  )
+})
+
+const files: readonly (readonly [what: string, text: string, stray: readonly number[]])[] = [
+  ['values, comments and empty lines', '# one\n\n A=1\nexport B = "2" # two\nC=\r\n\r\nd.e-f=`3`\n', []],
+  ['a value of several lines', 'A="one\ntwo\nthree"\nB=\'x\ny\'\n', []],
+  ['a word', 'A=1\nfoo\nB=2\n', [2]],
+  ['a name with a colon', 'PURSER_PORT: 9000\n', [1]],
+  ['a name with a word before it', 'set PURSER_PORT=9000\n', [1]],
+  ['a quote that is never closed', 'A="one\nfoo\n', [2]],
+]
+for (const [what, text, stray] of files) {
+  test(`Of an .env file with ${what} the lines ${JSON.stringify(stray)} set nothing [decision.29]`, () => {
+    assert.deepEqual(strayLines(text), stray)
+  })
+}

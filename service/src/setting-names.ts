@@ -1,0 +1,95 @@
+import { settingFlags } from './settings.ts'
+
+/**
+ * Names that others of this project read, and which may therefore stand in the same environment or `.env`
+ * file: the command line, the MCP server, a shop, the examples, the tests and the bench.
+ */
+export const namesOfOthers = [
+  'PURSER_AGENT_ID',
+  'PURSER_AGENT_KEY',
+  'PURSER_AGENT_KEY_FILE',
+  'PURSER_API_KEY',
+  'PURSER_BENCH_DIR',
+  'PURSER_BENCH_POSTGRES',
+  'PURSER_KEY',
+  'PURSER_MANDATE_ID',
+  'PURSER_MCP_PRIVATE_HOSTS',
+  'PURSER_MCP_STATE',
+  'PURSER_MCP_TOKEN',
+  'PURSER_MCP_TOKEN_FILE',
+  'PURSER_MERCHANT_KEY',
+  'PURSER_PRODUCTION_KEY',
+  'PURSER_SANDBOX_KEY',
+  'PURSER_TEST_CLOCK',
+  'PURSER_TEST_KILLS',
+  'PURSER_TEST_POSTGRES',
+  'PURSER_TEST_POSTGRES_DISTRIBUTE',
+  'PURSER_TEST_SEED',
+  'PURSER_URL',
+] as const
+
+/** Every variable that the service reads, with those that name the file of a secret. */
+export function settingNames(): string[] {
+  return settingFlags().flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]))
+}
+
+/** What is wrong with the names of variables: a setting that is misspelled would be as good as left out. */
+export function nameFaults(names: readonly string[]): string[] {
+  const settings = settingNames()
+  const known: readonly string[] = [...settings, ...namesOfOthers]
+  return names
+    .filter((name) => name.startsWith('PURSER_') && !known.includes(name))
+    .map((name) => {
+      const near = nearestName(name, settings)
+      return near === undefined
+        ? `${name} is no setting; take it away, or see --help for those that are`
+        : `${name} is no setting; did you mean ${near}?`
+    })
+}
+
+/** How many letters may be wrong in a name that is near. */
+const nearLetters = 2
+
+/** The name that somebody meant who wrote this one: a few letters differ, or the end is too much. */
+function nearestName(written: string, names: readonly string[]): string | undefined {
+  const [nearest] = names
+    .map((name) => ({ name, letters: lettersBetween(written, name) }))
+    .filter(({ letters }) => letters <= nearLetters)
+    .sort((one, other) => one.letters - other.letters)
+  return nearest?.name ?? names.findLast((name) => written.startsWith(`${name}_`))
+}
+
+/** The fewest letters to add, take away or change that make one text of the other. */
+function lettersBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [index, letter] of one.split('').entries()) {
+    const next = [index + 1]
+    for (const [column, otherLetter] of other.split('').entries()) {
+      const changed = (row[column] ?? 0) + (letter === otherLetter ? 0 : 1)
+      next.push(Math.min(changed, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[other.length] ?? 0
+}
+
+/** The numbers of the lines of an `.env` file that set nothing, and are neither empty nor a comment. */
+export function strayLines(text: string): number[] {
+  const lines = text.split('\n')
+  const stray: number[] = []
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? ''
+    if (/^\s*(#|$)/.test(line)) continue
+    const value = /^[ \t]*(?:export[ \t]+)?[A-Za-z_][\w.-]*[ \t]*=[ \t]*(.*)$/s.exec(line)?.[1]
+    if (value === undefined) stray.push(index + 1)
+    else index += linesToQuote(value, lines.slice(index + 1))
+  }
+  return stray
+}
+
+/** How many more lines a value in quotes goes on for; none when its quote is closed, or never is. */
+function linesToQuote(value: string, following: readonly string[]): number {
+  const quote = /^["'`]/.exec(value)?.[0]
+  if (quote === undefined || value.includes(quote, 1)) return 0
+  return following.findIndex((line) => line.includes(quote)) + 1
+}
