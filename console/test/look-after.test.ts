@@ -211,14 +211,35 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
     await dialog.getByLabel(/to confirm/).fill('research-bot')
     await dialog.getByRole('button', { name: 'Revoke for good' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('revoked').waitFor()
-    const [mandate] = (await purser.console.mandates.list({ status: 'active' }).page()).items
+    const [mandate] = (await purser.console.mandates.list({ agent_id: agentId }).page()).items
+    assert.equal(mandate?.status, 'active')
     const late = {
       agent_id: agentId,
-      mandate_id: mandate?.id ?? '',
+      mandate_id: mandate.id,
       amount: '0.10',
       resource_url: shop.resource_url,
     }
     assert.equal((await purser.payments.requestProof(late)).decision, 'denied')
+  })
+
+  await chapter('No screen shows money in a mandate of the agent that is revoked', async () => {
+    await page.getByText('Left in 0 active mandates').waitFor()
+    const row = page.getByRole('row', { name: /^Market reports, again/ })
+    await row.getByText('agent revoked', { exact: true }).waitFor()
+    assert.match((await row.getByRole('cell').allInnerTexts()).join('|'), /\|–\|/)
+    await row.getByRole('link', { name: 'Market reports, again' }).click()
+    await page.getByRole('heading', { level: 1 }).getByText('agent revoked', { exact: true }).waitFor()
+    await page.getByText('Its agent is revoked, so nothing of it can be spent.').waitFor()
+    await fact('Left').filter({ hasText: '–' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Pause' }).count(), 0)
+    await page.getByRole('button', { name: /^Actions for/ }).click()
+    await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor()
+    assert.equal(await page.getByRole('menuitem', { name: 'Pause' }).count(), 0)
+    await visitor.go('sandbox/mandates')
+    await page.getByLabel('Status').selectOption('agent_revoked')
+    await page.getByRole('row', { name: /^Market reports, again/ }).waitFor()
+    await page.getByLabel('Status').selectOption('active')
+    await page.getByText(/^No mandate/).waitFor()
   })
 
   await visitor.leave()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Purser, type Mandate, type NewMandate } from '@purser/client'
+import { Purser, type ListConsoleMandatesQuery, type Mandate, type NewMandate } from '@purser/client'
 
 import { serviceStores } from '../testing/service-stores.ts'
 import { startTestService, testStartMs, type TestService } from '../testing/service.ts'
@@ -215,6 +215,56 @@ for (const { name, missing, open } of serviceStores) {
       if (name !== 'SQLite') return
       assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
       assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
+    },
+  )
+
+  test(
+    `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active [decision.21]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const working = await purser.agents.create({ name: 'working' })
+      const gone = await purser.agents.create({ name: 'gone' })
+      const mandate = (agent_id: string, purpose: string, lastsMs = dayMs) =>
+        purser.mandates.create({
+          agent_id,
+          purpose,
+          max_spend_total: '50.00',
+          max_spend_per_transaction: '30.00',
+          expires_at: new Date(testStartMs + lastsMs).toISOString(),
+        })
+      await mandate(working.id, 'working, active')
+      await purser.mandates.pause((await mandate(working.id, 'working, paused')).id)
+      const { id } = await mandate(gone.id, 'gone, active')
+      await purser.mandates.pause((await mandate(gone.id, 'gone, paused')).id)
+      await purser.mandates.revoke((await mandate(gone.id, 'gone, revoked')).id)
+      await mandate(gone.id, 'gone, expired', -1)
+      await purser.agents.revoke(gone.id)
+
+      const listed = async (status?: ListConsoleMandatesQuery['status']) =>
+        (await purser.console.mandates.list(status && { status }).page()).items.map(({ purpose }) => purpose)
+      assert.deepEqual(await listed('active'), ['working, active'])
+      assert.deepEqual(await listed('paused'), ['working, paused'])
+      assert.deepEqual(await listed('agent_revoked'), ['gone, paused', 'gone, active'])
+      assert.deepEqual(await listed('expired'), ['gone, expired'])
+      assert.deepEqual(await listed('revoked'), ['gone, revoked'])
+      assert.equal((await listed()).length, 6)
+      assert.equal((await purser.console.overview()).active_mandates, 1)
+      assert.equal((await purser.console.mandates.get(id)).is_agent_revoked, true)
+      const { items } = await purser.console.mandates.list({ agent_id: working.id }).page()
+      assert.deepEqual(
+        items.map(({ is_agent_revoked }) => is_agent_revoked),
+        [false, false],
+      )
+      const { status, remaining_budget } = await purser.mandates.get(id)
+      assert.deepEqual(
+        [status, remaining_budget],
+        ['active', '50.00'],
+        'the record is as the interface has it',
+      )
     },
   )
 }

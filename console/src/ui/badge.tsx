@@ -8,6 +8,7 @@ const statuses: Record<string, { readonly tone: Tone; readonly icon: IconName; r
   active: { tone: 'good', icon: 'check' },
   paused: { tone: 'warn', icon: 'pause' },
   revoked: { tone: 'bad', icon: 'stop' },
+  'agent revoked': { tone: 'bad', icon: 'stop' },
   expired: { tone: 'quiet', icon: 'clock' },
   paid: { tone: 'good', icon: 'check' },
   approved: { tone: 'accent', icon: 'check' },

@@ -138,6 +138,21 @@ test('A mandate is paused, resumed and revoked, an agent and a key revoked, and 
   assert.notEqual((await json(context, 'keys', 'revoke', key.id)).revoked_at, null)
 })
 
+test('Of a mandate whose agent is revoked it is said that nothing can be spent, whatever its status', async (context) => {
+  const key = await otherAccount('idp_agent_revoked')
+  const { purser } = command(context, key)
+  const { agentId, mandateId } = await preparePurchase(service, {}, key)
+  await purser('mandates', 'pause', mandateId)
+  assert.equal((await purser('mandates', 'show', mandateId)).errors, '')
+  await purser('agents', 'revoke', agentId)
+  const warning = `The agent ${agentId} is revoked, for good: nothing can be spent under its mandates.`
+  const resumed = await purser('mandates', 'resume', mandateId, '--json')
+  assert.deepEqual([resumed.code, resumed.errors], [0, warning])
+  assert.equal(JSON.parse(resumed.output).status, 'active', 'the record is as the interface has it')
+  assert.equal((await purser('mandates', 'show', mandateId)).errors, warning)
+  assert.equal((await purser('mandates', 'list', '--agent', agentId)).errors, warning)
+})
+
 test('A new key is shown once, its text last, and never listed [decision.2]', async (context) => {
   const { purser } = command(context)
   const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')

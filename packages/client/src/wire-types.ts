@@ -23,6 +23,8 @@ export type AuditEventType =
 
 export type FeedEnd = 'signed_out' | 'service_stopping'
 
+export type ListedStatus = 'active' | 'paused' | 'revoked' | 'expired' | 'agent_revoked'
+
 export type SessionKind = 'key' | 'oidc' | 'set_up'
 
 export type Currency = 'USDC'
@@ -270,6 +272,8 @@ export interface ListedMandate {
   created_at: string
   updated_at: string
   agent_name: string
+  /** Whether its agent is revoked, so that nothing can be spent, whatever its `status`. */
+  is_agent_revoked: boolean
   /** Whether a stop of all agents paused it. */
   is_stopped: boolean
 }
@@ -293,6 +297,8 @@ export interface MandateDetail {
   created_at: string
   updated_at: string
   agent_name: string
+  /** Whether its agent is revoked, so that nothing can be spent, whatever its `status`. */
+  is_agent_revoked: boolean
   /** Whether a stop of all agents paused it. */
   is_stopped: boolean
   paid_count: number
@@ -320,7 +326,7 @@ export interface ListConsoleMandatesQuery {
   /** Where the page starts; taken from the `Link` header. */
   cursor?: string
   agent_id?: string
-  status?: 'active' | 'paused' | 'revoked' | 'expired'
+  status?: ListedStatus
   /** Part of the purpose, in any case. */
   q?: string
 }

@@ -333,7 +333,28 @@ test('A revoked agent is told to stop', async (context) => {
     await call('pay', { purchase_id: 'a', resource_url: `${shop.merchant.url}/report`, amount: '4.00' }),
   )
   assert.match(denied.remedy, /^Stop/)
+  const check = { resource_url: `${shop.merchant.url}/report`, amount: '4.00' }
+  assert.equal(structured(await call('check_payment', check)).spendable_now, '0.00')
+  const budget = await call('get_budget')
+  const [mandate] = structured(budget).mandates
+  assert.deepEqual([mandate.status, mandate.spendable_now], ['agent_revoked', '0.00'])
+  assert.match(
+    said(budget),
+    / is revoked: nothing can be spent\. Stop buying: .* Tell the person you work for\.\n/,
+  )
+  assert.match(said(budget), /\(agent_revoked\): .*Nothing can be spent now; 0\.00 of 20\.00 spent/)
+  assert.doesNotMatch(said(budget), /active|USDC can be spent/)
   assert.equal((await shop.spent()).spent, '0.00')
+})
+
+test('Of a mandate that is not active nothing can be spent now', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { call } = await connectHere(context, shop.wallet)
+  await change(service, `/mandates/${shop.mandateId}/pause`)
+  const budget = await call('get_budget')
+  const [mandate] = structured(budget).mandates
+  assert.deepEqual([mandate.status, mandate.spendable_now], ['paused', '0.00'])
+  assert.match(said(budget), /\(paused\): .*Nothing can be spent now/)
 })
 
 test('A production key is told that there are no production payments, and nothing is held', async (context) => {

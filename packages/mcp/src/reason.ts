@@ -1,4 +1,4 @@
-import { compareAmounts, subtractAmounts, type DenialCode, type Mandate } from '@purser/client'
+import { compareAmounts, subtractAmounts, type Agent, type DenialCode, type Mandate } from '@purser/client'
 
 /** Why something was not done: a word for the program, a sentence for the person, and what would help. */
 export interface Reason {
@@ -49,6 +49,15 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
 export function spendableNow(mandate: Mandate): string {
   return subtractAmounts(mandate.remaining_budget, mandate.held_total)
 }
+
+/** What a mandate is worth to its agent now; only of an `active` one something can be spent. */
+export function statusNow(mandate: Mandate, agent: Pick<Agent, 'status'>): MandateStatusNow {
+  if (mandate.status === 'active' && !(Date.parse(mandate.expires_at) > Date.now())) return 'expired'
+  return agent.status === 'revoked' && mandate.status !== 'revoked' ? 'agent_revoked' : mandate.status
+}
+
+export const mandateStatusesNow = ['active', 'paused', 'revoked', 'expired', 'agent_revoked'] as const
+type MandateStatusNow = (typeof mandateStatusesNow)[number]
 
 function leftOf(mandate: Mandate | undefined): string {
   if (!mandate) return 'The budget is used up.'

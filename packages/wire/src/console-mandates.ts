@@ -12,9 +12,16 @@ import { ProofRecord } from './payments.ts'
 export const ListedMandate = Type.Object({
   ...Mandate.properties,
   agent_name: Type.String(),
+  is_agent_revoked: Type.Boolean({
+    description: 'Whether its agent is revoked, so that nothing can be spent, whatever its `status`.',
+  }),
   is_stopped: Type.Boolean({ description: 'Whether a stop of all agents paused it.' }),
 })
 export type ListedMandate = Static<typeof ListedMandate>
+
+/** What a list of mandates is narrowed to; of a revoked agent none is active or paused. */
+export const listedStatuses = [...mandateStatuses, 'expired', 'agent_revoked'] as const
+export type ListedStatus = (typeof listedStatuses)[number]
 
 const MandateParams = Type.Object({ mandate_id: Type.String() })
 
@@ -29,7 +36,7 @@ export const listConsoleMandates = endpoint({
   query: Type.Object({
     ...pageParameters,
     agent_id: Type.Optional(Type.String()),
-    status: Type.Optional(OneOf([...mandateStatuses, 'expired'])),
+    status: Type.Optional(OneOf(listedStatuses)),
     q: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the purpose, in any case.' })),
   }),
   responses: { 200: Type.Array(ListedMandate) },

@@ -81,5 +81,10 @@ export function serveConsoleMandates(
 }
 
 function toWire(mandate: ConsoleMandate): ListedMandate {
-  return { ...toWireMandate(mandate), agent_name: mandate.agentName, is_stopped: mandate.isStopped }
+  return {
+    ...toWireMandate(mandate),
+    agent_name: mandate.agentName,
+    is_agent_revoked: mandate.isAgentRevoked,
+    is_stopped: mandate.isStopped,
+  }
 }

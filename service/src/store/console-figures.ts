@@ -13,7 +13,7 @@ import type {
   Refusal,
   RefusalQuestion,
 } from './console-store.ts'
-import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
+import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-rows.ts'
 import type { Int, Tables } from './rows.ts'
 
 /** Most open holds that are counted. */
@@ -77,9 +77,7 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
         from mandates where ${own} ${inTime}`.execute(db)
       const [sums] = rows
       const nearest = await sql<ConsoleMandateRow>`
-        select m.*, (
-          select name from agents a where a.account_id = ${scope.accountId} and a.id = m.agent_id) as agent_name
-        from (
+        select ${withAgent('m', scope)} from (
           select * from mandates where ${own} and ${isActive} and spent_micro > 0 ${inTime}
           order by cast(spent_micro as double precision) / max_total_micro desc, id desc
           limit ${sql.lit(mostNearest)}) m`.execute(db)

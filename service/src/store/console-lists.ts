@@ -1,9 +1,11 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 
+import type { ListedStatus } from '@purser/wire/console-mandates'
+
 import type { Agent, Scope } from '../domain/records.ts'
 import { plainSource, readPage, type Source } from './bounded-list.ts'
 import { isActiveMandate, mostCounted } from './console-figures.ts'
-import { toConsoleMandate, type ConsoleMandateRow } from './console-rows.ts'
+import { ofAgent, toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-rows.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord, MandateFilter } from './console-store.ts'
 import {
   listedColumns,
@@ -98,8 +100,8 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
       list(
         {
           source: plainSource(mandatesOf(scope, filter.agentId)),
-          columns: withAgentName('looked_at', scope),
-          fits: fitsMandate(filter),
+          columns: withAgent('looked_at', scope),
+          fits: fitsMandate(scope, filter),
         },
         page,
         toConsoleMandate,
@@ -107,7 +109,7 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
 
     async findConsoleMandate({ id, ...scope }) {
       const { rows } = await sql<ConsoleMandateRow>`
-        select ${withAgentName('base', scope)} from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
+        select ${withAgent('base', scope)} from (${mandatesOf(scope)}) base where id = ${id}`.execute(db)
       return rows[0] && toConsoleMandate(rows[0])
     },
 
@@ -221,20 +223,31 @@ function mandatesOf({ accountId, environment }: Scope, agentId?: string): RawBui
       ${agentId === undefined ? sql`` : sql`and agent_id = ${agentId}`}`
 }
 
-/** The columns of a mandate and the name of its agent, which is looked up for those that are shown alone. */
-function withAgentName(mandates: string, { accountId }: Scope): RawBuilder<unknown> {
-  return sql`${sql.table(mandates)}.*, (
-    select name from agents a
-    where a.account_id = ${accountId} and a.id = ${sql.ref(`${mandates}.agent_id`)}) as agent_name`
-}
-
-function fitsMandate({ status, text, nowMs }: MandateFilter): RawBuilder<unknown> {
+function fitsMandate(scope: Scope, { status, text, nowMs }: MandateFilter): RawBuilder<unknown> {
   const conditions = [sql`1 = 1`]
-  if (status === 'expired') conditions.push(sql`status = 'active' and expires_at_ms <= ${nowMs}`)
-  else if (status === 'active') conditions.push(sql`status = 'active' and expires_at_ms > ${nowMs}`)
-  else if (status !== undefined) conditions.push(sql`status = ${status}`)
+  if (status !== undefined) conditions.push(hasStatus(scope, status, nowMs))
   if (text !== undefined) conditions.push(holds(sql`purpose`, text))
   return sql.join(conditions, sql` and `)
+}
+
+/** Whether a mandate is listed under a status: of a revoked agent none is active or paused. */
+function hasStatus(scope: Scope, status: ListedStatus, nowMs: number): RawBuilder<unknown> {
+  const agentStatus = ofAgent('status', 'looked_at', scope)
+  const isExpired = sql`(status = 'active' and expires_at_ms <= ${nowMs})`
+  switch (status) {
+    case 'revoked':
+      return sql`status = 'revoked'`
+    case 'agent_revoked':
+      return sql`status <> 'revoked' and not ${isExpired} and ${agentStatus} = 'revoked'`
+    case 'active':
+      return sql`status = 'active' and not ${isExpired} and ${agentStatus} <> 'revoked'`
+    case 'expired':
+      return isExpired
+    case 'paused':
+      return sql`status = 'paused' and ${agentStatus} <> 'revoked'`
+    default:
+      return status satisfies never
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Role } from '@purser/wire/api-keys'
 import type { SessionKind } from '@purser/wire/console-session'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
-import type { MandateStatus } from '@purser/wire/mandates'
+import type { ListedStatus } from '@purser/wire/console-mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { MicroUsdc } from '../domain/money.ts'
@@ -190,12 +190,13 @@ export interface ChecklistFacts {
 
 export interface ConsoleMandate extends Mandate {
   readonly agentName: string
+  readonly isAgentRevoked: boolean
   readonly isStopped: boolean
 }
 
 export interface MandateFilter {
   readonly agentId?: string | undefined
-  readonly status?: MandateStatus | 'expired' | undefined
+  readonly status?: ListedStatus | undefined
   /** Part of the purpose, in any case. */
   readonly text?: string | undefined
   readonly nowMs: number

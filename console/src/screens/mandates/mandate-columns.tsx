@@ -6,7 +6,7 @@ import { StatusBadge } from '../../ui/badge.tsx'
 import { BudgetBar, BudgetFigures } from '../../ui/budget-bar.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { When } from '../../ui/when.tsx'
-import { statusNow } from './mandate-status.ts'
+import { isOver, statusNow } from './mandate-status.ts'
 
 /** What a table of mandates shows; whose they are is said where they are not all of one agent. */
 export function mandateColumns({
@@ -46,8 +46,7 @@ export function mandateColumns({
       unit: 'USDC',
       figures: true,
       // What is left of a mandate that is over can be spent by nobody.
-      cell: (mandate) =>
-        ['active', 'paused'].includes(statusNow(mandate)) ? <Amount value={mandate.remaining_budget} /> : '–',
+      cell: (mandate) => (isOver(mandate) ? '–' : <Amount value={mandate.remaining_budget} />),
     },
     { title: 'Expires', isMinor: true, cell: (mandate) => <When at={mandate.expires_at} /> },
   ]

@@ -1,4 +1,4 @@
-import type { Mandate } from '@purser/client'
+import type { ListedMandate, Mandate } from '@purser/client'
 import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
@@ -8,9 +8,10 @@ import { Amount } from '../../ui/amount.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { sayDone } from '../../ui/toast.tsx'
+import { moveOf } from './mandate-status.ts'
 
 /** What can be done with a mandate: pause, resume, duplicate, revoke. */
-export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
+export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const { pause, resume } = usePauseAndResume(mandate)
   const [isRevoking, setRevoking] = useState(false)
   const path = usePath()
@@ -25,12 +26,12 @@ export function MandateMenu({ mandate }: { readonly mandate: Mandate }) {
   return (
     <>
       <Menu label={`Actions for ${name}`}>
-        {mandate.status === 'active' && (
+        {moveOf(mandate) === 'pause' && (
           <MenuItem icon="pause" onClick={() => pause.mutate(undefined)}>
             Pause
           </MenuItem>
         )}
-        {mandate.status === 'paused' && (
+        {moveOf(mandate) === 'resume' && (
           <MenuItem icon="play" onClick={() => resume.mutate(undefined)}>
             Resume
           </MenuItem>

@@ -20,7 +20,7 @@ import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { Allowed } from './allowed.tsx'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
-import { statusNow } from './mandate-status.ts'
+import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
 /** How often an open screen is read anew. */
 const refetchMs = 10_000
@@ -50,7 +50,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       heading={
         <>
           {name} <StatusBadge status={statusNow(mandate)} />
-          {mandate.is_stopped && (
+          {mandate.is_stopped && !isOver(mandate) && (
             <Badge tone="bad" icon="stop">
               stopped with all agents
             </Badge>
@@ -65,12 +65,12 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       }
       actions={
         <>
-          {mandate.status === 'active' && (
+          {moveOf(mandate) === 'pause' && (
             <Button icon="pause" onClick={() => pause.mutate(undefined)} disabled={pause.isPending}>
               Pause
             </Button>
           )}
-          {mandate.status === 'paused' && (
+          {moveOf(mandate) === 'resume' && (
             <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
               Resume
             </Button>
@@ -82,6 +82,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       <Panel title="Budget">
         <div className="stack">
           <BudgetBar {...mandate} />
+          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing of it can be spent.</p>}
           <Facts>
             <Fact name="Total">
               <Amount value={mandate.max_spend_total} currency={mandate.currency} />
@@ -90,9 +91,13 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
               <Amount value={mandate.spent_total} currency={mandate.currency} />
             </Fact>
             <Fact name="Left">
-              <Amount value={mandate.remaining_budget} currency={mandate.currency} />
+              {isOver(mandate) ? (
+                '–'
+              ) : (
+                <Amount value={mandate.remaining_budget} currency={mandate.currency} />
+              )}
             </Fact>
-            <Fact name="Of that, held by open proofs" mark="held">
+            <Fact name={isOver(mandate) ? 'Held by open proofs' : 'Of that, held by open proofs'} mark="held">
               <Amount value={mandate.held_total} currency={mandate.currency} />
             </Fact>
           </Facts>

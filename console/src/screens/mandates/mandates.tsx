@@ -17,6 +17,7 @@ const statusOptions = [
   { value: 'paused', text: 'Paused' },
   { value: 'expired', text: 'Expired' },
   { value: 'revoked', text: 'Revoked' },
+  { value: 'agent_revoked', text: 'Agent revoked' },
 ]
 
 const columns: readonly Column<ListedMandate>[] = [

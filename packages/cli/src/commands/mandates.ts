@@ -1,7 +1,8 @@
 import { Command } from '@commander-js/extra-typings'
-import type { Mandate } from '@purser/client'
+import { PurserError, type Agent, type Mandate, type Purser } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { harmless } from '../output/harmless.ts'
 import { listCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
@@ -114,7 +115,8 @@ function listMandatesCommand(surroundings: Surroundings) {
     .summary('list mandates, newest first')
     .option('--agent <agent-id>', 'those of one agent, picked out of all')
     .action(async (options) => {
-      const { mandates } = await connect(options, surroundings)
+      const purser = await connect(options, surroundings)
+      const { mandates } = purser
       const { agent } = options
       const makesOne = `${surroundings.calledAs} mandates create makes one`
       const listing =
@@ -125,6 +127,7 @@ function listMandatesCommand(surroundings: Surroundings) {
               isMeant: ({ agent_id }: Mandate) => agent_id === agent,
             }
       await listItems({ list: mandates.list, columns, ...listing }, options, surroundings)
+      if (agent !== undefined) await warnOfRevoked(agent, purser, surroundings)
     })
 }
 
@@ -133,9 +136,10 @@ function showCommand(surroundings: Surroundings) {
     .summary('show one mandate')
     .argument('<mandate-id>')
     .action(async (id, options) => {
-      const { mandates } = await connect(options, surroundings)
-      const mandate = await mandates.get(id, { signal: surroundings.interruption() })
+      const purser = await connect(options, surroundings)
+      const mandate = await purser.mandates.get(id, { signal: surroundings.interruption() })
       showRecord(recordColumns, mandate, options, surroundings)
+      await warnOfRevoked(mandate.agent_id, purser, surroundings)
     })
 }
 
@@ -144,8 +148,28 @@ function moveCommand(move: keyof typeof moves, surroundings: Surroundings) {
     .summary(moves[move])
     .argument('<mandate-id>')
     .action(async (id, options) => {
-      const { mandates } = await connect(options, surroundings)
-      const mandate = await mandates[move](id, { signal: surroundings.interruption() })
+      const purser = await connect(options, surroundings)
+      const mandate = await purser.mandates[move](id, { signal: surroundings.interruption() })
       showRecord(recordColumns, mandate, options, surroundings)
+      if (move === 'resume') await warnOfRevoked(mandate.agent_id, purser, surroundings)
     })
+}
+
+/** A mandate keeps its status when its agent is revoked, so somebody who reads it is told beside it. */
+async function warnOfRevoked(agentId: string, purser: Purser, surroundings: Surroundings): Promise<void> {
+  const agent = await findAgent(agentId, purser, surroundings)
+  if (agent?.status !== 'revoked') return
+  surroundings.printError(
+    `The agent ${harmless(agent.id)} is revoked, for good: nothing can be spent under its mandates.`,
+  )
+}
+
+/** An agent; none where the service does not tell, since what was asked for is shown by then. */
+async function findAgent(id: string, purser: Purser, surroundings: Surroundings): Promise<Agent | undefined> {
+  try {
+    return await purser.agents.get(id, { signal: surroundings.interruption() })
+  } catch (error) {
+    if (error instanceof PurserError) return undefined
+    throw error
+  }
 }

@@ -46,9 +46,10 @@ export const checkPayment = defineTool({
       },
       { signal },
     )
+    const isUsable = !['agent_revoked', 'mandate_expired'].includes(report.reason_code)
     const facts = {
       mandate_id: mandate.id,
-      spendable_now: spendableNow(mandate),
+      spendable_now: isUsable ? spendableNow(mandate) : '0.00',
       risk_flags: report.risk.flags,
     }
     if (report.reason_code === 'within_policy') {

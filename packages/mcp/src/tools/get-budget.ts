@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-import { spendableNow } from '../reason.ts'
+import { mandateStatusesNow, remedyFor, spendableNow, statusNow } from '../reason.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
 export const getBudget = defineTool({
@@ -17,9 +17,11 @@ export const getBudget = defineTool({
       z.object({
         mandate_id: z.string(),
         purpose: z.string(),
-        status: z.enum(['active', 'paused', 'revoked', 'expired']).describe('Only active ones can be used.'),
+        status: z.enum(mandateStatusesNow).describe('Only active ones can be used.'),
         currency: z.string(),
-        spendable_now: z.string().describe('What is neither spent nor held by payments under way.'),
+        spendable_now: z
+          .string()
+          .describe('What is neither spent nor held by payments under way; nothing unless active.'),
         held_total: z.string().describe('Held by payments under way; free again when they come to nothing.'),
         spent_total: z.string(),
         max_spend_total: z.string(),
@@ -41,12 +43,9 @@ export const getBudget = defineTool({
       mandates: mandates.map((mandate) => ({
         mandate_id: mandate.id,
         purpose: mandate.purpose,
-        status:
-          mandate.status === 'active' && !(Date.parse(mandate.expires_at) > Date.now())
-            ? ('expired' as const)
-            : mandate.status,
+        status: statusNow(mandate, agent),
         currency: mandate.currency,
-        spendable_now: spendableNow(mandate),
+        spendable_now: statusNow(mandate, agent) === 'active' ? spendableNow(mandate) : nothing,
         held_total: mandate.held_total,
         spent_total: mandate.spent_total,
         max_spend_total: mandate.max_spend_total,
@@ -59,13 +58,16 @@ export const getBudget = defineTool({
   },
   tell: ({ agent, mandates }) =>
     [
-      `Agent ${agent.name} (${agent.id}) is ${agent.status}.`,
+      agent.status === 'revoked'
+        ? `Agent ${agent.name} (${agent.id}) is revoked: nothing can be spent. ${remedyFor('agent_revoked', undefined)}`
+        : `Agent ${agent.name} (${agent.id}) is ${agent.status}.`,
       mandates.length === 0 ? 'It has no mandate, so it cannot pay. Ask the person you work for.' : '',
       ...mandates.map(
         (mandate) =>
           `Mandate ${mandate.mandate_id} (${mandate.status}): ${mandate.purpose}. ` +
-          `${mandate.spendable_now} ${mandate.currency} can be spent now, ` +
-          `at most ${mandate.max_spend_per_transaction} at once; ` +
+          (mandate.status === 'active'
+            ? `${mandate.spendable_now} ${mandate.currency} can be spent now, at most ${mandate.max_spend_per_transaction} at once; `
+            : 'Nothing can be spent now; ') +
           `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +
           `categories: ${mandate.allowed_categories.join(', ') || 'any'}; until ${mandate.expires_at}.`,
@@ -74,3 +76,5 @@ export const getBudget = defineTool({
       .filter((line) => line !== '')
       .join('\n'),
 })
+
+const nothing = '0.00'
