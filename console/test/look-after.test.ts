@@ -48,13 +48,15 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
   )
 
   await chapter(
-    'A mandate begins with its agent, is warned of its far end, and shows where its money is',
+    'A mandate begins with its agent, is warned of an address and of its far end, and shows where its money is',
     async () => {
       await page.getByRole('link', { name: 'New mandate' }).click()
       await page.locator('option:checked', { hasText: 'research-bot' }).waitFor({ state: 'attached' })
       await page.getByLabel('Purpose').fill('Market reports')
       await page.getByLabel('Total budget').fill('20.00')
       await page.getByLabel('Cap for one payment').fill('10.00')
+      await page.getByLabel('Allowed sellers').fill(shop.resource_url)
+      await page.getByText(`Did you mean ${shop.domain}?`).waitFor()
       await page.getByLabel('Allowed sellers').fill(`${shop.domain}, data.example.com`)
       await page.getByLabel('Allowed categories').fill('reports')
       await page.getByLabel('Expires').fill('2099-01-01T10:00')

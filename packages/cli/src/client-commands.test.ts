@@ -153,6 +153,36 @@ test('Of a mandate whose agent is revoked it is said that nothing can be spent, 
   assert.equal((await purser('mandates', 'list', '--agent', agentId)).errors, warning)
 })
 
+test('A mandate is created as asked, with a warning of what may not have been meant', async (context) => {
+  const { agentId } = await preparePurchase(service)
+  const { purser } = command(context)
+  const rows: [string, RegExp][] = [
+    ['--total 10.00 --per-payment 10.0 --expires 30d --seller api.example.com --seller *', /^$/],
+    [
+      '--total 10.00 --per-payment 1.00 --expires 30d --seller https://api.example.com/data',
+      /^https:\/\/api\.example\.com\/data is an address, .* Did you mean api\.example\.com\?$/,
+    ],
+    ['--total 10.00 --per-payment 1.00 --expires 30d --seller a.example:443', /Did you mean a\.example\?$/],
+    ['--total 10.00 --per-payment 1.00 --expires 30d --seller *.a.example', /^\*\.a\.example is no domain: /],
+    [
+      '--total 10.00 --per-payment 10.01 --expires 30d --seller a.example',
+      /^The cap for one payment is above the total budget, so a single payment can use all of it\.$/,
+    ],
+    [
+      '--total 10.00 --per-payment 1.00 --expires 2020-01-01T00:00:00Z --seller a.example',
+      /^--expires is over already: the mandate is expired from the start\.$/,
+    ],
+  ]
+  for (const [options, expected] of rows) {
+    const { code, output, errors } = await purser(
+      ...words(`mandates create --agent ${agentId} --purpose x ${options} --json`),
+    )
+    assert.equal(code, 0, errors)
+    assert.match(errors, expected)
+    assert.equal(JSON.parse(output).agent_id, agentId)
+  }
+})
+
 test('A new key is shown once, its text last, and never listed [decision.2]', async (context) => {
   const { purser } = command(context)
   const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')

@@ -1,4 +1,4 @@
-import type { Mandate, NewMandate } from '@purser/client'
+import { sellerWarning, type Mandate, type NewMandate } from '@purser/client'
 
 import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { clockMinute } from '../../text/times.ts'
@@ -91,6 +91,7 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const warnings: string[] = []
   if (sellers.includes('*')) warnings.push('* allows every seller there is, also ones that you do not know.')
   if (sellers.length === 0) warnings.push('No seller is listed: every payment will be denied.')
+  warnings.push(...sellers.map(sellerWarning).filter((warning) => warning !== undefined))
   if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
     warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
   }

@@ -1,5 +1,12 @@
 import { Command } from '@commander-js/extra-typings'
-import { PurserError, type Agent, type Mandate, type Purser } from '@purser/client'
+import {
+  compareAmounts,
+  PurserError,
+  sellerWarning,
+  type Agent,
+  type Mandate,
+  type Purser,
+} from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { harmless } from '../output/harmless.ts'
@@ -104,10 +111,25 @@ function createCommand(surroundings: Surroundings) {
       }
       const mandate = await mandates.create(body, { signal: surroundings.interruption() })
       showRecord(recordColumns, mandate, options, surroundings)
-      if (!options.seller) {
-        surroundings.printError('Without --seller nobody may be paid under this mandate.')
-      }
+      for (const warning of warningsOf(mandate, surroundings.now()))
+        surroundings.printError(harmless(warning))
     })
+}
+
+/** What may not have been meant. The service allows all of it. */
+function warningsOf(mandate: Mandate, nowMs: number): string[] {
+  const { allowed_sellers, max_spend_per_transaction, max_spend_total, expires_at } = mandate
+  const warnings = allowed_sellers.map(sellerWarning).filter((warning) => warning !== undefined)
+  if (allowed_sellers.length === 0) {
+    warnings.push('Without --seller nobody may be paid under this mandate.')
+  }
+  if (compareAmounts(max_spend_per_transaction, max_spend_total) > 0) {
+    warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
+  }
+  if (Date.parse(expires_at) <= nowMs) {
+    warnings.push('--expires is over already: the mandate is expired from the start.')
+  }
+  return warnings
 }
 
 function listMandatesCommand(surroundings: Surroundings) {
