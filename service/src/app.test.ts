@@ -132,7 +132,7 @@ test('The description says of each operation what goes in, who may call it and w
         .map(({ name, schema }) => [name, schema]),
       [
         ...Object.entries(declared.query?.properties ?? {}).map(([name, schema]) => [name, asJson(schema)]),
-        ...(declared.id === 'verify'
+        ...(['verify', 'stopAgents'].includes(declared.id)
           ? [['Idempotency-Key', { type: 'string', minLength: 1, maxLength: 255 }]]
           : []),
       ],
