@@ -45,7 +45,7 @@ test('The role is looked at before the body: a broken body with too small a role
   }
 })
 
-test('A proof is for sandbox keys only: a production key of any role that may ask for one is 400, and nothing is held [auth.3]', async (t) => {
+test('A proof is for sandbox keys only: a production key of any role that may ask for one is 400, and nothing is held [auth.3] [decision.7]', async (t) => {
   const service = await startTestService(t)
   const key = service.productionKey
   const purchase = await preparePurchase(service, {}, key)
@@ -58,6 +58,9 @@ test('A proof is for sandbox keys only: a production key of any role that may as
     const { status, body } = await askForProof(service, purchase, '1.00', { key: production })
     assert.deepEqual([status, body], [400, { detail: 'production_payments_not_supported' }])
   }
+  const merchantKey = await issueKey(service, { role: 'merchant', environment: 'production' }, key)
+  const refused = await askForProof(service, purchase, '1.00', { key: merchantKey })
+  assert.deepEqual([refused.status, refused.body], [403, { detail: 'insufficient_scope' }])
   const { body } = await service.call('GET', `/mandates/${purchase.mandateId}`, { key })
   assert.equal(body.held_total, '0.00')
 })
