@@ -181,7 +181,7 @@ export function recordOfPayment(
 }
 
 /** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
-function visibleSeller(
+export function visibleSeller(
   seller: RegisteredSeller | undefined,
   parties: readonly { readonly accountId: string }[],
 ): RegisteredSeller | undefined {

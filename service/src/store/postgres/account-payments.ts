@@ -20,7 +20,12 @@ import {
   type PaymentOutcome,
 } from './payment-decisions.ts'
 import type { PaidSellers } from './paid-sellers.ts'
-import type { CapturedPayment, ExpiredHold } from './payment-statements.ts'
+import {
+  paidSellerOf,
+  type CapturedPayment,
+  type ExpiredHold,
+  type PaidSeller,
+} from './payment-statements.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -35,7 +40,7 @@ export async function writeAccountPayments(
 ): Promise<PaymentOutcome[]> {
   const facts = await readAccountFacts(transaction, accountId, callsOf(payments))
   const { outcomes, writes } = decidePayments(payments, facts)
-  const newlyPaid = paidSellers.unknownOf(writes.captured)
+  const newlyPaid = paidSellers.unknownOf(writes.captured.map(paidSellerOf))
   const statements = statementsOf(accountId, writes, newlyPaid)
   if (statements.length > 0) await send(transaction, statements)
   await transaction.commit()
@@ -53,11 +58,7 @@ export async function send(transaction: Transaction, statements: readonly Write[
   }
 }
 
-function statementsOf(
-  accountId: string,
-  writes: BatchWrites,
-  newlyPaid: readonly CapturedPayment[],
-): Write[] {
+function statementsOf(accountId: string, writes: BatchWrites, newlyPaid: readonly PaidSeller[]): Write[] {
   const expired = [...writes.expired.values()]
   const { granted, captured, evaluated } = writes
   const changes = changesOf({ ...writes, expired })

@@ -4,7 +4,7 @@ import type { GrantedHold } from '../payment-records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
 import { storable } from './connection.ts'
-import type { CapturedPayment, ExpiredHold, Question } from './payment-statements.ts'
+import type { CapturedPayment, ExpiredHold, PaidSeller, Question } from './payment-statements.ts'
 
 // The statements of a batch of one account. Each names the account by a plain `account_id = $1` and looks at
 // one table, so that an engine that spreads accounts over machines sends it to one of them, unchanged, and
@@ -196,9 +196,9 @@ export function insertTransactionsOf(accountId: string, transactions: readonly T
   return { ...insertRows(accountId, 'transactions', transactions), expectedRows: transactions.length }
 }
 
-export function insertPaidSellersOf(accountId: string, payments: readonly CapturedPayment[]): Write {
-  const rows = payments.map(({ hold, merchantDomain }) => ({
-    mandate_id: hold.mandate_id,
+export function insertPaidSellersOf(accountId: string, payments: readonly PaidSeller[]): Write {
+  const rows = payments.map(({ mandateId, merchantDomain }) => ({
+    mandate_id: mandateId,
     merchant_domain: merchantDomain,
   }))
   const insert = insertRows(accountId, 'paid_sellers', rows)

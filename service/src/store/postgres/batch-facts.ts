@@ -85,6 +85,11 @@ export class BatchFacts {
     if (this.#holds.has(holdKey(hold))) this.#holds.set(holdKey(hold), hold)
   }
 
+  /** What says who may collect, of every mandate that the batch locked. */
+  locked(): Iterable<LockedMandate> {
+    return this.#locked.values()
+  }
+
   addLocked(mandate: LockedMandate): void {
     this.#locked.set(mandate.id, mandate)
   }

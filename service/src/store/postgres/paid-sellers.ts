@@ -1,4 +1,4 @@
-import type { CapturedPayment } from './payment-statements.ts'
+import type { PaidSeller } from './payment-statements.ts'
 
 /** How many a process remembers, at some two hundred bytes each; all are let go when one more comes. */
 const mostRemembered = 65_536
@@ -13,12 +13,12 @@ export class PaidSellers {
   readonly #remembered = new Set<string>()
 
   /** Those of the payments whose seller may not stand in the list yet. */
-  unknownOf(payments: readonly CapturedPayment[]): CapturedPayment[] {
+  unknownOf(payments: readonly PaidSeller[]): PaidSeller[] {
     return payments.filter((payment) => !this.#remembered.has(keyOf(payment)))
   }
 
   /** To be called once the payments are durable. */
-  remember(payments: readonly CapturedPayment[]): void {
+  remember(payments: readonly PaidSeller[]): void {
     for (const payment of payments) {
       if (payment.merchantDomain.length > longestRemembered) continue
       if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
@@ -32,6 +32,6 @@ export class PaidSellers {
   }
 }
 
-function keyOf({ hold, merchantDomain }: CapturedPayment): string {
-  return `${hold.mandate_id} ${merchantDomain}`
+function keyOf({ mandateId, merchantDomain }: PaidSeller): string {
+  return `${mandateId} ${merchantDomain}`
 }

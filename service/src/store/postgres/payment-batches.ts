@@ -2,6 +2,7 @@ import type { QueryConfig } from 'pg'
 
 import { enqueueRecorded } from './activity-acts.ts'
 import { readBatchFacts } from './batch-questions.ts'
+import type { Expectations } from './expectations.ts'
 import {
   callsOf,
   recordedBy,
@@ -16,10 +17,17 @@ import {
   insertEvaluations,
   insertHolds,
   insertPaidSellers,
-  type CapturedPayment,
+  paidSellerOf,
+  type PaidSeller,
 } from './payment-statements.ts'
 import type { PaidSellers } from './paid-sellers.ts'
 import type { Transaction } from './transaction.ts'
+
+/** What a process remembers of the batches before. */
+export interface Remembered {
+  readonly paidSellers: PaidSellers
+  readonly expectations: Expectations
+}
 
 /**
  * Writes payments as one transaction of two round trips: everything that they look at is read, they are
@@ -28,20 +36,26 @@ import type { Transaction } from './transaction.ts'
 export async function writePayments(
   transaction: Transaction,
   payments: readonly Payment[],
-  paidSellers: PaidSellers,
+  { paidSellers, expectations }: Remembered,
 ): Promise<PaymentOutcome[]> {
   const facts = await readBatchFacts(transaction, callsOf(payments))
   const { outcomes, writes } = decidePayments(payments, facts)
-  const newlyPaid = paidSellers.unknownOf(writes.captured)
+  const newlyPaid = paidSellers.unknownOf(writes.captured.map(paidSellerOf))
   await transaction.commit(...statementsOf(writes, newlyPaid))
   paidSellers.remember(newlyPaid)
+  for (const mandate of facts.locked()) expectations.rememberMandate(mandate.id, mandate.allowed_sellers)
+  // Only of what was paid, so that a flood of other names drives nothing out.
+  for (const { hold, merchantDomain } of writes.captured) {
+    const seller = facts.sellerOf(hold.environment, merchantDomain)
+    expectations.rememberSeller(hold.environment, merchantDomain, seller)
+  }
   return outcomes
 }
 
 /** What gives amounts back comes first, so that no sum exceeds its budget on the way. */
 function statementsOf(
   { expired, granted, captured, evaluated }: BatchWrites,
-  newlyPaid: readonly CapturedPayment[],
+  newlyPaid: readonly PaidSeller[],
 ): QueryConfig[] {
   const statements: QueryConfig[] = []
   if (expired.size > 0) statements.push(endExpired([...expired.values()]))

@@ -17,7 +17,7 @@ export interface Question<Row> extends QueryConfig {
 }
 
 /** Written so that no plan goes through the index of all open holds to find the few that are named. */
-const isOpen = `h.status || '' = 'open'`
+export const isOpen = `h.status || '' = 'open'`
 
 /** A mandate to be locked. */
 export interface WantedMandate {
@@ -296,8 +296,21 @@ export function captureHolds(payments: readonly CapturedPayment[]): QueryConfig 
   }
 }
 
+/** A payment whose seller belongs into the list of those that its mandate has paid. */
+export interface PaidSeller {
+  readonly accountId: string
+  readonly transactionId: string
+  readonly mandateId: string
+  readonly merchantDomain: string
+}
+
+/** The seller of a payment, for that list. */
+export function paidSellerOf({ payer, merchantDomain }: CapturedPayment): PaidSeller {
+  return { accountId: payer.account_id, transactionId: payer.id, mandateId: payer.mandate_id, merchantDomain }
+}
+
 /** Writes the sellers of payments into the lists of those that their mandates have paid. */
-export function insertPaidSellers(payments: readonly CapturedPayment[]): QueryConfig {
+export function insertPaidSellers(payments: readonly PaidSeller[]): QueryConfig {
   return {
     name: 'purser_insert_paid_sellers',
     text: `
@@ -307,8 +320,8 @@ export function insertPaidSellers(payments: readonly CapturedPayment[]): QueryCo
         join transactions t on t.account_id = paid.account_id and t.id = paid.id
       on conflict do nothing`,
     values: [
-      textArray(payments.map(({ payer }) => payer.account_id)),
-      textArray(payments.map(({ payer }) => payer.id)),
+      textArray(payments.map(({ accountId }) => accountId)),
+      textArray(payments.map(({ transactionId }) => transactionId)),
     ],
   }
 }

@@ -32,6 +32,8 @@ import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
+import { Expectations, type ExpectedCapture } from './expectations.ts'
+import { writeExpectedCaptures } from './expected-captures.ts'
 import { createMandate, moveMandate } from './mandate-acts.ts'
 import { migrate, neededVersion } from './migrate.ts'
 import { writePayments } from './payment-batches.ts'
@@ -87,6 +89,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return createStore(options)
 }
 
+interface WaitingCapture {
+  readonly expected: ExpectedCapture
+  readonly deadlineMs: number
+}
+
 interface WaitingPayment {
   readonly payment: Payment
   readonly deadlineMs: number
@@ -127,6 +134,7 @@ function createStore({
   )
   const commitTimes = new CommitTimes()
   const paidSellers = new PaidSellers()
+  const expectations = new Expectations()
   writing.on('connect', () => paidSellers.forget())
 
   const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
@@ -142,6 +150,14 @@ function createStore({
           ? { lanes: Math.min(paymentLanes, writeConnections), beside }
           : { lanes: writeConnections }),
       })
+  /** Captures of which all is known that they must find; true for each that was captured. */
+  const expectedCaptures = new GroupCommit<WaitingCapture, boolean>({
+    ...batches,
+    writeBatch: writeCaptures,
+    ...(groupCommit
+      ? { lanes: Math.min(paymentLanes, writeConnections), beside }
+      : { lanes: writeConnections }),
+  })
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
     commitTimes,
     writeBatch: async ([act]) => [{ value: await act?.() }],
@@ -177,7 +193,7 @@ function createStore({
       const outcomes = await inTransaction({ deadlineMs }, (transaction) =>
         accountLanes
           ? writeAccountPayments(transaction, accountOf(first.payment), calls, paidSellers)
-          : writePayments(transaction, calls, paidSellers),
+          : writePayments(transaction, calls, { paidSellers, expectations }),
       )
       return outcomes.map((value) => ({ value }))
     } catch (error) {
@@ -185,6 +201,22 @@ function createStore({
       const settled: Settled<PaymentOutcome>[] = []
       for (const one of batch) settled.push(...(await writeBatch([one])))
       return settled
+    }
+  }
+
+  /** Writes captures as one transaction. What cannot be written is left to be decided as any other payment. */
+  async function writeCaptures(batch: readonly WaitingCapture[]): Promise<Settled<boolean>[]> {
+    const [first] = batch
+    if (!first) return []
+    const captures = batch.map(({ expected }) => expected)
+    try {
+      const captured = await inTransaction({ deadlineMs: first.deadlineMs }, (transaction) =>
+        writeExpectedCaptures(transaction, captures, paidSellers),
+      )
+      return captured.map((value) => ({ value }))
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
+      return batch.map(() => ({ value: false }))
     }
   }
 
@@ -201,7 +233,12 @@ function createStore({
     const deadlineMs = performance.now() + patienceMs
     const accountId = await accountOfProof(call)
     const merchantDomain = storable(call.merchantDomain)
-    return pay({ kind: 'capture', capture: { ...call, accountId, merchantDomain } }, deadlineMs)
+    const located = { ...call, accountId, merchantDomain }
+    const expected = accountLanes ? undefined : expectations.of(located)
+    if (expected && (await expectedCaptures.submit({ expected, deadlineMs }))) {
+      return { outcome: 'captured', transactionId: call.transactionId }
+    }
+    return pay({ kind: 'capture', capture: located }, deadlineMs)
   }
 
   /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
@@ -250,6 +287,7 @@ function createStore({
   }
 
   async function close(): Promise<void> {
+    await expectedCaptures.drain()
     await Promise.all([payments.drain(), resourceActs.drain(), callers.drain(), recordAccounts.drain()])
     await Promise.all(pools.map((pool) => pool.end()))
   }
@@ -313,7 +351,7 @@ function createStore({
     readFigures: async () => ({
       kind: 'postgres',
       schemaVersion: neededVersion,
-      waiting: payments.waiting + resourceActs.waiting,
+      waiting: expectedCaptures.waiting + payments.waiting + resourceActs.waiting,
       mostWaiting: maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Client } from 'pg'
+
+import { openCommitThief } from '../../../testing/commit-thief.ts'
+import { postgres18 } from '../../../testing/postgres.ts'
+import { holdLifeMs, shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
+import type { Caller, Hold, Mandate } from '../../domain/records.ts'
+import { openPostgresStore } from './postgres-store.ts'
+
+// Decision 125: a capture takes one round trip, by a statement that looks itself whether all is as expected. Each of
+// these tests changes something behind the back of the service that expects it.
+
+test('A capture takes one round trip once all is known that it must find [decision.125]', async (context) => {
+  const { ledger, caller, mandate, roundTrips } = await open(context)
+  const holds = [await ledger.hold(mandate), await ledger.hold(mandate)]
+  const [first, second] = holds as [Hold, Hold]
+  assert.equal(
+    await roundTrips(() => ledger.pay(caller, first)),
+    3,
+    'the account, the facts, what is written',
+  )
+  assert.equal(await roundTrips(() => ledger.pay(caller, second)), 1)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
+})
+
+test('What an expected capture writes is what any capture writes [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  await ledger.seller(caller)
+  const ids = await payTwice(ledger, caller, mandate)
+  const read = (table: string, key: string) =>
+    Promise.all(
+      ids.map(async (id) => {
+        const { rows } = await client.query<Record<string, unknown>>(
+          `select * from ${table} where ${key} = $1`,
+          [id],
+        )
+        assert.equal(rows.length, 1)
+        const { id: _, nonce: __, transaction_id: ___, held_before_micro: ____, ...same } = rows[0] ?? {}
+        return same
+      }),
+    )
+  for (const [table, key] of [
+    ['transactions', 'id'],
+    ['holds', 'transaction_id'],
+  ] as const) {
+    const [first, second] = await read(table, key)
+    assert.deepEqual(second, { ...first, spent_before_micro: second?.['spent_before_micro'] })
+  }
+  const { rows: queued } = await client.query('select * from activity_queue order by id')
+  assert.deepEqual(
+    queued,
+    ids.map((id) => ({ account_id: caller.accountId, id, transaction_ids: id })),
+  )
+  const { rows: paid } = await client.query('select merchant_domain from paid_sellers')
+  assert.deepEqual(paid, [{ merchant_domain: shopDomain }])
+})
+
+test('A seller that was registered since is the one of the payment [decision.125]', async (context) => {
+  const { ledger, other, caller, mandate } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const hold = await ledger.hold(mandate)
+  const seller = other.newSeller(caller)
+  assert.equal(await other.createSeller(seller), 'created')
+  const id = await ledger.pay(caller, hold)
+  assert.equal((await ledger.store.findTransaction({ ...caller, id }, {}))?.sellerId, seller.id)
+})
+
+test('A mandate that admits the seller no longer pays nothing [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const hold = await ledger.hold(mandate)
+  await client.query(`update mandates set allowed_sellers = '["other.example"]' where id = $1`, [mandate.id])
+  const refused = { outcome: 'refused', code: 'merchant_not_allowed' }
+  assert.deepEqual(await ledger.capture(caller, hold), refused)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '1.00' })
+})
+
+test('A hold that cannot be captured any more is not, and says why [decision.125]', async (context) => {
+  const { ledger, caller, mandate } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+
+  const paid = await ledger.hold(mandate)
+  const id = await ledger.pay(caller, paid, { idempotencyKey: 'order-1' })
+  assert.deepEqual(await ledger.capture(caller, paid), { outcome: 'failed', reason: 'nonce_reused' })
+  const again = await ledger.capture(caller, paid, { idempotencyKey: 'order-1' })
+  assert.deepEqual(again, { outcome: 'replayed', transactionId: id })
+
+  const late = await ledger.hold(mandate)
+  const nowMs = ledger.clock.nowMs + holdLifeMs
+  const expired = { outcome: 'failed', reason: 'proof_expired' }
+  assert.deepEqual(await ledger.capture(caller, late, { nowMs }), expired)
+  assert.deepEqual(await ledger.capture(caller, { ...late, nonce: ledger.ids.nonce() }), expired)
+  const strange = await ledger.mandate(caller)
+  await ledger.pay(caller, await ledger.hold(strange))
+  assert.deepEqual(await ledger.capture(caller, { ...late, mandateId: strange.id }), expired)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '1.00' })
+})
+
+test('A hold that a stop ends while its capture waits for the mandate is not captured [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const holds = await Promise.all(Array.from({ length: 5 }, () => ledger.hold(mandate)))
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
+  const outcomes = holds.map((hold) => ledger.capture(caller, hold))
+  await waitsForLock(client)
+  await client.query(`update holds set status = 'voided' where status = 'open'`)
+  await client.query(`update mandates set status = 'revoked', held_micro = 0 where id = $1`, [mandate.id])
+  await client.query('commit')
+  for (const outcome of await Promise.all(outcomes)) {
+    assert.deepEqual(outcome, { outcome: 'failed', reason: 'proof_expired' })
+  }
+  assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+  assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+})
+
+test('What a neighbour spent while a capture waits for the mandate is kept [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const hold = await ledger.hold(mandate)
+  await client.query('begin')
+  await client.query('update mandates set spent_micro = spent_micro + 5000000 where id = $1', [mandate.id])
+  const paying = ledger.pay(caller, hold)
+  await waitsForLock(client)
+  await client.query('commit')
+  await paying
+  assert.deepEqual(await ledger.sums(mandate), { spent: '7.00', held: '0.00' })
+})
+
+for (const theft of ['answer', 'commit', 'late'] as const) {
+  test(`An expected capture whose ${theft === 'answer' ? 'answer is lost' : `commit is lost (${theft})`} is done once [decision.125] [decision.65]`, async (context) => {
+    const { ledger: outside, caller, mandate, url } = await open(context)
+    const thief = await openCommitThief(url)
+    const store = await openPostgresStore({ url: thief.url })
+    context.after(async () => {
+      await store.close()
+      await thief.close()
+    })
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    await ledger.pay(caller, await outside.hold(mandate), {
+      transactionId: outside.ids.next('transaction'),
+    })
+    const hold = await outside.hold(mandate)
+    const transactionId = outside.ids.next('transaction')
+    thief.steal(theft)
+    assert.deepEqual(await ledger.capture(caller, hold, { transactionId }), {
+      outcome: 'captured',
+      transactionId,
+    })
+    await thief.deliver()
+    assert.equal(thief.stolen(), 1)
+    assert.deepEqual(await outside.sums(mandate), { spent: '2.00', held: '0.00' })
+    assert.deepEqual(await outside.store.findLedgerFaults(), [])
+  })
+}
+
+test('A payment that cannot be written keeps none of its neighbours from being captured [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const holds = await Promise.all(Array.from({ length: 6 }, () => ledger.hold(mandate)))
+  const captures = holds.map((hold) => ledger.newCapture(caller, hold))
+  await client.query(`
+    create function fail() returns trigger language plpgsql as $$
+    begin
+      if new.id = '${captures[0]?.transactionId}' then raise exception 'no' using errcode = '22P02'; end if;
+      return new;
+    end $$;
+    create trigger fail before insert on transactions for each row execute function fail()`)
+  const [first, ...others] = await Promise.allSettled(captures.map((call) => ledger.store.capture(call)))
+  assert(first?.status === 'rejected')
+  for (const other of others) {
+    assert(other.status === 'fulfilled' && other.value.outcome === 'captured', JSON.stringify(other))
+  }
+  assert.deepEqual(await ledger.sums(mandate), { spent: '6.00', held: '1.00' })
+  assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+})
+
+async function payTwice(ledger: StoreLedger, caller: Caller, mandate: Mandate): Promise<string[]> {
+  const holds = [await ledger.hold(mandate), await ledger.hold(mandate)]
+  const ids: string[] = []
+  for (const hold of holds) ids.push(await ledger.pay(caller, hold, { idempotencyKey: 'order-1' }))
+  return ids
+}
+
+/** Two services on one database, of which the first is asked and the second acts behind its back. */
+async function open(context: TestContext) {
+  const { url, drop } = await postgres18.createEmptyDatabase()
+  const store = await openPostgresStore({ url })
+  const neighbour = await openPostgresStore({ url })
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  context.after(async () => {
+    await store.close()
+    await neighbour.close()
+    await client.end()
+    await drop()
+  })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const other = new StoreLedger({ store: neighbour, close: () => neighbour.close() })
+  const { sandbox: caller } = await ledger.tenant()
+  const mandate = await ledger.mandate(caller)
+
+  /** How many times a server was asked something meanwhile. */
+  async function roundTrips(act: () => Promise<unknown>): Promise<number> {
+    const { mock } = context.mock.method(Client.prototype, 'query')
+    await act()
+    const count = mock.callCount()
+    mock.restore()
+    return count
+  }
+  return { ledger, other, caller, mandate, client, url, roundTrips }
+}
+
+/** Resolves when somebody waits for what this connection has locked. */
+async function waitsForLock(client: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query(
+      'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+    )
+    if (rows.length > 0) return
+    await sleep(5)
+  }
+}

@@ -1,0 +1,100 @@
+import { intArray, textArray } from './columns.ts'
+import type { ExpectedCapture } from './expectations.ts'
+import type { PaidSellers } from './paid-sellers.ts'
+import { insertPaidSellers, isOpen, type Question } from './payment-statements.ts'
+import { rowsOf } from './queries.ts'
+import type { Transaction } from './transaction.ts'
+
+/**
+ * Captures what is as expected, as one transaction of one round trip; whether each of them was captured. What was
+ * not has been left as it was.
+ */
+export async function writeExpectedCaptures(
+  transaction: Transaction,
+  captures: readonly ExpectedCapture[],
+  paidSellers: PaidSellers,
+): Promise<boolean[]> {
+  const sellers = captures.map(({ capture, merchantDomain }) => ({ ...capture, merchantDomain }))
+  const newlyPaid = paidSellers.unknownOf(sellers)
+  const [answer] = await transaction.commit(
+    captureAsExpected(captures),
+    ...(newlyPaid.length > 0 ? [insertPaidSellers(newlyPaid)] : []),
+  )
+  const captured = new Set(rowsOf<{ id: string }>(answer).map(({ id }) => id))
+  paidSellers.remember(newlyPaid.filter(({ transactionId }) => captured.has(transactionId)))
+  return captures.map(({ capture }) => captured.has(capture.transactionId))
+}
+
+/**
+ * Captures what is as expected, all in one statement: it locks the mandates, in one order for all, takes the holds
+ * that are open, and writes what follows from those. It answers with the transactions of what it captured.
+ *
+ * It sees what was committed when it began. What somebody has changed since, while it waited for a lock, the server
+ * looks at anew, so a hold that has been ended meanwhile is not taken.
+ */
+function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id: string }> {
+  const domains = new Map(
+    captures.map((one) => [`${one.capture.caller.environment} ${one.merchantDomain}`, one] as const),
+  )
+  const expected = [...domains.values()]
+  return {
+    name: 'purser_capture_as_expected',
+    text: `
+      with paid as (
+        select paid.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[])
+            as paid (account_id, nonce, environment, mandate_id, allowed_sellers, transaction_id, captured_by,
+              merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms)
+          join mandates m on m.account_id = paid.account_id and m.id = paid.mandate_id
+        where m.allowed_sellers = paid.allowed_sellers and not exists (
+          select from unnest($13::text[], $14::text[], $15::text[], $16::text[])
+              as expected (environment, domain, account_id, seller_id)
+            left join seller_domains s on s.environment = expected.environment and s.domain = expected.domain
+          where s.account_id is distinct from expected.account_id
+            or s.seller_id is distinct from expected.seller_id)
+        order by m.account_id, m.id
+        for no key update of m),
+      captured as (
+        update holds h set status = 'captured', transaction_id = paid.transaction_id,
+          captured_by = paid.captured_by, merchant_domain = paid.merchant_domain,
+          idempotency_key = paid.idempotency_key
+        from paid
+        where h.account_id = paid.account_id and h.nonce = paid.nonce and ${isOpen}
+          and h.environment = paid.environment and h.mandate_id = paid.mandate_id and h.expires_at_ms > paid.at_ms
+        returning h.*, paid.seller_account_id, paid.seller_id, paid.at_ms),
+      spent as (
+        update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
+        from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from captured
+              group by account_id, mandate_id) paid
+        where m.account_id = paid.account_id and m.id = paid.mandate_id),
+      recorded as (
+        insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
+          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
+          collected_by)
+        select account_id, transaction_id, environment, 'payer', 'paid', agent_id, mandate_id, amount_text,
+          amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms, captured_by
+        from captured),
+      queued as (
+        insert into activity_queue (account_id, id, transaction_ids)
+        select account_id, min(transaction_id), string_agg(transaction_id, ',') from captured group by account_id)
+      select transaction_id as id from captured`,
+    values: [
+      textArray(captures.map(({ capture }) => capture.accountId)),
+      textArray(captures.map(({ capture }) => capture.nonce)),
+      textArray(captures.map(({ capture }) => capture.caller.environment)),
+      textArray(captures.map(({ capture }) => capture.mandateId)),
+      textArray(captures.map(({ allowedSellers }) => allowedSellers)),
+      textArray(captures.map(({ capture }) => capture.transactionId)),
+      textArray(captures.map(({ capture }) => capture.caller.keyId)),
+      textArray(captures.map(({ merchantDomain }) => merchantDomain)),
+      textArray(captures.map(({ capture }) => capture.idempotencyKey)),
+      textArray(captures.map(({ seller }) => seller?.accountId ?? null)),
+      textArray(captures.map(({ seller }) => seller?.id ?? null)),
+      intArray(captures.map(({ capture }) => capture.nowMs)),
+      textArray(expected.map(({ capture }) => capture.caller.environment)),
+      textArray(expected.map(({ merchantDomain }) => merchantDomain)),
+      textArray(expected.map(({ registered }) => registered?.accountId ?? null)),
+      textArray(expected.map(({ registered }) => registered?.id ?? null)),
+    ],
+  }
+}
