@@ -26,6 +26,7 @@ export function withSingleTransactions(
   const capture = form === 'guarded update' ? captureByGuardedUpdate : captureByLock
   return {
     ...store,
+    confirmsCallers: false,
     capture: async (call) => {
       const client = await pool.connect()
       try {

@@ -77,11 +77,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const authenticateSession = createSessionAuthentication({ ...options.site, store, now: options.now })
   const serve = createServe(app, {
     site: options.site,
+    onUse: options.tally.countUse,
     // A cookie counts only for who shows no key.
     authenticate: (request, how) =>
       request.headers.authorization === undefined && request.headers.cookie !== undefined
         ? authenticateSession(request, how)
-        : authenticateKey(request.headers.authorization),
+        : authenticateKey(request.headers.authorization, how),
   })
   serveAccounts(serve, options)
   serveApiKeys(serve, options)

@@ -6,7 +6,13 @@ import type { Caller } from '../domain/records.ts'
 
 /** Who calls, or the code of the refusal (Authentication). */
 export type Authentication =
-  { readonly caller: Caller; readonly session?: CallerSession } | { readonly refusal: ErrorCode }
+  | {
+      readonly caller: Caller
+      readonly session?: CallerSession
+      /** Whether the key was let in before, and has not been looked up now: it may have been revoked since. */
+      readonly isRemembered?: boolean
+    }
+  | { readonly refusal: ErrorCode }
 
 /** The session of a caller who came with a cookie, and the text that the cookie holds. */
 export interface CallerSession extends StoredSession {
@@ -25,17 +31,25 @@ export interface AuthenticationOptions {
 /** Most keys whose hash is remembered. */
 const maxRemembered = 1_000
 
-/** The function that tells who calls from the `Authorization` header; it looks every key up, every time. */
+/**
+ * The function that tells who calls from the `Authorization` header. It looks every key up, every time, but for those
+ * who `mayBeRemembered`: they find out themselves whether the key is still good.
+ */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
   /**
-   * The hashes of keys that were in use, by the header that they came in: a hash never changes, and
+   * The hashes and the callers of keys that were in use, by the header that they came in: neither ever changes, and
    * whether its key still opens anything is asked of the store every time.
    */
-  const remembered = new Map<string, Buffer>()
+  const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
 
-  return async (authorization = ''): Promise<Authentication> => {
+  return async (authorization = '', { mayBeRemembered = false } = {}): Promise<Authentication> => {
     const known = remembered.get(authorization)
-    if (known) return callerOf(await findCaller(known))
+    if (known && mayBeRemembered) return { caller: known.caller, isRemembered: true }
+    if (known) {
+      const caller = await findCaller(known.secretHash)
+      if (!caller) remembered.delete(authorization)
+      return callerOf(caller)
+    }
 
     const key = bearerToken(authorization)
     if (key === undefined) return { refusal: 'Not authenticated' }
@@ -45,7 +59,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     // Only of keys that the store knows, so that a flood of wrong ones drives nothing out.
     if (caller) {
       if (remembered.size >= maxRemembered) remembered.clear()
-      remembered.set(authorization, secretHash)
+      remembered.set(authorization, { secretHash, caller })
     }
     return callerOf(caller)
   }

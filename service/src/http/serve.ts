@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../domain/records.ts'
+import { maxBodyBytes } from '../limits.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'
 import { isSameSite } from './same-site.ts'
@@ -28,24 +29,42 @@ export interface Call<Body extends TSchema, Query extends TObject, Params extend
   readonly session: CallerSession | undefined
   /** Whether the caller would be let in again: a stream asks now and then. */
   readonly isStillLetIn: () => Promise<boolean>
+  /** For a caller who is only remembered: looks whether the key is still good. Undefined for all others. */
+  readonly confirmCaller: (() => Promise<boolean>) | undefined
+  /** To be called when a transaction has found the key of the caller good. */
+  readonly callerIsConfirmed: () => void
 }
 
-/** Tells who calls; `isRecheck` only looks, and does not count as a use. */
+/**
+ * Tells who calls; `isRecheck` only looks, and does not count as a use. Who `mayBeRemembered` may be let in without a
+ * look at the key.
+ */
 export type Authenticate = (
   request: FastifyRequest,
-  options?: { readonly isRecheck?: boolean },
+  options?: { readonly isRecheck?: boolean; readonly mayBeRemembered?: boolean },
 ) => Promise<Authentication>
+
+export interface ServeOptions {
+  /**
+   * Whether the route's own transaction finds out whether the key of a caller is still good. Before any other answer
+   * than that transaction's the key is looked up.
+   */
+  readonly confirmsCaller?: boolean
+}
 
 /** Puts an endpoint of the interface on the network; the handler's value becomes the answer. */
 export type Serve = <Body extends TSchema, Query extends TObject, Params extends TObject>(
   endpoint: Endpoint<Body, Query, Params>,
   handle: (call: Call<Body, Query, Params>) => Promise<Answer>,
+  options?: ServeOptions,
 ) => void
 
 declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     session: CallerSession | undefined
+    /** Whether the key of the caller is yet to be looked at. */
+    isRemembered: boolean
     /** Since when the rest of the request is awaited of one who was let in, on the clock of `performance.now()`. */
     awaitedSinceMs: number
     /** The content type as it was sent. */
@@ -61,33 +80,48 @@ const noBytes = Buffer.alloc(0)
 /** What of a request comes within this time came at once. */
 const promptMs = 1
 
+export interface CreateServeOptions {
+  readonly authenticate: Authenticate
+  readonly site: SiteOptions
+  /** Is told of each remembered caller whose key a transaction has found good. */
+  readonly onUse: (caller: Caller) => void
+}
+
 /** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
-export function createServe(
-  app: FastifyInstance,
-  { authenticate, site }: { readonly authenticate: Authenticate; readonly site: SiteOptions },
-): Serve {
+export function createServe(app: FastifyInstance, { authenticate, site, onUse }: CreateServeOptions): Serve {
   app.decorateRequest('caller', null)
   app.decorateRequest('session', undefined)
+  app.decorateRequest('isRemembered', false)
   app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
 
   /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
     const authentication = await authenticate(request, { isRecheck: true })
-    return 'refusal' in authentication ? refuse(authentication.refusal) : undefined
+    if ('refusal' in authentication) return refuse(authentication.refusal)
+    request.isRemembered = false
+    return undefined
   }
 
-  return (endpoint, handle) => {
+  return (endpoint, handle, { confirmsCaller = false } = {}) => {
     const validateBody = endpoint.body && compileValidator(endpoint.body, 'body')
     const validateQuery = endpoint.query && compileValidator(endpoint.query, 'query')
     const { roles } = endpoint
 
     async function letIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
       if (roles === 'public') return undefined
-      const authentication = await authenticate(request)
+      const mayBeRemembered = confirmsCaller && hasFitBody(request)
+      const authentication = await authenticate(request, { mayBeRemembered })
       if ('refusal' in authentication) return send(reply, refuse(authentication.refusal))
-      if (!roles.includes(authentication.caller.role)) return send(reply, refuse('insufficient_scope'))
+      const { isRemembered = false } = authentication
+      if (!roles.includes(authentication.caller.role)) {
+        return send(
+          reply,
+          (isRemembered && (await refusalMeanwhile(request))) || refuse('insufficient_scope'),
+        )
+      }
       request.caller = authentication.caller
+      request.isRemembered = isRemembered
       request.session = authentication.session
       if (!request.raw.complete) request.awaitedSinceMs = performance.now()
       return undefined
@@ -115,6 +149,13 @@ export function createServe(
       const { caller, session, params, url } = request
       const isStillLetIn = async () => 'caller' in (await authenticate(request, { isRecheck: true }))
       return handle({
+        confirmCaller: request.isRemembered
+          ? async () => (await refusalMeanwhile(request)) === undefined
+          : undefined,
+        callerIsConfirmed() {
+          if (request.isRemembered && caller) onUse(caller)
+          request.isRemembered = false
+        },
         caller,
         session,
         params,
@@ -132,7 +173,8 @@ export function createServe(
       try {
         const isLate = performance.now() - request.awaitedSinceMs > promptMs
         const refusal = isLate ? await refusalMeanwhile(request) : undefined
-        send(reply, refusal ?? (await answer(request)))
+        const answered = refusal ?? (await answer(request))
+        send(reply, (request.isRemembered ? await refusalMeanwhile(request) : undefined) ?? answered)
       } catch (error) {
         void reply.send(error instanceof Error ? error : new Error(String(error)))
       }
@@ -146,6 +188,11 @@ export function createServe(
       handler: (request, reply) => void respond(request, reply),
     })
   }
+}
+
+/** Whether nothing but the route can answer: what has no length, or too much of it, may be refused before. */
+function hasFitBody({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? Infinity) <= maxBodyBytes
 }
 
 /** The path of an endpoint as the router spells it. */

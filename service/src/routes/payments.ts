@@ -54,41 +54,57 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
     return created({ proof: signProof(toUnsignedProof(hold), proofKeys[hold.environment]) })
   })
 
-  serve(verify, async ({ caller, body, header }) => {
-    const idempotencyKey = header('idempotency-key') ?? null
-    if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
-    const { proof, merchant_domain: merchantDomain } = body
-    const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
-    const keys = proofKeys[caller.environment]
-    const attempt = { caller, nonce: proof.nonce, mandateId: proof.mandateId, merchantDomain, idempotencyKey }
-    const nowMs = now()
+  serve(
+    verify,
+    async ({ caller, body, header, confirmCaller, callerIsConfirmed }) => {
+      const idempotencyKey = header('idempotency-key') ?? null
+      if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
+        return refuse('invalid_idempotency_key')
+      const { proof, merchant_domain: merchantDomain } = body
+      const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
+      const keys = proofKeys[caller.environment]
+      const attempt = {
+        caller,
+        nonce: proof.nonce,
+        mandateId: proof.mandateId,
+        merchantDomain,
+        idempotencyKey,
+      }
+      const nowMs = now()
 
-    const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
-    if (failure === 'proof_expired' && idempotencyKey !== null && !checkProofContent(proof, expected, keys)) {
-      // The window is closed for a payment, but not for the reply to one that was made in time.
-      const transactionId = await store.findCapture(attempt)
-      if (transactionId !== undefined) return verified(transactionId, { isReplay: true })
-    }
-    if (failure) return notVerified(caller, merchantDomain, failure)
+      const failure = checkProof(proof, expected, keys, nowMs) // 1, 2, 3
+      if (
+        failure === 'proof_expired' &&
+        idempotencyKey !== null &&
+        !checkProofContent(proof, expected, keys)
+      ) {
+        // The window is closed for a payment, but not for the reply to one that was made in time.
+        const transactionId = await store.findCapture(attempt)
+        if (transactionId !== undefined) return verified(transactionId, { isReplay: true })
+      }
+      if (failure) {
+        if (confirmCaller && !(await confirmCaller())) return refuse('invalid_api_key')
+        return notVerified(caller, merchantDomain, failure)
+      }
 
-    const outcome = await store.capture({
-      ...attempt,
-      transactionId: ids.next('transaction'),
-      nowMs,
-    }) // 4 to 8
-    switch (outcome.outcome) {
-      case 'captured':
-        return verified(outcome.transactionId, { isReplay: false })
-      case 'replayed':
-        return verified(outcome.transactionId, { isReplay: true })
-      case 'failed':
-        return notVerified(caller, merchantDomain, outcome.reason)
-      case 'refused':
-        return refuse(outcome.code)
-      default:
-        return outcome satisfies never
-    }
-  })
+      const transactionId = ids.next('transaction')
+      const outcome = await store.capture({ ...attempt, transactionId, nowMs }, confirmCaller) // 4 to 8
+      switch (outcome.outcome) {
+        case 'captured':
+          callerIsConfirmed()
+          return verified(outcome.transactionId, { isReplay: false })
+        case 'replayed':
+          return verified(outcome.transactionId, { isReplay: true })
+        case 'failed':
+          return notVerified(caller, merchantDomain, outcome.reason)
+        case 'refused':
+          return refuse(outcome.code)
+        default:
+          return outcome satisfies never
+      }
+    },
+    { confirmsCaller: store.confirmsCallers },
+  )
 
   function notVerified(caller: Caller, merchantDomain: string, reason: VerificationFailure): Answer {
     tally.countRefusal(caller, { kind: 'verification', subject: normalizeHostName(merchantDomain), reason })

@@ -66,8 +66,11 @@ export interface StoreActs {
   /** Holds the amount of a proof when the policy approves on the facts inside the transaction. */
   issueProof(hold: Hold): Promise<PolicyDecision>
 
-  /** Captures a hold, once: steps 4 to 8 of a verification. */
-  capture(capture: Capture): Promise<CaptureOutcome>
+  /**
+   * Captures a hold, once: steps 4 to 8 of a verification. Of a caller who is only remembered, `confirmCaller` says
+   * whether the key is still good; it is asked unless the transaction that captures looks itself.
+   */
+  capture(capture: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome>
 
   /** Records an evaluation with the decision of the policy on the facts inside the transaction. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
@@ -79,6 +82,9 @@ export interface StoreActs {
 export interface StoreReads {
   /** Whether no account exists yet. */
   isEmpty(): Promise<boolean>
+
+  /** Whether `capture` can look at the key of its caller itself, so that nobody need look it up before. */
+  readonly confirmsCallers: boolean
 
   /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
   authenticate(secretHash: Buffer): Promise<Caller | undefined>
@@ -136,7 +142,7 @@ export interface Capture extends CaptureAttempt {
 
 export type CaptureOutcome =
   | { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string }
-  | { readonly outcome: 'refused'; readonly code: CollectionRefusal }
+  | { readonly outcome: 'refused'; readonly code: CollectionRefusal | 'invalid_api_key' }
   | { readonly outcome: 'failed'; readonly reason: 'nonce_reused' | 'proof_expired' }
 
 export interface AgentQuestion {

@@ -27,7 +27,8 @@ export async function writeExpectedCaptures(
 
 /**
  * Captures what is as expected, all in one statement: it locks the mandates, in one order for all, takes the holds
- * that are open, and writes what follows from those. It answers with the transactions of what it captured.
+ * that are open, and writes what follows from those. It does nothing for any of them when a key has been revoked, or
+ * somebody else is registered under a domain. It answers with the transactions of what it captured.
  *
  * It sees what was committed when it began. What somebody has changed since, while it waited for a lock, the server
  * looks at anew, so a hold that has been ended meanwhile is not taken.
@@ -37,6 +38,7 @@ function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id:
     captures.map((one) => [`${one.capture.caller.environment} ${one.merchantDomain}`, one] as const),
   )
   const expected = [...domains.values()]
+  const keys = [...new Map(captures.map(({ capture }) => [capture.caller.keyId, capture.caller])).values()]
   return {
     name: 'purser_capture_as_expected',
     text: `
@@ -52,6 +54,10 @@ function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id:
             left join seller_domains s on s.environment = expected.environment and s.domain = expected.domain
           where s.account_id is distinct from expected.account_id
             or s.seller_id is distinct from expected.seller_id)
+          and not exists (
+            select from unnest($17::text[], $18::text[]) as used (account_id, id)
+              left join api_keys k on k.account_id = used.account_id and k.id = used.id and k.revoked_at_ms is null
+            where k.id is null)
         order by m.account_id, m.id
         for no key update of m),
       captured as (
@@ -95,6 +101,8 @@ function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id:
       textArray(expected.map(({ merchantDomain }) => merchantDomain)),
       textArray(expected.map(({ registered }) => registered?.accountId ?? null)),
       textArray(expected.map(({ registered }) => registered?.id ?? null)),
+      textArray(keys.map(({ accountId }) => accountId)),
+      textArray(keys.map(({ keyId }) => keyId)),
     ],
   }
 }

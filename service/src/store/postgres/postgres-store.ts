@@ -228,7 +228,7 @@ function createStore({
     return payments.submit({ payment, deadlineMs }) as Promise<Outcome>
   }
 
-  async function capture(call: Capture): Promise<CaptureOutcome> {
+  async function capture(call: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome> {
     refuseClosed()
     const deadlineMs = performance.now() + patienceMs
     const accountId = await accountOfProof(call)
@@ -237,6 +237,13 @@ function createStore({
     const expected = accountLanes ? undefined : expectations.of(located)
     if (expected && (await expectedCaptures.submit({ expected, deadlineMs }))) {
       return { outcome: 'captured', transactionId: call.transactionId }
+    }
+    if (confirmCaller && !(await confirmCaller())) {
+      // It may have been captured before the key was revoked, by an attempt whose commit got no answer.
+      const hold = await read(() => holdOf(call))
+      return hold?.transaction_id === call.transactionId
+        ? { outcome: 'captured', transactionId: call.transactionId }
+        : { outcome: 'refused', code: 'invalid_api_key' }
     }
     return pay({ kind: 'capture', capture: located }, deadlineMs)
   }
@@ -319,6 +326,7 @@ function createStore({
       read(() => releaseExpiredHolds(nowMs, maxMandates, performance.now() + patienceMs)),
 
     isEmpty: () => read(async () => (await rows({ text: 'select 1 from accounts limit 1' })).length === 0),
+    confirmsCallers: !accountLanes,
     authenticate: async (secretHash): Promise<Caller | undefined> => {
       refuseClosed()
       return callers.submit(secretHash)
