@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
@@ -118,6 +119,28 @@ test('An act that waits too long for a lock is unavailable, changes nothing, and
   await admin.query('rollback')
   await ledger.pay(caller, hold)
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+})
+
+test('While every payment waits for a lock, agents are stopped at once [decision.65] [decision.125]', async (context) => {
+  const { ledger, admin } = await open(context)
+  const { caller, hold, mandate } = await preparePurchase(ledger)
+  const other = await ledger.agent(caller)
+  await ledger.pay(caller, hold)
+  const holds = await Promise.all(Array.from({ length: 8 }, () => ledger.hold(mandate)))
+  await admin.query('begin')
+  await admin.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  const blocked: Promise<unknown>[] = []
+  for (const one of holds) {
+    blocked.push(ledger.capture(caller, one), ledger.hold(mandate))
+    await sleep(20)
+  }
+  const startMs = performance.now()
+  const revoked = await ledger.revokeAgent(other)
+  assert(typeof revoked === 'object' && revoked.status === 'revoked')
+  assert.ok(performance.now() - startMs < 2_000, 'and not when the statements of the payments have timed out')
+  await admin.query('rollback')
+  await Promise.all(blocked)
+  assert.deepEqual(await ledger.sums(mandate), { spent: '9.00', held: '8.00' })
 })
 
 test('A read that the server leaves without an answer is unavailable, and fine once it answers [decision.65] [decision.27]', async (context) => {

@@ -54,7 +54,7 @@ export interface PostgresStoreOptions {
   readonly groupCommit?: boolean
   /** Forms batches for each account by itself, as an engine needs that spreads accounts over machines. */
   readonly accountLanes?: boolean
-  /** Connections that write, at most; 4, or 16 with account lanes. */
+  /** Connections that write, at most; 7, or 16 with account lanes. */
   readonly writeConnections?: number
   /** Connections that read, at most. */
   readonly readConnections?: number
@@ -68,8 +68,12 @@ export interface PostgresStoreOptions {
 const maxBatch = 128
 /** How many batches of payments are on their way at once. */
 const paymentLanes = 2
+/** How many batches of captures that are as expected are on their way at once: they wait for nothing in between. */
+const captureLanes = 3
 /** When one is begun beside another, as also of look-ups of keys; the time is more than a batch takes under load. */
 const beside = { least: 16, waitMs: 10 }
+/** How many connections are left to acts on resources, such as a stop, when all payments wait for a lock. */
+const freeConnections = 2
 /** How many connections are kept from the account lanes, for acts on resources. */
 const spareConnections = 4
 /** Connections for what the console asks, at most. */
@@ -103,7 +107,7 @@ function createStore({
   url,
   groupCommit = true,
   accountLanes = false,
-  writeConnections = accountLanes ? 16 : 4,
+  writeConnections = accountLanes ? 16 : paymentLanes + captureLanes + freeConnections,
   readConnections = 4,
   patienceMs = 10_000,
   random = Math.random,
@@ -155,7 +159,7 @@ function createStore({
     ...batches,
     writeBatch: writeCaptures,
     ...(groupCommit
-      ? { lanes: Math.min(paymentLanes, writeConnections), beside }
+      ? { lanes: Math.min(captureLanes, writeConnections), beside }
       : { lanes: writeConnections }),
   })
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
