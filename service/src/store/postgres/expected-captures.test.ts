@@ -157,6 +157,33 @@ for (const theft of ['answer', 'commit', 'late'] as const) {
   })
 }
 
+for (const end of ['commit', 'rollback'] as const) {
+  test(`A key that was revoked is refused only when no attempt of before can still capture: its ${end} is waited for [decision.125] [decision.65]`, async (context) => {
+    const { ledger, other, caller, mandate, client } = await open(context)
+    await ledger.pay(caller, await ledger.hold(mandate))
+    const key = await ledger.key(caller, 'merchant')
+    const call = ledger.newCapture(key, await ledger.hold(mandate))
+    const { transactionId } = call
+    // As an attempt whose commit is on its way, and whose answer nobody waits for any more.
+    await client.query('begin')
+    await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
+    await client.query(`update holds set status = 'captured', transaction_id = $2 where nonce = $1`, [
+      call.nonce,
+      transactionId,
+    ])
+    await other.revokeKey(key, 'sandbox')
+    const capturing = ledger.store.capture(call, () => Promise.resolve(false))
+    await waitsForLock(client)
+    await client.query(end)
+    assert.deepEqual(
+      await capturing,
+      end === 'commit'
+        ? { outcome: 'captured', transactionId }
+        : { outcome: 'refused', code: 'invalid_api_key' },
+    )
+  })
+}
+
 test('A payment that cannot be written keeps none of its neighbours from being captured [decision.125]', async (context) => {
   const { ledger, caller, mandate, client } = await open(context)
   await ledger.pay(caller, await ledger.hold(mandate))

@@ -27,6 +27,8 @@ import { recordEvent } from './audit-acts.ts'
 import { writeAccountPayments } from './account-payments.ts'
 import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
+import { holdOfCapture, type LocatedCapture } from './batch-facts.ts'
+import { readBatchFacts } from './batch-questions.ts'
 import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
@@ -243,13 +245,24 @@ function createStore({
       return { outcome: 'captured', transactionId: call.transactionId }
     }
     if (confirmCaller && !(await confirmCaller())) {
-      // It may have been captured before the key was revoked, by an attempt whose commit got no answer.
-      const hold = await read(() => holdOf(call))
-      return hold?.transaction_id === call.transactionId
-        ? { outcome: 'captured', transactionId: call.transactionId }
-        : { outcome: 'refused', code: 'invalid_api_key' }
+      if (expected && (await isCaptured(located))) {
+        return { outcome: 'captured', transactionId: call.transactionId }
+      }
+      return { outcome: 'refused', code: 'invalid_api_key' }
     }
     return pay({ kind: 'capture', capture: located }, deadlineMs)
+  }
+
+  /**
+   * Whether an attempt of before has captured, whose commit got no answer. It may still be on its way: it holds the
+   * lock of the mandate, which is waited for.
+   */
+  function isCaptured(call: LocatedCapture): Promise<boolean> {
+    return commit(async (transaction) => {
+      const facts = await readBatchFacts(transaction, { captures: [call], proofs: [], evaluations: [] })
+      await transaction.commit()
+      return facts.holdOf(holdOfCapture(call))?.transaction_id === call.transactionId
+    })
   }
 
   /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
