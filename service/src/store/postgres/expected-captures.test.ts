@@ -68,6 +68,39 @@ test('A seller that was registered since is the one of the payment [decision.125
   assert.equal((await ledger.store.findTransaction({ ...caller, id }, {}))?.sellerId, seller.id)
 })
 
+test('Captures of one batch that expect different sellers of a domain all get the one that is registered [decision.125]', async (context) => {
+  const { ledger, other, caller, mandate, client } = await open(context)
+  const free = await ledger.mandate(caller)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const holds = await Promise.all(Array.from({ length: 3 }, () => ledger.hold(mandate)))
+  const [before, after] = await Promise.all([ledger.hold(free), ledger.hold(free)])
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
+  const paying: Promise<string>[] = []
+  for (const hold of holds) {
+    paying.push(ledger.pay(caller, hold))
+    await sleep(20)
+  }
+  paying.push(ledger.pay(caller, before))
+  await sleep(20)
+  const seller = ledger.newSeller(caller)
+  assert.equal(await other.createSeller(seller), 'created')
+  // Of a mandate that this service does not know, so it looks and remembers the seller.
+  const agent = ledger.newAgent(caller)
+  await other.store.createAgent(agent, ledger.newEvent(agent, 'agent.created', agent.id))
+  const strange = ledger.newMandate(agent)
+  await other.store.createMandate(strange, ledger.newEvent(strange, 'mandate.created', strange.id))
+  const hold = ledger.newHold(strange)
+  await other.store.issueProof(hold)
+  await ledger.pay(caller, hold)
+  paying.push(ledger.pay(caller, after))
+  await client.query('commit')
+  const ids = await Promise.all(paying)
+  for (const id of ids.slice(3)) {
+    assert.equal((await ledger.store.findTransaction({ ...caller, id }, {}))?.sellerId, seller.id)
+  }
+})
+
 test('A mandate that admits the seller no longer pays nothing [decision.125]', async (context) => {
   const { ledger, caller, mandate, client } = await open(context)
   await ledger.pay(caller, await ledger.hold(mandate))

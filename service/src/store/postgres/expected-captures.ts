@@ -1,3 +1,4 @@
+import { distinct } from './batch-facts.ts'
 import { intArray, textArray } from './columns.ts'
 import type { ExpectedCapture } from './expectations.ts'
 import type { PaidSellers } from './paid-sellers.ts'
@@ -34,11 +35,16 @@ export async function writeExpectedCaptures(
  * looks at anew, so a hold that has been ended meanwhile is not taken.
  */
 function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id: string }> {
-  const domains = new Map(
-    captures.map((one) => [`${one.capture.caller.environment} ${one.merchantDomain}`, one] as const),
+  // Captures of one batch may expect different sellers of a domain; then one of them is wrong, and nothing is done.
+  const expected = distinct(
+    captures,
+    ({ capture, merchantDomain, registered }) =>
+      `${capture.caller.environment} ${merchantDomain} ${registered?.id}`,
   )
-  const expected = [...domains.values()]
-  const keys = [...new Map(captures.map(({ capture }) => [capture.caller.keyId, capture.caller])).values()]
+  const keys = distinct(
+    captures.map(({ capture }) => capture.caller),
+    ({ keyId }) => keyId,
+  )
   return {
     name: 'purser_capture_as_expected',
     text: `
