@@ -9,7 +9,7 @@ import type { InTransaction, Transaction } from './transaction.ts'
 /** How many accounts one step looks at. */
 const accountsAtOnce = 50
 /** How many batches of an account one transaction adds up. */
-const batchesAtOnce = 100
+const batchesAtOnce = 400
 
 /**
  * The entries of a batch: which transactions it recorded, account by account. They are written with them, so

@@ -150,6 +150,43 @@ test('A hold that a stop ends while its capture waits for the mandate is not cap
   assert.deepEqual(await ledger.store.findLedgerFaults(), [])
 })
 
+test('What a stop ends while a batch waits keeps none of its neighbours from being captured [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  const free = await ledger.mandate(caller)
+  for (const known of [mandate, free]) await ledger.pay(caller, await ledger.hold(known))
+  const ended = await Promise.all(Array.from({ length: 3 }, () => ledger.hold(mandate)))
+  const good = await Promise.all(Array.from({ length: 3 }, () => ledger.hold(free)))
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
+  const outcomes = [...ended, ...good].map((hold) => ledger.capture(caller, hold))
+  await waitsForLock(client)
+  // The holds have moved, and the sums would still allow to take what they held.
+  await client.query(`update holds set status = 'voided' where status = 'open' and mandate_id = $1`, [
+    mandate.id,
+  ])
+  await client.query('commit')
+  const codes = (await Promise.all(outcomes)).map(({ outcome }) => outcome)
+  assert.deepEqual(codes, [...ended.map(() => 'failed'), ...good.map(() => 'captured')])
+  assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '3.00' })
+  assert.deepEqual(await ledger.sums(free), { spent: '4.00', held: '0.00' })
+})
+
+test('One hold that is captured twice at once sends no neighbour the longer way [decision.125]', async (context) => {
+  const { ledger, caller, mandate, roundTrips } = await open(context)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const holds = await Promise.all(Array.from({ length: 4 }, () => ledger.hold(mandate)))
+  const [first] = holds as [Hold]
+  let codes: string[] = []
+  const trips = await roundTrips(async () => {
+    const outcomes = await Promise.all([...holds, first].map((hold) => ledger.capture(caller, hold)))
+    codes = outcomes.map(({ outcome }) => outcome)
+  })
+  assert.equal(codes.filter((code) => code === 'captured').length, 4)
+  assert.equal(codes.filter((code) => code === 'failed').length, 1)
+  assert.equal(trips, 3, 'one for the batch, and two for the other capture')
+  assert.deepEqual(await ledger.sums(mandate), { spent: '5.00', held: '0.00' })
+})
+
 test('What a neighbour spent while a capture waits for the mandate is kept [decision.125]', async (context) => {
   const { ledger, caller, mandate, client } = await open(context)
   await ledger.pay(caller, await ledger.hold(mandate))

@@ -21,20 +21,22 @@ export async function writeExpectedCaptures(
     captureAsExpected(captures),
     ...(newlyPaid.length > 0 ? [insertPaidSellers(newlyPaid)] : []),
   )
-  const captured = new Set(rowsOf<{ id: string }>(answer).map(({ id }) => id))
+  const [{ ids } = { ids: [] }] = rowsOf<{ ids: string[] }>(answer)
+  const captured = new Set(ids)
   paidSellers.remember(newlyPaid.filter(({ transactionId }) => captured.has(transactionId)))
   return captures.map(({ capture }) => captured.has(capture.transactionId))
 }
 
 /**
- * Captures what is as expected, all in one statement: it locks the mandates, in one order for all, takes the holds
- * that are open, and writes what follows from those. It does nothing for any of them when a key has been revoked, or
- * somebody else is registered under a domain. It answers with the transactions of what it captured.
+ * Captures what is as expected, all in one statement: it finds the holds that are open, changes the sums of their mandates,
+ * in one order for all, which locks them, and writes what follows. It does nothing for any of them when a key has been
+ * revoked, or somebody else is registered under a domain. It answers with the transactions of what it captured.
  *
  * It sees what was committed when it began. What somebody has changed since, while it waited for a lock, the server
- * looks at anew, so a hold that has been ended meanwhile is not taken.
+ * looks at anew: a mandate whose sellers are others now, or that holds less than this takes, and a hold that has moved.
+ * Then it fails as a whole, and nothing of it has happened.
  */
-function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id: string }> {
+function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ ids: string[] }> {
   // Captures of one batch may expect different sellers of a domain; then one of them is wrong, and nothing is done.
   const expected = distinct(
     captures,
@@ -48,13 +50,12 @@ function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id:
   return {
     name: 'purser_capture_as_expected',
     text: `
-      with paid as (
-        select paid.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+      with paid as materialized (
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
             $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[])
-            as paid (account_id, nonce, environment, mandate_id, allowed_sellers, transaction_id, captured_by,
+            as paid (payer, nonce, environment, mandate, allowed_sellers, transaction_id, captured_by,
               merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms)
-          join mandates m on m.account_id = paid.account_id and m.id = paid.mandate_id
-        where m.allowed_sellers = paid.allowed_sellers and not exists (
+        where not exists (
           select from unnest($13::text[], $14::text[], $15::text[], $16::text[])
               as expected (environment, domain, account_id, seller_id)
             left join seller_domains s on s.environment = expected.environment and s.domain = expected.domain
@@ -63,33 +64,44 @@ function captureAsExpected(captures: readonly ExpectedCapture[]): Question<{ id:
           and not exists (
             select from unnest($17::text[], $18::text[]) as used (account_id, id)
               left join api_keys k on k.account_id = used.account_id and k.id = used.id and k.revoked_at_ms is null
-            where k.id is null)
-        order by m.account_id, m.id
-        for no key update of m),
-      captured as (
-        update holds h set status = 'captured', transaction_id = paid.transaction_id,
-          captured_by = paid.captured_by, merchant_domain = paid.merchant_domain,
-          idempotency_key = paid.idempotency_key
-        from paid
-        where h.account_id = paid.account_id and h.nonce = paid.nonce and ${isOpen}
-          and h.environment = paid.environment and h.mandate_id = paid.mandate_id and h.expires_at_ms > paid.at_ms
-        returning h.*, paid.seller_account_id, paid.seller_id, paid.at_ms),
+            where k.id is null)),
+      open as materialized (
+        select h.ctid as place, h.account_id, h.nonce, h.environment, h.agent_id, h.mandate_id, h.amount_text,
+          h.amount_micro, h.currency, h.resource_url, paid.allowed_sellers, paid.transaction_id, paid.captured_by,
+          paid.merchant_domain, paid.idempotency_key, paid.seller_account_id, paid.seller_id, paid.at_ms
+        from paid join holds h on h.account_id = paid.payer and h.nonce = paid.nonce
+        where ${isOpen} and h.environment = paid.environment and h.mandate_id = paid.mandate
+          and h.expires_at_ms > paid.at_ms),
       spent as (
         update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
-        from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from captured
-              group by account_id, mandate_id) paid
-        where m.account_id = paid.account_id and m.id = paid.mandate_id),
+        from (select account_id, mandate_id, sum(amount_micro)::bigint as micro, count(*) as payments,
+                min(allowed_sellers collate "C") as allowed_sellers, max(allowed_sellers collate "C") as others
+              from open group by account_id, mandate_id order by account_id, mandate_id) paid
+        where m.account_id = paid.account_id and m.id = paid.mandate_id and m.held_micro >= paid.micro
+          and m.allowed_sellers = paid.allowed_sellers and m.allowed_sellers = paid.others
+        returning paid.payments),
+      captured as (
+        update holds h set status = 'captured', transaction_id = open.transaction_id, captured_by = open.captured_by,
+          merchant_domain = open.merchant_domain, idempotency_key = open.idempotency_key
+        from open
+        -- asked first, so that all mandates are locked before a hold is touched
+        where (select sum(payments) from spent) > 0 and h.ctid = open.place
+        returning open.transaction_id),
       recorded as (
         insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
           amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
           collected_by)
         select account_id, transaction_id, environment, 'payer', 'paid', agent_id, mandate_id, amount_text,
           amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, at_ms, captured_by
-        from captured),
+        from open),
       queued as (
         insert into activity_queue (account_id, id, transaction_ids)
-        select account_id, min(transaction_id), string_agg(transaction_id, ',') from captured group by account_id)
-      select transaction_id as id from captured`,
+        select account_id, min(transaction_id), string_agg(transaction_id, ',') from open group by account_id)
+      select coalesce(array_agg(transaction_id), '{}') as ids,
+        -- all that was open has been spent and captured, or this divides by zero
+        1 / (count(*) = (select count(*) from open)
+          and count(*) = (select coalesce(sum(payments), 0) from spent))::int as whole
+      from captured`,
     values: [
       textArray(captures.map(({ capture }) => capture.accountId)),
       textArray(captures.map(({ capture }) => capture.nonce)),

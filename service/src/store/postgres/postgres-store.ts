@@ -2,12 +2,11 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool, QueryConfig } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
-import { AccountLanes } from '../account-lanes.ts'
 import { CommitTimes } from '../commit-times.ts'
 import { kyselyOver, type RunQuery } from '../console-dialect.ts'
 import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs } from '../console-store.ts'
-import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
+import { GroupCommit } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
@@ -24,7 +23,6 @@ import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { createAgent, revokeAgent } from './agent-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { recordEvent } from './audit-acts.ts'
-import { writeAccountPayments } from './account-payments.ts'
 import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
 import { holdOfCapture, type LocatedCapture } from './batch-facts.ts'
@@ -34,13 +32,10 @@ import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
-import { Expectations, type ExpectedCapture } from './expectations.ts'
-import { writeExpectedCaptures } from './expected-captures.ts'
 import { createMandate, moveMandate } from './mandate-acts.ts'
 import { migrate, neededVersion } from './migrate.ts'
-import { writePayments } from './payment-batches.ts'
-import { PaidSellers } from './paid-sellers.ts'
-import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
+import type { Payment, PaymentOutcome } from './payment-decisions.ts'
+import { beside, paymentConnections, PaymentQueues, spareConnections } from './payment-queues.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
 import { createSeller } from './seller-acts.ts'
 import { createSession, endSession, touchSession } from './session-acts.ts'
@@ -66,18 +61,8 @@ export interface PostgresStoreOptions {
   readonly random?: () => number
 }
 
-/** Most payments in one transaction, so that it takes a few milliseconds at the most. */
-const maxBatch = 128
-/** How many batches of payments are on their way at once. */
-const paymentLanes = 2
-/** How many batches of captures that are as expected are on their way at once: they wait for nothing in between. */
-const captureLanes = 3
-/** When one is begun beside another, as also of look-ups of keys; the time is more than a batch takes under load. */
-const beside = { least: 16, waitMs: 10 }
 /** How many connections are left to acts on resources, such as a stop, when all payments wait for a lock. */
 const freeConnections = 2
-/** How many connections are kept from the account lanes, for acts on resources. */
-const spareConnections = 4
 /** Connections for what the console asks, at most. */
 const consoleConnections = 2
 /** Most acts that wait for a transaction, and most reads that wait for a connection. */
@@ -95,21 +80,11 @@ export async function openPostgresStore(options: PostgresStoreOptions): Promise<
   return createStore(options)
 }
 
-interface WaitingCapture {
-  readonly expected: ExpectedCapture
-  readonly deadlineMs: number
-}
-
-interface WaitingPayment {
-  readonly payment: Payment
-  readonly deadlineMs: number
-}
-
 function createStore({
   url,
   groupCommit = true,
   accountLanes = false,
-  writeConnections = accountLanes ? 16 : paymentLanes + captureLanes + freeConnections,
+  writeConnections = accountLanes ? 16 : paymentConnections + freeConnections,
   readConnections = 4,
   patienceMs = 10_000,
   random = Math.random,
@@ -139,31 +114,15 @@ function createStore({
     consoleDialect,
   )
   const commitTimes = new CommitTimes()
-  const paidSellers = new PaidSellers()
-  const expectations = new Expectations()
-  writing.on('connect', () => paidSellers.forget())
-
-  const batches = { commitTimes, writeBatch, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
-  const payments: CommitQueue<WaitingPayment, PaymentOutcome> = accountLanes
-    ? new AccountLanes({
-        ...batches,
-        accountOf: ({ payment }) => accountOf(payment),
-        lanes: Math.max(1, writeConnections - spareConnections),
-      })
-    : new GroupCommit({
-        ...batches,
-        ...(groupCommit
-          ? { lanes: Math.min(paymentLanes, writeConnections), beside }
-          : { lanes: writeConnections }),
-      })
-  /** Captures of which all is known that they must find; true for each that was captured. */
-  const expectedCaptures = new GroupCommit<WaitingCapture, boolean>({
-    ...batches,
-    writeBatch: writeCaptures,
-    ...(groupCommit
-      ? { lanes: Math.min(captureLanes, writeConnections), beside }
-      : { lanes: writeConnections }),
+  const payments = new PaymentQueues({
+    inTransaction,
+    commitTimes,
+    maxWaiting,
+    groupCommit,
+    accountLanes,
+    writeConnections,
   })
+  writing.on('connect', () => payments.forgetPaidSellers())
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
     commitTimes,
     writeBatch: async ([act]) => [{ value: await act?.() }],
@@ -185,53 +144,12 @@ function createStore({
     if (closing) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
   }
 
-  /**
-   * Writes payments as one transaction. When one of them cannot be written, the whole is undone and each
-   * is written by itself, so that a bad row never fails its neighbours.
-   */
-  async function writeBatch(batch: readonly WaitingPayment[]): Promise<Settled<PaymentOutcome>[]> {
-    const [first] = batch
-    if (!first) return []
-    // Those that have waited longest are in front, and the batch is theirs.
-    const { deadlineMs } = first
-    try {
-      const calls = batch.map(({ payment }) => payment)
-      const outcomes = await inTransaction({ deadlineMs }, (transaction) =>
-        accountLanes
-          ? writeAccountPayments(transaction, accountOf(first.payment), calls, paidSellers)
-          : writePayments(transaction, calls, { paidSellers, expectations }),
-      )
-      return outcomes.map((value) => ({ value }))
-    } catch (error) {
-      if (batch.length === 1 || error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
-      const settled: Settled<PaymentOutcome>[] = []
-      for (const one of batch) settled.push(...(await writeBatch([one])))
-      return settled
-    }
-  }
-
-  /** Writes captures as one transaction. What cannot be written is left to be decided as any other payment. */
-  async function writeCaptures(batch: readonly WaitingCapture[]): Promise<Settled<boolean>[]> {
-    const [first] = batch
-    if (!first) return []
-    const captures = batch.map(({ expected }) => expected)
-    try {
-      const captured = await inTransaction({ deadlineMs: first.deadlineMs }, (transaction) =>
-        writeExpectedCaptures(transaction, captures, paidSellers),
-      )
-      return captured.map((value) => ({ value }))
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
-      return batch.map(() => ({ value: false }))
-    }
-  }
-
   async function pay<Outcome extends PaymentOutcome>(
     payment: Payment,
     deadlineMs = performance.now() + patienceMs,
   ): Promise<Outcome> {
     refuseClosed()
-    return payments.submit({ payment, deadlineMs }) as Promise<Outcome>
+    return payments.pay(payment, deadlineMs)
   }
 
   async function capture(call: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome> {
@@ -240,14 +158,12 @@ function createStore({
     const accountId = await accountOfProof(call)
     const merchantDomain = storable(call.merchantDomain)
     const located = { ...call, accountId, merchantDomain }
-    const expected = accountLanes ? undefined : expectations.of(located)
-    if (expected && (await expectedCaptures.submit({ expected, deadlineMs }))) {
-      return { outcome: 'captured', transactionId: call.transactionId }
-    }
+    const captured = { outcome: 'captured', transactionId: call.transactionId } as const
+    const isAsExpected = await payments.captureAsExpected(located, deadlineMs)
+    if (isAsExpected) return captured
     if (confirmCaller && !(await confirmCaller())) {
-      if (expected && (await isCaptured(located))) {
-        return { outcome: 'captured', transactionId: call.transactionId }
-      }
+      const mayBeCaptured = isAsExpected !== undefined
+      if (mayBeCaptured && (await isCaptured(located))) return captured
       return { outcome: 'refused', code: 'invalid_api_key' }
     }
     return pay({ kind: 'capture', capture: located }, deadlineMs)
@@ -311,7 +227,6 @@ function createStore({
   }
 
   async function close(): Promise<void> {
-    await expectedCaptures.drain()
     await Promise.all([payments.drain(), resourceActs.drain(), callers.drain(), recordAccounts.drain()])
     await Promise.all(pools.map((pool) => pool.end()))
   }
@@ -376,7 +291,7 @@ function createStore({
     readFigures: async () => ({
       kind: 'postgres',
       schemaVersion: neededVersion,
-      waiting: expectedCaptures.waiting + payments.waiting + resourceActs.waiting,
+      waiting: payments.waiting + resourceActs.waiting,
       mostWaiting: maxWaiting,
       commits: commitTimes.count,
       commitMs: commitTimes.latestMs,

@@ -1,0 +1,161 @@
+import { AccountLanes } from '../account-lanes.ts'
+import type { CommitTimes } from '../commit-times.ts'
+import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
+import { StoreUnavailableError } from '../store.ts'
+import { writeAccountPayments } from './account-payments.ts'
+import type { LocatedCapture } from './batch-facts.ts'
+import { Expectations, type ExpectedCapture } from './expectations.ts'
+import { writeExpectedCaptures } from './expected-captures.ts'
+import { PaidSellers } from './paid-sellers.ts'
+import { writePayments } from './payment-batches.ts'
+import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
+import type { InTransaction } from './transaction.ts'
+
+/** Most payments in one transaction, so that it takes a few milliseconds at the most. */
+const maxBatch = 128
+/** How many batches of payments are on their way at once. */
+const paymentLanes = 2
+/** How many batches of captures that are as expected are on their way at once: they wait for nothing in between. */
+const captureLanes = 3
+/** How many connections payments take at the most, where there are no account lanes. */
+export const paymentConnections = paymentLanes + captureLanes
+/** How many connections are kept from the account lanes, for acts on resources. */
+export const spareConnections = 4
+/** When one is begun beside another, as also of look-ups of keys; the time is more than a batch takes under load. */
+export const beside = { least: 16, waitMs: 10 }
+
+export interface PaymentQueuesOptions {
+  readonly inTransaction: InTransaction
+  readonly commitTimes: CommitTimes
+  /** Most payments that wait in each queue. */
+  readonly maxWaiting: number
+  readonly groupCommit: boolean
+  readonly accountLanes: boolean
+  readonly writeConnections: number
+}
+
+interface WaitingPayment {
+  readonly payment: Payment
+  readonly deadlineMs: number
+}
+
+interface WaitingCapture {
+  readonly expected: ExpectedCapture
+  readonly deadlineMs: number
+}
+
+/** Where payments wait for their batch, and what their batches write. */
+export class PaymentQueues {
+  readonly #inTransaction: InTransaction
+  readonly #accountLanes: boolean
+  readonly #paidSellers = new PaidSellers()
+  readonly #expectations = new Expectations()
+  readonly #payments: CommitQueue<WaitingPayment, PaymentOutcome>
+  /** Captures of which all is known that they must find; true for each that was captured. */
+  readonly #captures: CommitQueue<WaitingCapture, boolean>
+  /** The nonces of those, until they are settled. */
+  readonly #underWay = new Set<string>()
+
+  constructor(options: PaymentQueuesOptions) {
+    const { inTransaction, commitTimes, maxWaiting, groupCommit, accountLanes, writeConnections } = options
+    this.#inTransaction = inTransaction
+    this.#accountLanes = accountLanes
+    const batches = { commitTimes, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
+    const side = (lanes: number) =>
+      groupCommit ? { lanes: Math.min(lanes, writeConnections), beside } : { lanes: writeConnections }
+    const writeBatch = (batch: readonly WaitingPayment[]) => this.#writePayments(batch)
+    this.#payments = accountLanes
+      ? new AccountLanes({
+          ...batches,
+          writeBatch,
+          accountOf: ({ payment }) => accountOf(payment),
+          lanes: Math.max(1, writeConnections - spareConnections),
+        })
+      : new GroupCommit({ ...batches, writeBatch, ...side(paymentLanes) })
+    this.#captures = new GroupCommit<WaitingCapture, boolean>({
+      ...batches,
+      writeBatch: (batch) => this.#writeCaptures(batch),
+      ...side(captureLanes),
+    })
+  }
+
+  get waiting(): number {
+    return this.#payments.waiting + this.#captures.waiting
+  }
+
+  /** The outcome of a payment, once it is durable. */
+  pay<Outcome extends PaymentOutcome>(payment: Payment, deadlineMs: number): Promise<Outcome> {
+    return this.#payments.submit({ payment, deadlineMs }) as Promise<Outcome>
+  }
+
+  /**
+   * Whether a capture was made in one round trip, since all was as expected; undefined when that was not tried. What was not
+   * captured has been left as it was, unless the commit of an attempt got no answer.
+   */
+  async captureAsExpected(capture: LocatedCapture, deadlineMs: number): Promise<boolean | undefined> {
+    const { nonce } = capture
+    // Of two captures of one hold, the other is refused, or told what became of the first: it only waits for that.
+    if (this.#accountLanes || this.#underWay.has(nonce)) return undefined
+    const expected = this.#expectations.of(capture)
+    if (!expected) return undefined
+    this.#underWay.add(nonce)
+    try {
+      return await this.#captures.submit({ expected, deadlineMs })
+    } finally {
+      this.#underWay.delete(nonce)
+    }
+  }
+
+  /** To be called with each new connection: it may lead to a server that has lost what was durable on another. */
+  forgetPaidSellers(): void {
+    this.#paidSellers.forget()
+  }
+
+  async drain(): Promise<void> {
+    // What is not as expected becomes a payment like any other.
+    await this.#captures.drain()
+    await this.#payments.drain()
+  }
+
+  /**
+   * Writes payments as one transaction. When one of them cannot be written, the whole is undone and each
+   * is written by itself, so that a bad row never fails its neighbours.
+   */
+  async #writePayments(batch: readonly WaitingPayment[]): Promise<Settled<PaymentOutcome>[]> {
+    const [first] = batch
+    if (!first) return []
+    // Those that have waited longest are in front, and the batch is theirs.
+    const { deadlineMs } = first
+    const known = { paidSellers: this.#paidSellers, expectations: this.#expectations }
+    try {
+      const calls = batch.map(({ payment }) => payment)
+      const outcomes = await this.#inTransaction({ deadlineMs }, (transaction) =>
+        this.#accountLanes
+          ? writeAccountPayments(transaction, accountOf(first.payment), calls, this.#paidSellers)
+          : writePayments(transaction, calls, known),
+      )
+      return outcomes.map((value) => ({ value }))
+    } catch (error) {
+      if (batch.length === 1 || error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
+      const settled: Settled<PaymentOutcome>[] = []
+      for (const one of batch) settled.push(...(await this.#writePayments([one])))
+      return settled
+    }
+  }
+
+  /** Writes captures as one transaction. What cannot be written is left to be decided as any other payment. */
+  async #writeCaptures(batch: readonly WaitingCapture[]): Promise<Settled<boolean>[]> {
+    const [first] = batch
+    if (!first) return []
+    const captures = batch.map(({ expected }) => expected)
+    try {
+      const captured = await this.#inTransaction({ deadlineMs: first.deadlineMs }, (transaction) =>
+        writeExpectedCaptures(transaction, captures, this.#paidSellers),
+      )
+      return captured.map((value) => ({ value }))
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
+      return batch.map(() => ({ value: false }))
+    }
+  }
+}
