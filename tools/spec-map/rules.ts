@@ -246,5 +246,6 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.123', 'The console is built on npm ci, and its absence hinders nothing.'],
     ['decision.124', 'The console is tested in a real browser against the real service.'],
     ['decision.125', 'PostgreSQL: what a capture expects, key included, its one statement demands.'],
+    ['decision.126', 'PostgreSQL: captures go over one connection, none waiting for the answer to the last.'],
   ],
 }

@@ -72,7 +72,7 @@ test('Captures of one batch that expect different sellers of a domain all get th
   const { ledger, other, caller, mandate, client } = await open(context)
   const free = await ledger.mandate(caller)
   await ledger.pay(caller, await ledger.hold(mandate))
-  const holds = await Promise.all(Array.from({ length: 3 }, () => ledger.hold(mandate)))
+  const holds = await Promise.all(Array.from({ length: 6 }, () => ledger.hold(mandate)))
   const [before, after] = await Promise.all([ledger.hold(free), ledger.hold(free)])
   await client.query('begin')
   await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
@@ -96,7 +96,7 @@ test('Captures of one batch that expect different sellers of a domain all get th
   paying.push(ledger.pay(caller, after))
   await client.query('commit')
   const ids = await Promise.all(paying)
-  for (const id of ids.slice(3)) {
+  for (const id of ids.slice(6)) {
     assert.equal((await ledger.store.findTransaction({ ...caller, id }, {}))?.sellerId, seller.id)
   }
 })
@@ -185,6 +185,24 @@ test('One hold that is captured twice at once sends no neighbour the longer way 
   assert.equal(codes.filter((code) => code === 'failed').length, 1)
   assert.equal(trips, 3, 'one for the batch, and two for the other capture')
   assert.deepEqual(await ledger.sums(mandate), { spent: '5.00', held: '0.00' })
+})
+
+test('A batch that waits for a mandate keeps captures under others waiting for a moment only [decision.126]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  const free = await ledger.mandate(caller)
+  for (const known of [mandate, free]) await ledger.pay(caller, await ledger.hold(known))
+  const [held, ...others] = await Promise.all([mandate, free, free, free].map((of) => ledger.hold(of)))
+  assert(held)
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
+  const waiting = ledger.pay(caller, held)
+  await waitsForLock(client)
+  await sleep(30)
+  for (const hold of others) await ledger.pay(caller, hold)
+  assert.deepEqual(await ledger.sums(free), { spent: '4.00', held: '0.00' })
+  await client.query('commit')
+  await waiting
+  assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
 })
 
 test('What a neighbour spent while a capture waits for the mandate is kept [decision.125]', async (context) => {

@@ -11,7 +11,7 @@ import type { Transaction } from './transaction.ts'
  * not has been left as it was.
  */
 export async function writeExpectedCaptures(
-  transaction: Transaction,
+  transaction: Pick<Transaction, 'commit'>,
   captures: readonly ExpectedCapture[],
   paidSellers: PaidSellers,
 ): Promise<boolean[]> {

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg'
+
 import { AccountLanes } from '../account-lanes.ts'
 import type { CommitTimes } from '../commit-times.ts'
 import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
@@ -9,22 +11,28 @@ import { writeExpectedCaptures } from './expected-captures.ts'
 import { PaidSellers } from './paid-sellers.ts'
 import { writePayments } from './payment-batches.ts'
 import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
-import type { InTransaction } from './transaction.ts'
+import { mostUnderWay, Pipeline } from './pipeline.ts'
+import { attemptMs, type InTransaction, type Transaction } from './transaction.ts'
 
 /** Most payments in one transaction, so that it takes a few milliseconds at the most. */
 const maxBatch = 128
 /** How many batches of payments are on their way at once. */
 const paymentLanes = 2
-/** How many batches of captures that are as expected are on their way at once: they wait for nothing in between. */
-const captureLanes = 3
+/** How many batches of captures that are as expected go over other connections, where their own is stalled. */
+const lanesBesidePipeline = 2
 /** How many connections payments take at the most, where there are no account lanes. */
-export const paymentConnections = paymentLanes + captureLanes
+export const paymentConnections = paymentLanes + 1 + lanesBesidePipeline
 /** How many connections are kept from the account lanes, for acts on resources. */
 export const spareConnections = 4
 /** When one is begun beside another, as also of look-ups of keys; the time is more than a batch takes under load. */
 export const beside = { least: 16, waitMs: 10 }
 
+/** When a batch of captures is begun beside another. */
+const besideCaptures = { least: 12, waitMs: 10 }
+
 export interface PaymentQueuesOptions {
+  /** The connections that write. */
+  readonly pool: Pool
   readonly inTransaction: InTransaction
   readonly commitTimes: CommitTimes
   /** Most payments that wait in each queue. */
@@ -47,6 +55,9 @@ interface WaitingCapture {
 /** Where payments wait for their batch, and what their batches write. */
 export class PaymentQueues {
   readonly #inTransaction: InTransaction
+  readonly #pipeline: Pipeline
+  readonly #isGrouped: boolean
+  #besidePipeline = 0
   readonly #accountLanes: boolean
   readonly #paidSellers = new PaidSellers()
   readonly #expectations = new Expectations()
@@ -57,12 +68,15 @@ export class PaymentQueues {
   readonly #underWay = new Set<string>()
 
   constructor(options: PaymentQueuesOptions) {
-    const { inTransaction, commitTimes, maxWaiting, groupCommit, accountLanes, writeConnections } = options
+    const { pool, inTransaction, commitTimes, maxWaiting, groupCommit, accountLanes, writeConnections } =
+      options
     this.#inTransaction = inTransaction
+    this.#isGrouped = groupCommit
+    this.#pipeline = new Pipeline(pool)
     this.#accountLanes = accountLanes
     const batches = { commitTimes, maxBatch: groupCommit ? maxBatch : 1, maxWaiting }
-    const side = (lanes: number) =>
-      groupCommit ? { lanes: Math.min(lanes, writeConnections), beside } : { lanes: writeConnections }
+    const side = (lanes: number, when = beside) =>
+      groupCommit ? { lanes, beside: when } : { lanes: writeConnections }
     const writeBatch = (batch: readonly WaitingPayment[]) => this.#writePayments(batch)
     this.#payments = accountLanes
       ? new AccountLanes({
@@ -71,11 +85,11 @@ export class PaymentQueues {
           accountOf: ({ payment }) => accountOf(payment),
           lanes: Math.max(1, writeConnections - spareConnections),
         })
-      : new GroupCommit({ ...batches, writeBatch, ...side(paymentLanes) })
+      : new GroupCommit({ ...batches, writeBatch, ...side(Math.min(paymentLanes, writeConnections)) })
     this.#captures = new GroupCommit<WaitingCapture, boolean>({
       ...batches,
       writeBatch: (batch) => this.#writeCaptures(batch),
-      ...side(captureLanes),
+      ...side(mostUnderWay + lanesBesidePipeline, besideCaptures),
     })
   }
 
@@ -149,13 +163,33 @@ export class PaymentQueues {
     if (!first) return []
     const captures = batch.map(({ expected }) => expected)
     try {
-      const captured = await this.#inTransaction({ deadlineMs: first.deadlineMs }, (transaction) =>
-        writeExpectedCaptures(transaction, captures, this.#paidSellers),
-      )
-      return captured.map((value) => ({ value }))
+      const { deadlineMs } = first
+      const write = (transaction: Pick<Transaction, 'commit'>) =>
+        writeExpectedCaptures(transaction, captures, this.#paidSellers)
+      const captured = await this.#runCaptures(write, deadlineMs)
+      return batch.map((_, place) => ({ value: captured?.[place] ?? false }))
     } catch (error) {
       if (error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
       return batch.map(() => ({ value: false }))
+    }
+  }
+
+  /** Runs captures over their own connection, or beside it; undefined where there is no place for them. */
+  async #runCaptures(
+    write: (transaction: Pick<Transaction, 'commit'>) => Promise<boolean[]>,
+    deadlineMs: number,
+  ): Promise<boolean[] | undefined> {
+    if (!this.#isGrouped) return this.#inTransaction({ deadlineMs }, write)
+    const isPlaceBeside = this.#besidePipeline < lanesBesidePipeline
+    // What has less time would end the connection for the others, too.
+    const hasTime = deadlineMs - performance.now() >= attemptMs
+    if (hasTime && (this.#pipeline.isFree || !isPlaceBeside)) return this.#pipeline.run(write)
+    if (!isPlaceBeside) return undefined
+    this.#besidePipeline += 1
+    try {
+      return await this.#inTransaction({ deadlineMs }, write)
+    } finally {
+      this.#besidePipeline -= 1
     }
   }
 }

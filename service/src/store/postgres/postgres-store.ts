@@ -115,6 +115,7 @@ function createStore({
   )
   const commitTimes = new CommitTimes()
   const payments = new PaymentQueues({
+    pool: writing,
     inTransaction,
     commitTimes,
     maxWaiting,

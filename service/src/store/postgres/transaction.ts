@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import { breaksConnection, withRetries, type RetryOptions } from './retries.ts'
-import { roundTrip, type Answer } from './round-trip.ts'
+import { roundTrip, type Answer, type RoundTripOptions } from './round-trip.ts'
 
 /** A transaction that an act asks and writes in; it is open from the first question to the commit. */
 export interface Transaction {
@@ -21,7 +21,7 @@ export function prepareTransactions(
   pool: Pool,
   { random, keepsPlans = true }: { readonly random: () => number; readonly keepsPlans?: boolean },
 ) {
-  const begin = beginWith(keepsPlans)
+  const begin = keepsPlans ? beginKept : beginWith(false)
 
   return function inTransaction<Result>(
     { deadlineMs }: Pick<RetryOptions, 'deadlineMs'>,
@@ -49,7 +49,7 @@ export function prepareTransactions(
 export type InTransaction = ReturnType<typeof prepareTransactions>
 
 /** How long one attempt may take, the server's own limits included. */
-const attemptMs = 6_000
+export const attemptMs = 6_000
 
 /**
  * Nothing is left behind on the connection, which a pool may share: all settings end with the transaction.
@@ -91,8 +91,25 @@ export function localSetting(name: string, value: string): string {
  */
 export const noJit = localSetting('jit', 'off')
 
+const beginKept = beginWith(true)
+
 /** It has no name: what watches the wire for commits finds the word. */
 const commit: QueryConfig = { text: 'commit' }
+
+/** Sends a whole transaction in one round trip; the answers to its statements, once everything is durable. */
+export async function commitIn(
+  client: PoolClient,
+  statements: readonly QueryConfig[],
+  options?: RoundTripOptions,
+): Promise<Answer[]> {
+  const answers = await roundTrip(client, [...beginKept, ...statements, commit], options)
+  return committed(answers).slice(beginKept.length)
+}
+
+function committed(answers: Answer[]): Answer[] {
+  if (answers.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was not committed')
+  return answers
+}
 
 function open(
   client: PoolClient,
@@ -110,16 +127,12 @@ function open(
   return {
     isRerun,
     ask: (...statements) => send(statements),
-    commit: async (...statements) => {
-      const answers = await send([...statements, commit])
-      if (answers.at(-1)?.command !== 'COMMIT') throw new Error('the transaction was not committed')
-      return answers
-    },
+    commit: async (...statements) => committed(await send([...statements, commit])),
   }
 }
 
 /** Cuts a connection that takes too long: a network that swallows everything answers nothing, ever. */
-function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
+export function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
   return setTimeout(() => {
     const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
     client.connection.stream.destroy(error)
