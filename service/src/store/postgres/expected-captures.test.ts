@@ -8,6 +8,7 @@ import { openCommitThief } from '../../../testing/commit-thief.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
 import type { Caller, Hold, Mandate } from '../../domain/records.ts'
+import { captureAsExpected } from './expected-captures.ts'
 import { openPostgresStore } from './postgres-store.ts'
 
 // Decision 125: a capture takes one round trip, by a statement that looks itself whether all is as expected. Each of
@@ -130,6 +131,15 @@ test('A hold that cannot be captured any more is not, and says why [decision.125
   await ledger.pay(caller, await ledger.hold(strange))
   assert.deepEqual(await ledger.capture(caller, { ...late, mandateId: strange.id }), expired)
   assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '1.00' })
+})
+
+test('A hold is looked at again also by servers that find a row by its place and do not look at that again [decision.125]', async (context) => {
+  const { client } = await open(context)
+  for (const plan of ['seqscan', 'hashjoin', 'mergejoin']) await client.query(`set enable_${plan} = off`)
+  const { text } = captureAsExpected([])
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>(`explain (generic_plan, costs off) ${text}`)
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
+  assert.match(plan, /Tid Scan on holds h_1\n\s+TID Cond: .*\n\s+Filter: .*\bxmin\b/)
 })
 
 test('A hold that a stop ends while its capture waits for the mandate is not captured [decision.125]', async (context) => {
