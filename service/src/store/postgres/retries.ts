@@ -51,6 +51,7 @@ const passing = [
   '57014', // query_canceled, by the time limit of a statement
   '25006', // read_only_sql_transaction: a primary that has become a standby
   '25P03', // idle_in_transaction_session_timeout
+  '25P04', // transaction_timeout
   '26000', // invalid_sql_statement_name: a pool has forgotten it
   '0A000', // cached plan must not change result type
   '53300', // too_many_connections
@@ -81,8 +82,13 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
 
+/** Whether what was sent may be done all the same, or still be on its way, after this error. */
+export function leavesOpen(error: unknown): boolean {
+  return breaksConnection(error) || codeOf(error).startsWith('08')
+}
+
 /** Whether the connection is of no more use after this error. */
 export function breaksConnection(error: unknown): boolean {
   const code = codeOf(error)
-  return code.length !== 5 || code.startsWith('57P') || ['26000', '0A000', '25P03', '57014'].includes(code)
+  return code.length !== 5 || code.startsWith('57P') || ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)
 }

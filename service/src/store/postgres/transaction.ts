@@ -61,6 +61,7 @@ function beginWith(keepsPlans: boolean): QueryConfig[] {
   const settings = [
     localSetting('statement_timeout', '5000'),
     localSetting('idle_in_transaction_session_timeout', '10000'),
+    transactionTimeout,
     ...(keepsPlans ? [localSetting('plan_cache_mode', 'force_generic_plan')] : []),
     ...ruledOut.map((plan) => localSetting(plan, 'off')),
     noJit,
@@ -70,6 +71,13 @@ function beginWith(keepsPlans: boolean): QueryConfig[] {
     { name: 'purser_settings', text: `select ${settings.join(', ')}` },
   ]
 }
+
+/**
+ * Ends a transaction of which the rest never arrives, since the service's machine has vanished: for the server that is no
+ * idle session, it is in the middle of a question. Servers before 17 cannot be told so.
+ */
+const transactionTimeout = `case when current_setting('server_version_num')::int >= 170000
+  then ${localSetting('transaction_timeout', '10000')} end`
 
 const ruledOut = [
   'enable_seqscan',
