@@ -72,13 +72,14 @@ export class Pipeline {
   async #recover(line: Line, client: PoolClient, error: unknown): Promise<void> {
     const isBehindAnother = codeOf(error) === '25P02'
     if (isBehindAnother || line.isBroken) return
-    line.isBroken =
-      breaksConnection(error) ||
-      !(await roundTrip(client, [{ text: 'rollback' }], { isAhead: true }).then(
+    const isRolledBack = () =>
+      roundTrip(client, [{ text: 'rollback' }], { isAhead: true }).then(
         () => true,
         () => false,
-      ))
-    if (line.isBroken && this.#line === line) this.#line = undefined
+      )
+    if (!breaksConnection(error) && (await isRolledBack())) return
+    line.isBroken = true
+    if (this.#line === line) this.#line = undefined
   }
 
   #letGo(line: Line): void {
