@@ -9,6 +9,8 @@ export type Theft =
   | 'commit'
   /** It arrives only after the client has given the connection up, when `deliver` is called. */
   | 'late'
+  /** It arrives, and the server goes on with it, though the client is gone. */
+  | 'unheard'
 
 /** A way to a PostgreSQL server on which commits get lost. */
 export interface CommitThief {
@@ -50,6 +52,11 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
         server.on('data', (answer) => {
           if (answer.includes('COMMIT\0') || answer.includes('ROLLBACK\0')) client.destroy()
         })
+      },
+      unheard: (bytes) => {
+        isKept = true
+        server.write(bytes)
+        client.destroy()
       },
       late: (bytes) => {
         isKept = true

@@ -79,8 +79,8 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
         !checkProofContent(proof, expected, keys)
       ) {
         // The window is closed for a payment, but not for the reply to one that was made in time.
-        const transactionId = await store.findCapture(attempt)
-        if (transactionId !== undefined) return verified(transactionId, { isReplay: true })
+        const late = await store.settleLate({ ...attempt, nowMs })
+        if (late.outcome === 'replayed') return verified(late.transactionId, { isReplay: true })
       }
       if (failure) {
         if (confirmCaller && !(await confirmCaller())) return refuse('invalid_api_key')

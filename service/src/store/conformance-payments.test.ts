@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { scopeOf, shopDomain } from '../../testing/store-ledger.ts'
+import { holdLifeMs, scopeOf, shopDomain } from '../../testing/store-ledger.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { storeConformance } from '../../testing/stores.ts'
+import { validityWindowMs } from '../domain/proof.ts'
 import { decideEvaluation, decideHold } from './payment-records.ts'
 import type { Capture } from './store.ts'
+
+const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
 
 // Proofs and their capture: what is held, what is paid, and what a refusal leaves alone.
 storeConformance((open) => {
@@ -333,7 +336,7 @@ storeConformance((open) => {
       await ledger.pay(owner.sandbox, hold, { idempotencyKey: 'order-1' })
       const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey: 'order-1', ...fields })
       assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
-      assert.equal(await ledger.store.findCapture(attempt), undefined)
+      assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
     })
   }
 
@@ -345,7 +348,7 @@ storeConformance((open) => {
     await ledger.pay(owner.sandbox, hold, { idempotencyKey: 'order-1' })
     const attempt = ledger.newCapture(merchant, hold, { idempotencyKey: 'order-1' })
     assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
-    assert.equal(await ledger.store.findCapture(attempt), undefined)
+    assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
   })
 
   test('A proof that was captured without an idempotency key is never replayed [decision.13]', async (context) => {
@@ -355,7 +358,7 @@ storeConformance((open) => {
     await ledger.pay(owner.sandbox, hold)
     for (const idempotencyKey of [null, '', 'null', 'order-1']) {
       const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey })
-      assert.equal(await ledger.store.findCapture(attempt), undefined)
+      assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
       assert.deepEqual(await ledger.store.capture(attempt), { outcome: 'failed', reason: 'nonce_reused' })
     }
   })
@@ -371,6 +374,57 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
   })
 
+  test('What is answered after the window is final: the hold is ended, and nothing captures it any more [decision.130] [decision.13]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate)
+    const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey: 'order-1' })
+    const closesAtMs = hold.issuedAtMs + validityWindowMs
+    for (const nowMs of [hold.issuedAtMs - 2 * validityWindowMs, closesAtMs]) {
+      assert.deepEqual(await ledger.store.settleLate({ ...attempt, nowMs }), proofExpired)
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' }, 'not over yet')
+    }
+    for (const nowMs of [closesAtMs + 1, closesAtMs + holdLifeMs]) {
+      assert.deepEqual(await ledger.store.settleLate({ ...attempt, nowMs }), proofExpired)
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    }
+    assert.deepEqual(await ledger.store.capture(attempt), proofExpired)
+    assert.equal((await ledger.store.findProof({ ...owner.sandbox, nonce: hold.nonce }))?.status, 'expired')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('A capture and the answer after its window, at once, agree [decision.130]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+    const holds = await Promise.all(Array.from({ length: 12 }, () => ledger.hold(mandate)))
+    const settled = await Promise.all(
+      holds.map(async (hold, index) => {
+        const attempt = ledger.newCapture(owner.sandbox, hold, { idempotencyKey: 'order-1' })
+        const nowMs = hold.issuedAtMs + validityWindowMs + 1
+        const late = () => ledger.store.settleLate({ ...attempt, nowMs })
+        const early = index % 2 === 0 ? [late()] : []
+        const [captured, ...settlements] = await Promise.all([
+          ledger.store.capture(attempt),
+          ...early,
+          late(),
+        ])
+        const isCaptured = captured.outcome === 'captured'
+        const wanted = isCaptured
+          ? { outcome: 'replayed', transactionId: attempt.transactionId }
+          : proofExpired
+        assert.deepEqual(settlements.at(-1), wanted)
+        assert.deepEqual(await late(), wanted)
+        return isCaptured
+      }),
+    )
+    const paid = settled.filter(Boolean).length
+    assert.deepEqual(await ledger.sums(mandate), { spent: `${1 + paid}.00`, held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
   test('The transaction of a capture is found for a retry, and only for a capture that was made [decision.13]', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
@@ -378,19 +432,27 @@ storeConformance((open) => {
     await ledger.seller(shop.sandbox)
     const hold = await ledger.hold(await ledger.mandate(payer.sandbox))
     const attempt = ledger.newCapture(shop.sandbox, hold, { idempotencyKey: 'order-1' })
-    assert.equal(await ledger.store.findCapture(attempt), undefined)
+    assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
     const refused = await ledger.capture(shop.sandbox, hold, {
       idempotencyKey: 'order-1',
       merchantDomain: 'other.example',
     })
     assert.equal(refused.outcome, 'refused')
-    assert.equal(await ledger.store.findCapture(attempt), undefined)
+    assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
     await ledger.store.capture(attempt)
-    assert.equal(await ledger.store.findCapture(attempt), attempt.transactionId)
-    assert.equal(await ledger.store.findCapture({ ...attempt, caller: payer.sandbox }), undefined)
-    assert.equal(await ledger.store.findCapture({ ...attempt, nonce: ledger.ids.nonce() }), undefined)
+    const { transactionId } = attempt
+    const late = { ...attempt, nowMs: attempt.nowMs + 2 * holdLifeMs }
+    for (const one of [attempt, late]) {
+      assert.deepEqual(await ledger.store.settleLate(one), { outcome: 'replayed', transactionId })
+    }
     const { keyId } = shop.sandbox
-    const elsewhere = { ...attempt, caller: { ...shop.production, keyId } }
-    assert.equal(await ledger.store.findCapture(elsewhere), undefined)
+    for (const others of [
+      { caller: payer.sandbox },
+      { nonce: ledger.ids.nonce() },
+      { caller: { ...shop.production, keyId } },
+    ]) {
+      assert.deepEqual(await ledger.store.settleLate({ ...late, ...others }), proofExpired)
+    }
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 })

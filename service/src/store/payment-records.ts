@@ -1,9 +1,17 @@
 import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
+import { validityWindowMs } from '../domain/proof.ts'
 import type { CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
 import { type HoldRow, type TransactionRow } from './rows.ts'
-import type { Capture, CaptureAttempt, CaptureOutcome, ProposedTransaction } from './store.ts'
+import type {
+  Capture,
+  CaptureAttempt,
+  CaptureOutcome,
+  LateAttempt,
+  LateOutcome,
+  ProposedTransaction,
+} from './store.ts'
 
 /** What of a hold the decision about a capture looks at. */
 type CapturableHold = Pick<
@@ -71,6 +79,27 @@ export function decideCapture<FoundHold extends CapturableHold, FoundMandate ext
   if (hold.status !== 'open' || !(Number(hold.expires_at_ms) > capture.nowMs)) return failed('proof_expired')
   const parties = [{ accountId: hold.account_id }, capture.caller]
   return { hold, mandate, seller: visibleSeller(seller, parties) }
+}
+
+/** What becomes of a proof whose window is closed, and whether its hold is to be ended for that. */
+export function decideLate(
+  attempt: LateAttempt,
+  hold:
+    | Pick<
+        HoldRow,
+        'status' | 'issued_at_ms' | 'transaction_id' | 'captured_by' | 'merchant_domain' | 'idempotency_key'
+      >
+    | undefined,
+): { readonly outcome: LateOutcome; readonly isEnded: boolean } {
+  if (hold && hold.transaction_id !== null && isRetry(hold, attempt)) {
+    return { outcome: { outcome: 'replayed', transactionId: hold.transaction_id }, isEnded: false }
+  }
+  // Of a proof that comes too early, by this service's clock, the hold is still to be captured.
+  const isOver = hold !== undefined && attempt.nowMs > Number(hold.issued_at_ms) + validityWindowMs
+  return {
+    outcome: { outcome: 'failed', reason: 'proof_expired' },
+    isEnded: isOver && hold.status === 'open',
+  }
 }
 
 /** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */

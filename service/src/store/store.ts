@@ -72,6 +72,13 @@ export interface StoreActs {
    */
   capture(capture: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome>
 
+  /**
+   * Answers a proof whose window is closed, in the order of captures: with the transaction of a capture that this very
+   * key made for this domain, with this idempotency key. Where there is none, its hold is ended, so that no capture of it
+   * that is still on its way is done after the answer.
+   */
+  settleLate(attempt: LateAttempt): Promise<LateOutcome>
+
   /** Records an evaluation with the decision of the policy on the facts inside the transaction. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
@@ -88,9 +95,6 @@ export interface StoreReads {
 
   /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
   authenticate(secretHash: Buffer): Promise<Caller | undefined>
-
-  /** The transaction of a capture that this very key made for this domain, with this idempotency key. */
-  findCapture(attempt: CaptureAttempt): Promise<string | undefined>
 
   /** What verify-agent reports on, from one moment. */
   readAgentFacts(question: AgentQuestion): Promise<AgentFacts>
@@ -140,10 +144,19 @@ export interface Capture extends CaptureAttempt {
   readonly nowMs: number
 }
 
+/** An attempt after the window of the proof has closed. */
+export interface LateAttempt extends CaptureAttempt {
+  readonly nowMs: number
+}
+
 export type CaptureOutcome =
   | { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string }
   | { readonly outcome: 'refused'; readonly code: CollectionRefusal | 'invalid_api_key' }
   | { readonly outcome: 'failed'; readonly reason: 'nonce_reused' | 'proof_expired' }
+
+export type LateOutcome =
+  | { readonly outcome: 'replayed'; readonly transactionId: string }
+  | { readonly outcome: 'failed'; readonly reason: 'proof_expired' }
 
 export interface AgentQuestion {
   readonly caller: Caller

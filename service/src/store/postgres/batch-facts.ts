@@ -5,7 +5,7 @@ import type { Environment } from '@purser/wire/fields'
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { Agent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../../domain/records.ts'
 import type { HoldRow, TransactionRow } from '../rows.ts'
-import type { Capture, ProposedTransaction } from '../store.ts'
+import type { Capture, CaptureAttempt, LateAttempt, ProposedTransaction } from '../store.ts'
 import type {
   ExpiredHold,
   LockedMandate,
@@ -18,15 +18,18 @@ import type {
 import type { Answer } from './round-trip.ts'
 import type { Transaction } from './transaction.ts'
 
-/** A capture, and the account of the mandate that its proof names: there its hold is, if it is anywhere. */
-export interface LocatedCapture extends Capture {
+/** The account of the mandate that a proof names: there its hold is, if it is anywhere. */
+interface Located {
   readonly accountId: string
 }
+export type LocatedAttempt = CaptureAttempt & Located
+export type LocatedCapture = Capture & Located
+export type LocatedLateAttempt = LateAttempt & Located
 
 /** The calls of a batch, by what they do. */
 export interface BatchCalls {
   readonly proofs: readonly Hold[]
-  readonly captures: readonly LocatedCapture[]
+  readonly captures: readonly LocatedAttempt[]
   readonly evaluations: readonly ProposedTransaction[]
 }
 
@@ -150,7 +153,7 @@ export function holdKey({ account_id: accountId, nonce }: Pick<HoldRow, 'account
 }
 
 /** What a capture looks for. */
-export function holdOfCapture({ accountId, caller, nonce }: LocatedCapture): WantedHold {
+export function holdOfCapture({ accountId, caller, nonce }: LocatedAttempt): WantedHold {
   return { accountId, environment: caller.environment, nonce }
 }
 
@@ -174,7 +177,7 @@ export function latestMs({ proofs }: BatchCalls): number {
   return proofs.reduce((latest, { issuedAtMs }) => Math.max(latest, issuedAtMs), 0)
 }
 
-function domainOfCapture({ caller, merchantDomain }: LocatedCapture): WantedDomain {
+function domainOfCapture({ caller, merchantDomain }: LocatedAttempt): WantedDomain {
   return { environment: caller.environment, domain: normalizeHostName(merchantDomain) }
 }
 

@@ -9,7 +9,7 @@ import {
   wantedFacts,
   wantedHolds,
   type BatchCalls,
-  type LocatedCapture,
+  type LocatedAttempt,
 } from './batch-facts.ts'
 import {
   lockMandates,
@@ -62,7 +62,7 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
   return facts
 }
 
-function mandateOf({ accountId, mandateId }: Hold | LocatedCapture): WantedMandate {
+function mandateOf({ accountId, mandateId }: Hold | LocatedAttempt): WantedMandate {
   return { accountId, id: mandateId }
 }
 

@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 import { Client, type QueryConfig } from 'pg'
 
 import { postgres18, postgresServers } from '../../../testing/postgres.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { holdLifeMs, StoreLedger } from '../../../testing/store-ledger.ts'
 import { writeAccountPayments } from './account-payments.ts'
 import { addUpRecorded } from './activity-acts.ts'
 import { openPool, withClient } from './connection.ts'
@@ -132,7 +132,7 @@ async function sampleBatch(
   await ledger.seller(payee.sandbox)
   const mandate = await ledger.mandate(payer.sandbox)
   await ledger.hold(mandate, '3.00', { expiresAtMs: ledger.clock.nowMs + 1 })
-  const holds = [await ledger.hold(mandate), await ledger.hold(mandate)]
+  const holds = [await ledger.hold(mandate), await ledger.hold(mandate), await ledger.hold(mandate)]
   ledger.clock.nowMs += 2
   const payments: Payment[] = [
     { kind: 'proof', hold: ledger.newHold(mandate) },
@@ -140,7 +140,17 @@ async function sampleBatch(
     ...[payer, payee].map(({ sandbox }, index) => ({
       kind: 'capture' as const,
       capture: { ...ledger.newCapture(sandbox, holds[index] ?? assert.fail()), accountId: payer.account.id },
+      mayBeUnderWay: false,
+      isKeyRevoked: false,
     })),
+    {
+      kind: 'late',
+      attempt: {
+        ...ledger.newCapture(payer.sandbox, holds[2] ?? assert.fail()),
+        accountId: payer.account.id,
+        nowMs: ledger.clock.nowMs + holdLifeMs,
+      },
+    },
   ]
 
   const pool = openPool(url, { max: 1 })

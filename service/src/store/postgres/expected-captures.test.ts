@@ -7,6 +7,7 @@ import { Client } from 'pg'
 import { openCommitThief } from '../../../testing/commit-thief.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
+import { validityWindowMs } from '../../domain/proof.ts'
 import type { Caller, Hold, Mandate } from '../../domain/records.ts'
 import { captureAsExpected } from './expected-captures.ts'
 import { openPostgresStore } from './postgres-store.ts'
@@ -228,26 +229,15 @@ test('What a neighbour spent while a capture waits for the mandate is kept [deci
   assert.deepEqual(await ledger.sums(mandate), { spent: '7.00', held: '0.00' })
 })
 
-for (const theft of ['answer', 'commit', 'late'] as const) {
+for (const theft of ['answer', 'commit', 'late', 'unheard'] as const) {
   test(`An expected capture whose ${theft === 'answer' ? 'answer is lost' : `commit is lost (${theft})`} is done once [decision.125] [decision.65]`, async (context) => {
     const { ledger: outside, caller, mandate, url } = await open(context)
-    const thief = await openCommitThief(url)
-    const store = await openPostgresStore({ url: thief.url })
-    context.after(async () => {
-      await store.close()
-      await thief.close()
-    })
-    const ledger = new StoreLedger({ store, close: () => store.close() })
-    await ledger.pay(caller, await outside.hold(mandate), {
-      transactionId: outside.ids.next('transaction'),
-    })
-    const hold = await outside.hold(mandate)
-    const transactionId = outside.ids.next('transaction')
+    const { ledger, thief } = await openRobbed(context, { url, outside })
+    await ledger.pay(caller, await outside.hold(mandate))
+    const capture = ledger.newCapture(caller, await outside.hold(mandate))
+    const { transactionId } = capture
     thief.steal(theft)
-    assert.deepEqual(await ledger.capture(caller, hold, { transactionId }), {
-      outcome: 'captured',
-      transactionId,
-    })
+    assert.deepEqual(await ledger.store.capture(capture), { outcome: 'captured', transactionId })
     await thief.deliver()
     assert.equal(thief.stolen(), 1)
     assert.deepEqual(await outside.sums(mandate), { spent: '2.00', held: '0.00' })
@@ -255,30 +245,116 @@ for (const theft of ['answer', 'commit', 'late'] as const) {
   })
 }
 
-for (const end of ['commit', 'rollback'] as const) {
-  test(`A key that was revoked is refused only when no attempt of before can still capture: its ${end} is waited for [decision.125] [decision.65]`, async (context) => {
-    const { ledger, other, caller, mandate, client } = await open(context)
-    await ledger.pay(caller, await ledger.hold(mandate))
-    const key = await ledger.key(caller, 'merchant')
-    const call = ledger.newCapture(key, await ledger.hold(mandate))
+test('A key is refused only when no attempt can still capture, also one that waits for another mandate [decision.125] [decision.65]', async (context) => {
+  const { ledger: outside, other, caller, mandate: first, client, url } = await open(context)
+  const second = await outside.mandate(caller)
+  const { ledger, thief } = await openRobbed(context, { url, outside })
+  for (const mandate of [first, second]) await ledger.pay(caller, await outside.hold(mandate))
+  const key = await outside.key(caller, 'merchant')
+  const [held, disputed] = [await outside.hold(first), await outside.hold(second)]
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for no key update', [first.id])
+  thief.steal('unheard')
+  const capturing = ledger.store.capture(ledger.newCapture(caller, held))
+  const refused = ledger.store.capture(ledger.newCapture(key, disputed), async () => {
+    await waitsForLock(client)
+    await other.revokeKey(key, 'sandbox')
+    return false
+  })
+  assert.deepEqual(await refused, { outcome: 'refused', code: 'invalid_api_key' })
+  assert.deepEqual(await outside.sums(second), { spent: '1.00', held: '1.00' })
+  await client.query('commit')
+  assert.equal((await capturing).outcome, 'captured')
+  assert.equal(thief.stolen(), 1)
+  assert.deepEqual(await outside.sums(first), { spent: '2.00', held: '0.00' })
+  assert.deepEqual(await outside.sums(second), { spent: '1.00', held: '1.00' })
+  await outside.pay(caller, disputed)
+})
+
+test('A capture that arrives after its proof was answered with proof_expired is not made [decision.130] [decision.65]', async (context) => {
+  const { ledger: outside, caller, mandate, url } = await open(context)
+  const { ledger, thief } = await openRobbed(context, { url, outside, patienceMs: 300 })
+  await ledger.pay(caller, await outside.hold(mandate))
+  const attempt = ledger.newCapture(caller, await outside.hold(mandate), { idempotencyKey: 'order-1' })
+  thief.steal('late')
+  thief.steal('commit', 50)
+  await assert.rejects(ledger.store.capture(attempt), { name: 'StoreUnavailableError' })
+  thief.stop()
+  const nowMs = attempt.nowMs + validityWindowMs + 1
+  const late = { outcome: 'failed', reason: 'proof_expired' }
+  assert.deepEqual(await ledger.store.settleLate({ ...attempt, nowMs }), late)
+  await thief.deliver()
+  assert.deepEqual(await outside.sums(mandate), { spent: '1.00', held: '0.00' })
+  assert.deepEqual(await ledger.store.settleLate({ ...attempt, nowMs }), late)
+})
+
+test('Captures with a revoked key, which wait for nothing, hold up no stop [decision.65] [decision.125]', async (context) => {
+  const { ledger, caller, mandate, client } = await open(context)
+  const other = await ledger.agent((await ledger.tenant()).sandbox)
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const key = await ledger.key(caller, 'merchant')
+  const holds = await Promise.all(Array.from({ length: 12 }, () => ledger.hold(mandate)))
+  await client.query('begin')
+  await client.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  await ledger.revokeKey(key, 'sandbox')
+  for (const hold of holds) {
+    const refused = ledger.store.capture(ledger.newCapture(key, hold), () => Promise.resolve(false))
+    assert.deepEqual(await refused, { outcome: 'refused', code: 'invalid_api_key' })
+  }
+  assert.equal(typeof (await ledger.revokeAgent(other)), 'object')
+  await client.query('rollback')
+})
+
+test('A store that is closed still decides what it accepted and was not as expected [decision.125] [decision.28]', async (context) => {
+  const { ledger, caller, mandate, client, url } = await open(context)
+  const store = await openPostgresStore({ url })
+  await ledger.pay(caller, await ledger.hold(mandate))
+  const holds = [await ledger.hold(mandate), await ledger.hold(mandate)]
+  const [first, second] = holds.map((hold) => ledger.newCapture(caller, hold))
+  assert(first && second)
+  await store.capture(first)
+  await client.query(`update mandates set allowed_sellers = '["other.example","${shopDomain}"]'`)
+  const capturing = store.capture(
+    second,
+    async () => (await store.authenticate(Buffer.alloc(32))) === undefined,
+  )
+  const closing = store.close()
+  await assert.rejects(store.capture(second), { name: 'StoreUnavailableError' })
+  assert.equal((await capturing).outcome, 'captured')
+  await closing
+  await assert.rejects(store.authenticate(Buffer.alloc(32)), { name: 'StoreUnavailableError' })
+})
+
+for (const isDone of [true, false]) {
+  test(`A key that was revoked is refused only when no attempt of before can still capture: one that ${isDone ? 'is done' : 'ends'} is waited for [decision.125] [decision.65]`, async (context) => {
+    const { ledger: outside, other, caller, mandate, client, url } = await open(context)
+    const { ledger, thief } = await openRobbed(context, { url, outside })
+    await ledger.pay(caller, await outside.hold(mandate))
+    const key = await outside.key(caller, 'merchant')
+    const call = ledger.newCapture(key, await outside.hold(mandate))
     const { transactionId } = call
-    // As an attempt whose commit is on its way, and whose answer nobody waits for any more.
     await client.query('begin')
     await client.query('select 1 from mandates where id = $1 for no key update', [mandate.id])
-    await client.query(`update holds set status = 'captured', transaction_id = $2 where nonce = $1`, [
-      call.nonce,
-      transactionId,
-    ])
-    await other.revokeKey(key, 'sandbox')
-    const capturing = ledger.store.capture(call, () => Promise.resolve(false))
-    await waitsForLock(client)
-    await client.query(end)
+    thief.steal('unheard')
+    const capturing = ledger.store.capture(call, async () => {
+      await waitsForLock(client)
+      await other.revokeKey(key, 'sandbox')
+      return false
+    })
+    await waitsForLock(client, 2)
+    if (!isDone) {
+      await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where wait_event_type = 'Lock' and datname = current_database() order by query_start limit 1`)
+    }
+    await client.query('commit')
     assert.deepEqual(
       await capturing,
-      end === 'commit'
-        ? { outcome: 'captured', transactionId }
-        : { outcome: 'refused', code: 'invalid_api_key' },
+      isDone ? { outcome: 'captured', transactionId } : { outcome: 'refused', code: 'invalid_api_key' },
     )
+    assert.deepEqual(await outside.sums(mandate), {
+      spent: isDone ? '2.00' : '1.00',
+      held: isDone ? '0.00' : '1.00',
+    })
   })
 }
 
@@ -311,6 +387,22 @@ async function payTwice(ledger: StoreLedger, caller: Caller, mandate: Mandate): 
 }
 
 /** Two services on one database, of which the first is asked and the second acts behind its back. */
+/** A service whose commits can be stolen, over the ledger of another. */
+async function openRobbed(
+  context: TestContext,
+  { url, outside, ...options }: { url: string; outside: StoreLedger; patienceMs?: number },
+) {
+  const thief = await openCommitThief(url)
+  const store = await openPostgresStore({ url: thief.url, ...options })
+  context.after(async () => {
+    await store.close()
+    await thief.close()
+  })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  Object.assign(ledger, { ids: outside.ids, clock: outside.clock })
+  return { ledger, thief }
+}
+
 async function open(context: TestContext) {
   const { url, drop } = await postgres18.createEmptyDatabase()
   const store = await openPostgresStore({ url })
@@ -339,13 +431,15 @@ async function open(context: TestContext) {
   return { ledger, other, caller, mandate, client, url, roundTrips }
 }
 
-/** Resolves when somebody waits for what this connection has locked. */
-async function waitsForLock(client: Client): Promise<void> {
+/** Resolves when so many wait for a lock. */
+async function waitsForLock(client: Client, count = 1): Promise<void> {
   for (;;) {
+    // Within a transaction the server would show again what it showed first.
+    await client.query('select pg_stat_clear_snapshot()')
     const { rows } = await client.query(
-      'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+      `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
     )
-    if (rows.length > 0) return
+    if (rows.length >= count) return
     await sleep(5)
   }
 }

@@ -155,7 +155,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
     () => ledger.store.authenticate(key),
     () => ledger.store.findMandate(mandate),
     () => ledger.store.listAgents(caller, {}, { limit: 1 }),
-    () => ledger.store.findCapture(capture),
+    () => ledger.store.settleLate(capture),
     () => ledger.store.findSession({ accountId: caller.accountId, tokenHash: key }),
     () => ledger.store.readAgentFacts({ caller, ...proposal, nowMs: ledger.clock.nowMs }),
   ]

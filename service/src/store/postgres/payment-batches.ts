@@ -17,6 +17,7 @@ import {
   insertEvaluations,
   insertHolds,
   insertPaidSellers,
+  overtakeCaptures,
   paidSellerOf,
   type PaidSeller,
 } from './payment-statements.ts'
@@ -54,11 +55,12 @@ export async function writePayments(
 
 /** What gives amounts back comes first, so that no sum exceeds its budget on the way. */
 function statementsOf(
-  { expired, granted, captured, evaluated }: BatchWrites,
+  { expired, overtaken, granted, captured, evaluated }: BatchWrites,
   newlyPaid: readonly PaidSeller[],
 ): QueryConfig[] {
   const statements: QueryConfig[] = []
   if (expired.size > 0) statements.push(endExpired([...expired.values()]))
+  if (overtaken.length > 0) statements.push(overtakeCaptures(overtaken))
   if (captured.length > 0) statements.push(captureHolds(captured))
   if (newlyPaid.length > 0) statements.push(insertPaidSellers(newlyPaid))
   if (granted.length > 0) statements.push(insertHolds(granted))

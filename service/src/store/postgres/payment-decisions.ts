@@ -6,27 +6,40 @@ import {
   decideCapture,
   decideEvaluation,
   decideHold,
+  decideLate,
   grantHold,
   recordOfEvaluation,
   recordOfPayment,
   type GrantedHold,
 } from '../payment-records.ts'
-import type { TransactionRow } from '../rows.ts'
+import type { HoldRow, TransactionRow } from '../rows.ts'
 import type { CaptureOutcome, ProposedTransaction } from '../store.ts'
 import {
   holdKey,
   holdOfCapture,
   type BatchCalls,
   type BatchFacts,
+  type LocatedAttempt,
   type LocatedCapture,
+  type LocatedLateAttempt,
 } from './batch-facts.ts'
 import type { CapturedPayment, ExpiredHold } from './payment-statements.ts'
 
 /** An act that moves money or asks whether it may. */
 export type Payment =
   | { readonly kind: 'proof'; readonly hold: Hold }
-  | { readonly kind: 'capture'; readonly capture: LocatedCapture }
+  | CapturePayment
+  | { readonly kind: 'late'; readonly attempt: LocatedLateAttempt }
   | { readonly kind: 'evaluation'; readonly proposal: ProposedTransaction }
+
+interface CapturePayment {
+  readonly kind: 'capture'
+  readonly capture: LocatedCapture
+  /** Whether an earlier attempt may still be on its way, which captures the hold if it finds it as it was. */
+  readonly mayBeUnderWay: boolean
+  /** Whether the key has been revoked since: then only an earlier attempt can have captured. */
+  readonly isKeyRevoked: boolean
+}
 
 export type PaymentOutcome = PolicyDecision | CaptureOutcome
 
@@ -37,6 +50,8 @@ export function accountOf(payment: Payment): string {
       return payment.hold.accountId
     case 'capture':
       return payment.capture.accountId
+    case 'late':
+      return payment.attempt.accountId
     case 'evaluation':
       return payment.proposal.accountId
     default:
@@ -48,7 +63,10 @@ export function accountOf(payment: Payment): string {
 export function callsOf(payments: readonly Payment[]): BatchCalls {
   return {
     proofs: payments.flatMap((one) => (one.kind === 'proof' ? one.hold : [])),
-    captures: payments.flatMap((one) => (one.kind === 'capture' ? one.capture : [])),
+    captures: payments.flatMap((one): LocatedAttempt[] => {
+      if (one.kind === 'capture') return [one.capture]
+      return one.kind === 'late' ? [one.attempt] : []
+    }),
     evaluations: payments.flatMap((one) => (one.kind === 'evaluation' ? one.proposal : [])),
   }
 }
@@ -57,6 +75,8 @@ export function callsOf(payments: readonly Payment[]): BatchCalls {
 export interface BatchWrites {
   /** By the key of the hold. */
   readonly expired: Map<string, ExpiredHold>
+  /** Holds that stay open, but that an earlier attempt, which may be on its way, must not find as they were. */
+  readonly overtaken: HoldRow[]
   readonly granted: GrantedHold[]
   readonly captured: CapturedPayment[]
   readonly evaluated: TransactionRow[]
@@ -87,7 +107,7 @@ export function decidePayments(
   payments: readonly Payment[],
   facts: BatchFacts,
 ): { readonly outcomes: PaymentOutcome[]; readonly writes: BatchWrites } {
-  const writes: BatchWrites = { expired: new Map(), granted: [], captured: [], evaluated: [] }
+  const writes: BatchWrites = { expired: new Map(), overtaken: [], granted: [], captured: [], evaluated: [] }
   return { outcomes: payments.map((payment) => decide(payment, facts, writes)), writes }
 }
 
@@ -96,7 +116,9 @@ function decide(payment: Payment, facts: BatchFacts, writes: BatchWrites): Payme
     case 'proof':
       return issueProof(payment.hold, facts, writes)
     case 'capture':
-      return capture(payment.capture, facts, writes)
+      return capture(payment, facts, writes)
+    case 'late':
+      return endLate(payment.attempt, facts, writes)
     case 'evaluation':
       return evaluate(payment.proposal, facts, writes)
     default:
@@ -124,25 +146,42 @@ function releaseExpired(hold: Hold, facts: BatchFacts, writes: BatchWrites): voi
     if (one.account_id !== hold.accountId || writes.expired.has(key)) continue
     if (Number(one.expires_at_ms) > hold.issuedAtMs) continue
     if (writes.captured.some(({ hold: captured }) => holdKey(captured) === key)) continue
-    writes.expired.set(key, one)
-    const mandate = facts.mandateOf(hold)
-    if (mandate) changeSums(facts, mandate, { heldMicro: -BigInt(one.amount_micro) })
+    expire(one, facts.mandateOf(hold), { facts, writes })
   }
 }
 
-function capture(call: LocatedCapture, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
+/** Ends a hold, and gives its amount back to its mandate. */
+function expire(
+  hold: ExpiredHold,
+  mandate: Mandate | undefined,
+  { facts, writes }: { readonly facts: BatchFacts; readonly writes: BatchWrites },
+): void {
+  writes.expired.set(holdKey(hold), hold)
+  if (mandate) changeSums(facts, mandate, { heldMicro: -BigInt(hold.amount_micro) })
+}
+
+function capture(
+  { capture: call, mayBeUnderWay, isKeyRevoked }: CapturePayment,
+  facts: BatchFacts,
+  writes: BatchWrites,
+): CaptureOutcome {
   const { transactionId } = call
   const found = facts.holdOf(holdOfCapture(call))
   // Captured by an earlier attempt, whose answer was lost.
   if (found?.transaction_id === transactionId) return { outcome: 'captured', transactionId }
   const merchantDomain = normalizeHostName(call.merchantDomain)
   const hold = found && writes.expired.has(holdKey(found)) ? { ...found, status: 'expired' as const } : found
-  const decision = decideCapture(call, {
-    hold,
-    mandate: hold && facts.collectedMandateOf(hold),
-    seller: facts.sellerOf(call.caller.environment, merchantDomain),
-  })
-  if ('outcome' in decision) return decision.outcome
+  const decision = isKeyRevoked
+    ? { outcome: { outcome: 'refused', code: 'invalid_api_key' } as const }
+    : decideCapture(call, {
+        hold,
+        mandate: hold && facts.collectedMandateOf(hold),
+        seller: facts.sellerOf(call.caller.environment, merchantDomain),
+      })
+  if ('outcome' in decision) {
+    if (mayBeUnderWay && hold?.status === 'open') writes.overtaken.push(hold)
+    return decision.outcome
+  }
   writes.captured.push({
     capture: call,
     hold: decision.hold,
@@ -157,13 +196,21 @@ function capture(call: LocatedCapture, facts: BatchFacts, writes: BatchWrites): 
     merchant_domain: merchantDomain,
     idempotency_key: call.idempotencyKey,
   })
-  const { account_id: accountId, environment, agent_id: agentId, mandate_id: mandateId } = decision.hold
-  const mandate = facts.mandateOf({ accountId, environment, agentId, mandateId })
+  const mandate = mandateOf(decision.hold, facts)
   if (mandate) {
     const amountMicro = BigInt(decision.hold.amount_micro)
     changeSums(facts, mandate, { spentMicro: amountMicro, heldMicro: -amountMicro })
   }
   return { outcome: 'captured', transactionId }
+}
+
+function endLate(attempt: LocatedLateAttempt, facts: BatchFacts, writes: BatchWrites): CaptureOutcome {
+  const hold = facts.holdOf(holdOfCapture(attempt))
+  const { outcome, isEnded } = decideLate(attempt, hold)
+  if (isEnded && hold && !writes.expired.has(holdKey(hold))) {
+    expire(hold, mandateOf(hold, facts), { facts, writes })
+  }
+  return outcome
 }
 
 function evaluate(proposal: ProposedTransaction, facts: BatchFacts, writes: BatchWrites): PolicyDecision {
@@ -181,6 +228,12 @@ function recordedDecision(row: TransactionRow): PolicyDecision {
   const { reason_code: code, reason_detail: detail, failed_check: check } = row
   if (code === null || code === 'within_policy') return { decision: 'approved' }
   return { decision: 'denied', code, detail: detail ?? '', check: Number(check) }
+}
+
+/** The mandate of a hold, where a call of the batch looks at it. */
+function mandateOf(hold: HoldRow, facts: BatchFacts): Mandate | undefined {
+  const { account_id: accountId, environment, agent_id: agentId, mandate_id: mandateId } = hold
+  return facts.mandateOf({ accountId, environment, agentId, mandateId })
 }
 
 /** Lets the calls after this one see what it moved. */

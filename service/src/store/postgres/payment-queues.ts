@@ -12,6 +12,7 @@ import { PaidSellers } from './paid-sellers.ts'
 import { writePayments } from './payment-batches.ts'
 import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
 import { mostUnderWay, Pipeline } from './pipeline.ts'
+import { leavesOpen } from './retries.ts'
 import { attemptMs, type InTransaction, type Transaction } from './transaction.ts'
 
 /** Most payments in one transaction, so that it takes a few milliseconds at the most. */
@@ -42,6 +43,12 @@ export interface PaymentQueuesOptions {
   readonly writeConnections: number
 }
 
+/**
+ * What became of a capture that was sent with what it must find. One that was `left` has not been made; of an `unknown` one
+ * an attempt may still be on its way.
+ */
+type ExpectedOutcome = 'captured' | 'left' | 'unknown'
+
 interface WaitingPayment {
   readonly payment: Payment
   readonly deadlineMs: number
@@ -62,8 +69,8 @@ export class PaymentQueues {
   readonly #paidSellers = new PaidSellers()
   readonly #expectations = new Expectations()
   readonly #payments: CommitQueue<WaitingPayment, PaymentOutcome>
-  /** Captures of which all is known that they must find; true for each that was captured. */
-  readonly #captures: CommitQueue<WaitingCapture, boolean>
+  /** Captures of which all is known that they must find. */
+  readonly #captures: CommitQueue<WaitingCapture, ExpectedOutcome>
   /** The nonces of those, until they are settled. */
   readonly #underWay = new Set<string>()
 
@@ -86,7 +93,7 @@ export class PaymentQueues {
           lanes: Math.max(1, writeConnections - spareConnections),
         })
       : new GroupCommit({ ...batches, writeBatch, ...side(Math.min(paymentLanes, writeConnections)) })
-    this.#captures = new GroupCommit<WaitingCapture, boolean>({
+    this.#captures = new GroupCommit<WaitingCapture, ExpectedOutcome>({
       ...batches,
       writeBatch: (batch) => this.#writeCaptures(batch),
       ...side(mostUnderWay + lanesBesidePipeline, besideCaptures),
@@ -102,16 +109,14 @@ export class PaymentQueues {
     return this.#payments.submit({ payment, deadlineMs }) as Promise<Outcome>
   }
 
-  /**
-   * Whether a capture was made in one round trip, since all was as expected; undefined when that was not tried. What was not
-   * captured has been left as it was, unless the commit of an attempt got no answer.
-   */
-  async captureAsExpected(capture: LocatedCapture, deadlineMs: number): Promise<boolean | undefined> {
+  /** Makes a capture in one round trip, where all is as expected. */
+  async captureAsExpected(capture: LocatedCapture, deadlineMs: number): Promise<ExpectedOutcome> {
     const { nonce } = capture
+    if (this.#accountLanes) return 'left'
     // Of two captures of one hold, the other is refused, or told what became of the first: it only waits for that.
-    if (this.#accountLanes || this.#underWay.has(nonce)) return undefined
+    if (this.#underWay.has(nonce)) return 'unknown'
     const expected = this.#expectations.of(capture)
-    if (!expected) return undefined
+    if (!expected) return 'left'
     this.#underWay.add(nonce)
     try {
       return await this.#captures.submit({ expected, deadlineMs })
@@ -126,9 +131,7 @@ export class PaymentQueues {
   }
 
   async drain(): Promise<void> {
-    // What is not as expected becomes a payment like any other.
-    await this.#captures.drain()
-    await this.#payments.drain()
+    await Promise.all([this.#captures.drain(), this.#payments.drain()])
   }
 
   /**
@@ -158,19 +161,22 @@ export class PaymentQueues {
   }
 
   /** Writes captures as one transaction. What cannot be written is left to be decided as any other payment. */
-  async #writeCaptures(batch: readonly WaitingCapture[]): Promise<Settled<boolean>[]> {
+  async #writeCaptures(batch: readonly WaitingCapture[]): Promise<Settled<ExpectedOutcome>[]> {
     const [first] = batch
     if (!first) return []
     const captures = batch.map(({ expected }) => expected)
+    let uncaptured: ExpectedOutcome = 'left'
+    const write = ({ commit, isRerun }: Pick<Transaction, 'commit'> & Partial<Transaction>) => {
+      if (isRerun) uncaptured = 'unknown'
+      return writeExpectedCaptures({ commit }, captures, this.#paidSellers)
+    }
     try {
-      const { deadlineMs } = first
-      const write = (transaction: Pick<Transaction, 'commit'>) =>
-        writeExpectedCaptures(transaction, captures, this.#paidSellers)
-      const captured = await this.#runCaptures(write, deadlineMs)
-      return batch.map((_, place) => ({ value: captured?.[place] ?? false }))
+      const captured = await this.#runCaptures(write, first.deadlineMs)
+      return batch.map((_, place) => ({ value: captured?.[place] ? 'captured' : uncaptured }))
     } catch (error) {
       if (error instanceof StoreUnavailableError) return batch.map(() => ({ error }))
-      return batch.map(() => ({ value: false }))
+      if (leavesOpen(error)) uncaptured = 'unknown'
+      return batch.map(() => ({ value: uncaptured }))
     }
   }
 

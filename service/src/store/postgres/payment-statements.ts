@@ -203,6 +203,21 @@ export function endExpired(holds: readonly ExpiredHold[]): QueryConfig {
   }
 }
 
+/**
+ * Leaves holds as they are, but in another version: a capture as expected that has looked at them before, and waits for a
+ * lock, fails. Every later one finds what is committed now.
+ */
+export function overtakeCaptures(holds: readonly Pick<HoldRow, 'account_id' | 'nonce'>[]): QueryConfig {
+  return {
+    name: 'purser_overtake_captures',
+    text: `
+      update holds h set status = h.status
+      from unnest($1::text[], $2::text[]) as wanted (account_id, nonce)
+      where h.account_id = wanted.account_id and h.nonce = wanted.nonce`,
+    values: [textArray(holds.map((one) => one.account_id)), textArray(holds.map((one) => one.nonce))],
+  }
+}
+
 /** Writes granted holds, and holds their amounts. */
 export function insertHolds(holds: readonly GrantedHold[]): QueryConfig {
   return {

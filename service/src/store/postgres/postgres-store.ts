@@ -8,14 +8,15 @@ import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs } from '../console-store.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
-import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
-import { type HoldRow, type Tables } from '../rows.ts'
+import type { Tables } from '../rows.ts'
 import {
   StoreUnavailableError,
   type Capture,
   type CaptureAttempt,
   type CaptureOutcome,
+  type LateAttempt,
+  type LateOutcome,
   type Store,
 } from '../store.ts'
 import { createAccount, issueApiKey, revokeApiKey } from './account-acts.ts'
@@ -23,10 +24,7 @@ import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { createAgent, revokeAgent } from './agent-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { recordEvent } from './audit-acts.ts'
-import { readHoldsOf } from './account-statements.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
-import { holdOfCapture, type LocatedCapture } from './batch-facts.ts'
-import { readBatchFacts } from './batch-questions.ts'
 import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
@@ -140,9 +138,13 @@ function createStore({
   const recordAccounts = prepareRecordAccounts(reading, { maxWaiting, retry })
 
   let closing: Promise<void> | undefined
+  let isEnded = false
+  /** Captures that were accepted: one that is not as expected may have to be decided yet. */
+  let capturing = 0
+  let onCaptured: (() => void) | undefined
 
-  function refuseClosed(): void {
-    if (closing) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
+  function refuseClosed(isClosed = closing !== undefined): void {
+    if (isClosed) throw new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
   }
 
   async function pay<Outcome extends PaymentOutcome>(
@@ -155,51 +157,40 @@ function createStore({
 
   async function capture(call: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome> {
     refuseClosed()
+    capturing += 1
+    try {
+      return await captureAccepted(call, confirmCaller)
+    } finally {
+      capturing -= 1
+      if (capturing === 0) onCaptured?.()
+    }
+  }
+
+  async function captureAccepted(
+    call: Capture,
+    confirmCaller?: () => Promise<boolean>,
+  ): Promise<CaptureOutcome> {
     const deadlineMs = performance.now() + patienceMs
     const accountId = await accountOfProof(call)
     const merchantDomain = storable(call.merchantDomain)
     const located = { ...call, accountId, merchantDomain }
-    const captured = { outcome: 'captured', transactionId: call.transactionId } as const
-    const isAsExpected = await payments.captureAsExpected(located, deadlineMs)
-    if (isAsExpected) return captured
-    if (confirmCaller && !(await confirmCaller())) {
-      const mayBeCaptured = isAsExpected !== undefined
-      if (mayBeCaptured && (await isCaptured(located))) return captured
-      return { outcome: 'refused', code: 'invalid_api_key' }
-    }
-    return pay({ kind: 'capture', capture: located }, deadlineMs)
+    const expected = await payments.captureAsExpected(located, deadlineMs)
+    if (expected === 'captured') return { outcome: 'captured', transactionId: call.transactionId }
+    const mayBeUnderWay = expected === 'unknown'
+    const isKeyRevoked = confirmCaller !== undefined && !(await confirmCaller())
+    if (isKeyRevoked && !mayBeUnderWay) return { outcome: 'refused', code: 'invalid_api_key' }
+    return payments.pay({ kind: 'capture', capture: located, mayBeUnderWay, isKeyRevoked }, deadlineMs)
   }
 
-  /**
-   * Whether an attempt of before has captured, whose commit got no answer. It may still be on its way: it holds the
-   * lock of the mandate, which is waited for.
-   */
-  function isCaptured(call: LocatedCapture): Promise<boolean> {
-    return commit(async (transaction) => {
-      const facts = await readBatchFacts(transaction, { captures: [call], proofs: [], evaluations: [] })
-      await transaction.commit()
-      return facts.holdOf(holdOfCapture(call))?.transaction_id === call.transactionId
-    })
+  async function settleLate(attempt: LateAttempt): Promise<LateOutcome> {
+    const accountId = await accountOfProof(attempt)
+    const merchantDomain = storable(attempt.merchantDomain)
+    return pay({ kind: 'late', attempt: { ...attempt, accountId, merchantDomain } })
   }
 
   /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
   async function accountOfProof({ caller, mandateId }: CaptureAttempt): Promise<string> {
     return (await recordAccounts.find(mandateId)) ?? caller.accountId
-  }
-
-  async function holdOf(attempt: CaptureAttempt): Promise<HoldRow | undefined> {
-    const { nonce, caller } = attempt
-    const accountId = await accountOfProof(attempt)
-    const { rows } = await reading.query<HoldRow>(readHoldsOf(accountId, [nonce]))
-    return rows.find(({ environment }) => environment === caller.environment)
-  }
-
-  async function findCapture(attempt: CaptureAttempt): Promise<string | undefined> {
-    const hold = await holdOf(attempt)
-    const merchantDomain = storable(attempt.merchantDomain)
-    return hold && isRetry(hold, { ...attempt, merchantDomain })
-      ? (hold.transaction_id ?? undefined)
-      : undefined
   }
 
   /** The outcome of an act on a resource, once it is durable. */
@@ -228,7 +219,9 @@ function createStore({
   }
 
   async function close(): Promise<void> {
+    if (capturing > 0) await new Promise<void>((resolve) => (onCaptured = resolve))
     await Promise.all([payments.drain(), resourceActs.drain(), callers.drain(), recordAccounts.drain()])
+    isEnded = true
     await Promise.all(pools.map((pool) => pool.end()))
   }
 
@@ -254,6 +247,7 @@ function createStore({
     createSeller: (...args) => commit((transaction) => createSeller(transaction, ...args)),
     issueProof: (hold) => pay({ kind: 'proof', hold }),
     capture,
+    settleLate,
     evaluate: (proposal) => pay({ kind: 'evaluation', proposal }),
     releaseExpiredHolds: (nowMs, maxMandates) =>
       read(() => releaseExpiredHolds(nowMs, maxMandates, performance.now() + patienceMs)),
@@ -261,10 +255,10 @@ function createStore({
     isEmpty: () => read(async () => (await rows({ text: 'select 1 from accounts limit 1' })).length === 0),
     confirmsCallers: !accountLanes,
     authenticate: async (secretHash): Promise<Caller | undefined> => {
-      refuseClosed()
+      // Until the last capture is decided, which may have to look at the key of its caller.
+      refuseClosed(isEnded)
       return callers.submit(secretHash)
     },
-    findCapture: (attempt) => read(() => findCapture(attempt)),
     readAgentFacts: (question) => read(() => readAgentFacts(reading, question)),
     findAgent: (agent) => read(() => lists.findAgent(agent)),
     findMandate: (mandate) => read(() => lists.findMandate(mandate)),

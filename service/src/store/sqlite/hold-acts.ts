@@ -1,4 +1,5 @@
 import type { Int } from '../rows.ts'
+import type { FoundHold } from './hold-lookup.ts'
 import type { SqliteDatabase } from './open.ts'
 
 /** How many holds of one mandate a sweep ends at the most; the next use of the mandate ends the rest. */
@@ -21,6 +22,7 @@ export function prepareHoldActs(db: SqliteDatabase) {
       select rowid from holds indexed by holds_open
       where status = 'open' and account_id = ? and mandate_id = ? and expires_at_ms <= ? limit ?)
     returning amount_micro`)
+  const expireOne = db.prepare(`update holds set status = 'expired' where rowid = ? and status = 'open'`)
   const voidOpen = db.prepare<[string, string], { amount_micro: Int }>(`
     update holds set status = 'voided'
     where account_id = ? and mandate_id = ? and status = 'open'
@@ -70,6 +72,11 @@ export function prepareHoldActs(db: SqliteDatabase) {
     return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs, most))
   }
 
+  /** Ends one hold, whenever it would have expired. */
+  function expireHold(hold: Pick<FoundHold, 'rowid' | 'account_id' | 'mandate_id' | 'amount_micro'>): void {
+    if (expireOne.run(hold.rowid).changes === 1) release(hold.account_id, hold.mandate_id, [hold])
+  }
+
   /** Ends what can still be captured; what has expired by now stays expired, though nobody swept it yet. */
   function voidHolds(accountId: string, mandateId: string, nowMs: number): number {
     releaseExpired(accountId, mandateId, nowMs)
@@ -78,6 +85,7 @@ export function prepareHoldActs(db: SqliteDatabase) {
 
   return {
     releaseExpired,
+    expireHold,
     voidHolds,
 
     /** As `voidHolds`, for many mandates at once; how many holds were voided, by mandate. */

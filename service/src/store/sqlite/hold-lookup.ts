@@ -2,7 +2,7 @@ import type { HoldRow } from '../rows.ts'
 import type { CaptureAttempt } from '../store.ts'
 import type { SqliteDatabase } from './open.ts'
 
-/** What a capture must know of a hold, and where that stands in its table. */
+/** What is asked of the hold of a proof that is presented, and where that stands in its table. */
 const columns = [
   'account_id',
   'agent_id',
@@ -10,6 +10,7 @@ const columns = [
   'amount_micro',
   'resource_url',
   'status',
+  'issued_at_ms',
   'expires_at_ms',
   'transaction_id',
   'captured_by',

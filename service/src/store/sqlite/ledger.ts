@@ -43,6 +43,7 @@ function prepareActs(db: SqliteDatabase) {
       createSeller: sellers.createSeller,
       issueProof: payments.issueProof,
       capture: payments.capture,
+      settleLate: payments.settleLate,
       evaluate: payments.evaluate,
       releaseExpiredHolds: holds.releaseExpiredHolds,
       readAgentFacts: agentFacts.readAgentFacts,

@@ -5,11 +5,12 @@ import {
   decideCapture,
   decideEvaluation,
   decideHold,
+  decideLate,
   grantHold,
   recordOfEvaluation,
 } from '../payment-records.ts'
 import { transactionColumns, type TransactionRow } from '../rows.ts'
-import type { Capture, CaptureOutcome, ProposedTransaction } from '../store.ts'
+import type { Capture, CaptureOutcome, LateAttempt, LateOutcome, ProposedTransaction } from '../store.ts'
 import type { RecordedActivity } from './activity-acts.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
@@ -188,6 +189,13 @@ export function preparePaymentActs(
       recordPayment(capture, hold, seller) // 7, 8
       recordPaidSeller(mandate, hold.mandate_id, merchantDomain)
       return { outcome: 'captured', transactionId }
+    },
+
+    settleLate(attempt: LateAttempt): LateOutcome {
+      const hold = findHold(attempt)
+      const { outcome, isEnded } = decideLate(attempt, hold)
+      if (isEnded && hold) acts.expireHold(hold)
+      return outcome
     },
   }
 }

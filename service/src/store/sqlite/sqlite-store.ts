@@ -9,11 +9,9 @@ import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs, maxConsoleQueries as maxQueries } from '../console-store.ts'
 import { codeOf } from '../error-code.ts'
 import { GroupCommit } from '../group-commit.ts'
-import { isRetry } from '../payment-records.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
-import { StoreOpenError, StoreUnavailableError, type CaptureAttempt, type Store } from '../store.ts'
-import { prepareHoldLookup } from './hold-lookup.ts'
+import { StoreOpenError, StoreUnavailableError, type Store } from '../store.ts'
 import { KnownCallers } from './known-callers.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import { createLedger, explainFailure, type ActName, type Call, type Outcome } from './ledger.ts'
@@ -65,7 +63,6 @@ function createStore(
   { ownThread = false, groupCommit = true, onEnd }: SqliteStoreOptions,
 ): Store {
   const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
-  const { findHold } = prepareHoldLookup(db)
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
     select * from api_keys
     where (account_id, id) = (select account_id, key_id from api_key_hashes where secret_hash = ?)
@@ -128,11 +125,6 @@ function createStore(
     return row && toCaller(row)
   }
 
-  function findCapture(attempt: CaptureAttempt): string | undefined {
-    const hold = findHold(attempt)
-    return hold && isRetry(hold, attempt) ? (hold.transaction_id ?? undefined) : undefined
-  }
-
   /** A read's answer, from what is committed, once that is durable. */
   function read<Answer>(query: () => Answer | Promise<Answer>): Promise<Answer> {
     return ask(async () => {
@@ -176,6 +168,7 @@ function createStore(
     createSeller: (...input) => act('createSeller', ...input),
     issueProof: (...input) => act('issueProof', ...input),
     capture: (capture) => act('capture', capture),
+    settleLate: (...input) => act('settleLate', ...input),
     evaluate: (...input) => act('evaluate', ...input),
     releaseExpiredHolds: (...input) => act('releaseExpiredHolds', ...input),
     readAgentFacts: (...input) => act('readAgentFacts', ...input),
@@ -183,7 +176,6 @@ function createStore(
     isEmpty: () => read(() => anyAccount.get() === undefined),
     confirmsCallers: false,
     authenticate: (secretHash) => ask(() => callers.find(secretHash)),
-    findCapture: (attempt) => read(() => findCapture(attempt)),
     findAgent: (agent) => read(() => reads.findAgent(agent)),
     findMandate: (mandate) => read(() => reads.findMandate(mandate)),
     findTransaction: (...input) => read(() => reads.findTransaction(...input)),
