@@ -103,7 +103,7 @@ export function decideLate(
 }
 
 /** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
-export function isRetry(
+function isRetry(
   hold: Pick<HoldRow, 'captured_by' | 'idempotency_key' | 'merchant_domain'>,
   attempt: CaptureAttempt,
 ): boolean {

@@ -90,5 +90,9 @@ export function leavesOpen(error: unknown): boolean {
 /** Whether the connection is of no more use after this error. */
 export function breaksConnection(error: unknown): boolean {
   const code = codeOf(error)
-  return code.length !== 5 || code.startsWith('57P') || ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)
+  return (
+    code.length !== 5 ||
+    code.startsWith('57P') ||
+    ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)
+  )
 }
