@@ -121,6 +121,22 @@ test('migrate status and up do the same on PostgreSQL, in any number of processe
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
+test("migrate refuses another program's database, status too [decision.63] [decision.78]", async (context) => {
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  await execute(database.url, 'create table users (id int)')
+  const { folder, purser } = testCommand(context, { PURSER_DATABASE: database.url })
+  await openSqliteStore({ path: join(folder, 'purser.db') }).close()
+  const calls = ['status', 'up', `copy --from sqlite:purser.db --to ${database.url}`]
+  for (const call of calls) {
+    const { code, output, errors } = await purser('migrate', ...call.split(' '))
+    assert.equal(code, 1)
+    assert.doesNotMatch(output, /To do/)
+    assert.match(errors, /^purser migrate \w+: .* holds tables of another program \(users\), and was left/)
+  }
+  assert.equal((await tables(database.url)).length, 1)
+})
+
 test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -158,10 +174,14 @@ function change(path: string, pragma: string): void {
   database.close()
 }
 
-async function tables(url: string): Promise<unknown[]> {
+function tables(url: string): Promise<unknown[]> {
+  return execute(url, `select 1 from pg_tables where schemaname = 'public'`)
+}
+
+async function execute(url: string, statement: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url })
   await client.connect()
-  const { rows } = await client.query(`select 1 from pg_tables where schemaname = 'public'`)
+  const { rows } = await client.query(statement)
   await client.end()
   return rows
 }

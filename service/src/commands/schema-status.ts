@@ -1,6 +1,7 @@
 import type { Database } from '../config.ts'
 import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
 import { withClient } from '../store/postgres/connection.ts'
+import { refuseForeignTables } from '../store/postgres/foreign-tables.ts'
 import { distribute } from '../store/postgres/distribution.ts'
 import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
 import { openSqliteFile } from '../store/sqlite/open.ts'
@@ -23,12 +24,11 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
     const found = readSqliteVersion(database.path) ?? 0
     return { place: database.path, found, needed: neededSqliteVersion, hasUnfinishedCopy: false }
   }
-  return withClient(database.url, async (client, place) => ({
-    place,
-    found: await readSchemaVersion(client),
-    needed: neededVersion,
-    hasUnfinishedCopy: await hasUnfinishedCopy(client),
-  }))
+  return withClient(database.url, async (client, place) => {
+    const found = await readSchemaVersion(client)
+    if (found === 0) await refuseForeignTables(client, place)
+    return { place, found, needed: neededVersion, hasUnfinishedCopy: await hasUnfinishedCopy(client) }
+  })
 }
 
 /** Runs the steps that are missing, under the lock of the ledger. Throws a `StoreOpenError` when it cannot. */

@@ -46,17 +46,51 @@ test('A database that a newer release wrote is refused, at a start and while a p
   await assert.rejects(store.checkReady(), { name: 'StoreUnavailableError' })
 })
 
-test("Another program's tables are left untouched [decision.63]", async (context) => {
+const foreignTables: readonly (readonly [what: string, statements: string, named: string])[] = [
+  ['one of the same name', 'create table holds (id int)', 'holds'],
+  ['one of another name', 'create table users (id int)', 'users'],
+  ['a partitioned one', 'create table visits (day int) partition by range (day)', 'visits'],
+  ['a view', 'create view today as select now()', 'today'],
+  ['a materialized view', 'create materialized view figures as select 1', 'figures'],
+  [
+    'a foreign one',
+    'create foreign data wrapper elsewhere; create server there foreign data wrapper elsewhere; create foreign table far (id int) server there',
+    'far',
+  ],
+  [
+    'many',
+    'create table a (); create table b (); create table c (); create table d ()',
+    'a, b, c and 1 more',
+  ],
+]
+for (const [what, statements, named] of foreignTables) {
+  test(`Tables of another program are left untouched, and nothing is put beside them: ${what} [decision.63]`, async (context) => {
+    const database = await emptyDatabase(context)
+    await execute(database.url, statements)
+    const before = await relations(database.url)
+    await refused(
+      database.url,
+      `${describeUrl(database.url)} holds tables of another program (${named}), and was left untouched; give Purser a database of its own`,
+    )
+    assert.deepEqual(await relations(database.url), before)
+  })
+}
+
+test('What belongs to an extension is no table of another program, nor what lies in another schema [decision.63]', async (context) => {
   const database = await emptyDatabase(context)
-  await execute(database.url, 'create table holds (id int)')
-  await refused(
-    database.url,
-    `${describeUrl(database.url)} holds tables of another program (relation "holds" already exists), and was left untouched; give Purser a database of its own`,
-  )
-  const tables = await withClient(database.url, (client) =>
-    client.query("select tablename from pg_tables where schemaname = 'public'"),
-  )
-  assert.deepEqual(tables.rows, [{ tablename: 'holds' }])
+  await execute(database.url, 'create table counted (id int); alter extension plpgsql add table counted')
+  await execute(database.url, 'create schema apart; create table apart.users (id int)')
+  const store = await openPostgresStore({ url: database.url })
+  await store.close()
+})
+
+test('A database that Purser has moved into keeps working when others put tables beside [decision.63]', async (context) => {
+  const database = await emptyDatabase(context)
+  await (await openPostgresStore({ url: database.url })).close()
+  await execute(database.url, 'create table users (id int)')
+  const store = await openPostgresStore({ url: database.url })
+  await store.checkReady()
+  await store.close()
 })
 
 test('What is wrong with an address is said in one sentence, without its password [decision.60]', async (context) => {
@@ -137,6 +171,14 @@ test('A database that cannot hold every text is refused [decision.62]', async (c
 
 async function refused(url: string, message: string): Promise<void> {
   await assert.rejects(openPostgresStore({ url }), { name: 'StoreOpenError', message })
+}
+
+/** The names of all that lies in the schema where tables are made. */
+async function relations(url: string): Promise<unknown[]> {
+  const { rows } = await withClient(url, (client) =>
+    client.query("select relname from pg_class where relnamespace = 'public'::regnamespace order by relname"),
+  )
+  return rows
 }
 
 async function emptyDatabase(context: TestContext): Promise<PostgresDatabase> {

@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg'
 
 import { codeOf } from '../error-code.ts'
 import { StoreOpenError } from '../store.ts'
+import { refuseForeignTables } from './foreign-tables.ts'
 import { migrations } from './schema.ts'
 
 /** The schema that this release needs, as the number of its steps. */
@@ -18,13 +19,14 @@ export async function readSchemaVersion(client: ClientBase): Promise<number> {
 /**
  * Brings a database up to the schema of this release, in one transaction under a lock, so that any number
  * of processes may start at once. Resolves to the version that it found.
- * Throws a `StoreOpenError` when a newer release has written it.
+ * Throws a `StoreOpenError` when a newer release has written it, or another program has tables there.
  */
 export async function migrate(client: ClientBase, place: string): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const version = await readSchemaVersion(client)
     refuseNewer(version, place)
     if (version === neededVersion) return version
+    if (version === 0) await refuseForeignTables(client, place)
     try {
       return await applyMissingSteps(client, place)
     } catch (error) {
