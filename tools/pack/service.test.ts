@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
@@ -92,7 +92,9 @@ describe('The package of the service', () => {
     const environment = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
     const npx = (...words: string[]) => run('npx', words, { cwd: project, environment })
     assert.match(await npx('purser-service', '--help'), /--database/)
-    assert.match(await npx('purser', 'migrate', 'status'), /npx purser migrate up, or the next start/)
+    writeFileSync(join(project, 'empty.db'), '')
+    const status = await npx('purser', 'migrate', 'status', '--database', 'sqlite:empty.db')
+    assert.match(status, /npx purser migrate up, or the next start/)
   })
 
   test('has the console: each of its files is answered with its type and the policy [decision.118] [decision.117]', async (context) => {

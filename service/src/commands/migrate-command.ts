@@ -17,7 +17,7 @@ function statusCommand(surroundings: Surroundings) {
   return new Command('status')
     .summary('say how far the schema of the ledger is, and change nothing')
     .description(
-      'Says which version of the schema the ledger has, which one this release needs, and what purser migrate up would do. It changes nothing. The exit code is 1 when this release cannot serve the ledger as it is and migrate up would not help.',
+      'Says which version of the schema the ledger has, which one this release needs, and what purser migrate up would do. It changes nothing. The exit code is 1 when there is no file at the path, and when this release cannot serve the ledger as it is and migrate up would not help.',
     )
     .addOption(databaseOption())
     .option('--json', jsonHelp)
@@ -33,7 +33,7 @@ function upCommand(surroundings: Surroundings) {
   return new Command('up')
     .summary('bring the schema of the ledger up to this release')
     .description(
-      'Runs the steps of the schema that the ledger has not seen, in one transaction and under a lock. There is no way down: make a backup first. A start of the service does the same by itself.',
+      'Runs the steps of the schema that the ledger has not seen, in one transaction and under a lock. There is no way down: make a backup first. Where there is no ledger, it makes a new, empty one, with its folder, and says so. A start of the service does the same by itself.',
     )
     .addOption(databaseOption())
     .option(

@@ -1,6 +1,6 @@
 import { readDatabaseSetting } from './database-option.ts'
-import { readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
-import { UsageError, type Surroundings } from './surroundings.ts'
+import { adviseUnfinishedCopy, readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
+import { CommandError, UsageError, type Surroundings } from './surroundings.ts'
 
 /** Brings the schema of a ledger up to this release and, if asked to, spreads its tables over machines. */
 export async function migrateUp(
@@ -13,13 +13,10 @@ export async function migrateUp(
   }
   // Words come as things are done; the one document comes at the end.
   const say = options.json ? () => undefined : surroundings.print
-  const { place, found, needed } = await readSchemaStatus(database)
+  const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
+  if (hasUnfinishedCopy) throw new CommandError(adviseUnfinishedCopy(surroundings.calledAs))
   await runMissingSteps(database)
-  say(
-    found === needed
-      ? `${place} has version ${needed} of the schema already; nothing was done.`
-      : `${place} has version ${needed} of the schema now${found === 0 ? '' : `, and had version ${found}`}.`,
-  )
+  say(whatWasDone(place, found, needed))
   let spread: readonly string[] | undefined
   if (options.distribute && database.kind === 'postgres') {
     spread = await spreadTables(database)
@@ -32,4 +29,10 @@ export async function migrateUp(
   if (!options.json) return
   const result = { ledger: place, schema_version: needed, previous_version: found }
   surroundings.print(JSON.stringify(spread ? { ...result, spread_tables: spread } : result, null, 2))
+}
+
+function whatWasDone(place: string, found: number, needed: number): string {
+  if (found === needed) return `${place} has version ${needed} of the schema already; nothing was done.`
+  if (found === 0) return `A new, empty ledger was made at ${place}, with version ${needed} of the schema.`
+  return `${place} has version ${needed} of the schema now, and had version ${found}.`
 }

@@ -45,6 +45,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   const path = join(folder, 'purser.db')
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
 
+  writeFileSync(path, '')
   const needed = `this release needs version ${neededSqliteVersion}`
   const numbers = Array.from({ length: neededSqliteVersion }, (_, index) => index + 1)
   const steps = `${numbers.length === 1 ? 'step' : 'steps'} ${numbers.join(', ')}`
@@ -53,7 +54,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
     errors: '',
     output: `Ledger   ${path}\nSchema   none yet; ${needed}\nTo do    purser migrate up, or the next start, runs ${steps}`,
   })
-  assert.deepEqual(readdirSync(folder), [])
+  assert.deepEqual(readdirSync(folder), ['purser.db'])
 
   await openSqliteStore({ path }).close()
   const before = [readdirSync(folder), statSync(path).mtimeMs]
@@ -66,6 +67,18 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   const service = openSqliteStore({ path })
   assert.match((await status()).output, /^To do {4}nothing$/m, 'while a service uses it, too')
   await service.close()
+})
+
+test('migrate status says where there is no file, with exit code 1 [decision.78]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const { code, output, errors } = await purser('migrate', 'status', '--database', 'sqlite:there/nope.db')
+  assert.deepEqual([code, output], [1, ''])
+  const path = join(folder, 'there/nope.db')
+  assert.equal(
+    errors,
+    `purser migrate status: There is no ledger at ${path}; correct the path in PURSER_DATABASE or --database, or make a new, empty one with purser migrate up.`,
+  )
+  assert.deepEqual(readdirSync(folder), [])
 })
 
 test('migrate status tells a newer, a foreign and a damaged file, with exit code 1 [decision.78]', async (context) => {
@@ -88,7 +101,9 @@ test('migrate up makes the schema, once [decision.78]', async (context) => {
   const up = () => purser('migrate', 'up')
   assert.match(
     (await up()).output,
-    new RegExp(`data/purser\\.db has version ${neededSqliteVersion} of the schema now\\.$`),
+    new RegExp(
+      `^A new, empty ledger was made at .*data/purser\\.db, with version ${neededSqliteVersion} of the schema\\.$`,
+    ),
   )
   assert.ok(existsSync(join(folder, 'data/purser.db')))
   assert.match(
@@ -137,13 +152,30 @@ test("migrate refuses another program's database, status too [decision.63] [deci
   assert.equal((await tables(database.url)).length, 1)
 })
 
+test('migrate up says of half a copy what migrate status says, and does nothing [decision.76] [decision.78]', async (context) => {
+  const database = await postgres18.createDatabase()
+  context.after(() => database.drop())
+  await execute(database.url, 'create table purser_copy (source text not null)')
+  await execute(database.url, 'update purser_schema set version = 3')
+  const purser = inFolder(context, { PURSER_DATABASE: database.url })
+  const advice = 'the ledger is a copy that was interrupted: run the same purser migrate copy again'
+  const status = await purser('migrate', 'status')
+  assert.equal(status.code, 1)
+  assert.match(status.output, new RegExp(`^To do {4}${advice}$`, 'm'))
+  for (const flags of [[], ['--distribute']]) {
+    const { code, output, errors } = await purser('migrate', 'up', ...flags)
+    assert.deepEqual([code, output, errors], [1, '', `purser migrate up: ${advice}.`])
+  }
+  assert.deepEqual(await execute(database.url, 'select version from purser_schema'), [{ version: 3 }])
+})
+
 test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   const purser = inFolder(context, { PURSER_DATABASE: database.url })
   const { code, output, errors } = await purser('migrate', 'up', '--distribute')
   assert.equal(code, 1)
-  assert.match(output, /has version \d+ of the schema now\.$/)
+  assert.match(output, /^A new, empty ledger was made at .*, with version \d+ of the schema\.$/)
   assert.match(
     errors,
     /^purser migrate up: The server of postgresql:.* has no Citus, so nothing can be spread/,

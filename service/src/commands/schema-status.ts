@@ -11,6 +11,8 @@ import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../stor
 export interface SchemaStatus {
   /** The ledger as a person may see it. */
   readonly place: string
+  /** Whether there is not even a file. */
+  readonly isMissing: boolean
   /** The steps of the schema that the ledger has seen; 0 when there is none yet. */
   readonly found: number
   /** The steps that this release knows, and needs. */
@@ -21,14 +23,26 @@ export interface SchemaStatus {
 /** Looks, and changes nothing. Throws a `StoreOpenError` when the ledger cannot be looked at. */
 export async function readSchemaStatus(database: Database): Promise<SchemaStatus> {
   if (database.kind === 'sqlite') {
-    const found = readSqliteVersion(database.path) ?? 0
-    return { place: database.path, found, needed: neededSqliteVersion, hasUnfinishedCopy: false }
+    const found = readSqliteVersion(database.path)
+    return {
+      place: database.path,
+      isMissing: found === undefined,
+      found: found ?? 0,
+      needed: neededSqliteVersion,
+      hasUnfinishedCopy: false,
+    }
   }
   return withClient(database.url, async (client, place) => {
     const found = await readSchemaVersion(client)
     if (found === 0) await refuseForeignTables(client, place)
-    return { place, found, needed: neededVersion, hasUnfinishedCopy: await hasUnfinishedCopy(client) }
+    const isUnfinished = await hasUnfinishedCopy(client)
+    return { place, isMissing: false, found, needed: neededVersion, hasUnfinishedCopy: isUnfinished }
   })
+}
+
+/** What is to be done about a ledger that is half a copy. */
+export function adviseUnfinishedCopy(calledAs: string): string {
+  return `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
 }
 
 /** Runs the steps that are missing, under the lock of the ledger. Throws a `StoreOpenError` when it cannot. */
