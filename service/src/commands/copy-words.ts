@@ -37,10 +37,13 @@ export function describeReport({ tables, ledgerFaults }: CopyReport): string {
 }
 
 /** What to do once a copy is whole. */
-export function whatNext({ place }: CopyReport, from: { path: string; hasProofSecret: boolean }): string {
+export function whatNext(
+  { place, wasFinished }: CopyReport,
+  from: { path: string; hasProofSecret: boolean },
+): string {
   return [
     '',
-    `Copied. Start the service with PURSER_DATABASE=${place} (and its password), and move`,
+    `${wasFinished ? '' : 'Copied. '}Start the service with PURSER_DATABASE=${place} (and its password), and move`,
     `${from.path} away: a service that is started on it would spend the same budgets again.`,
     from.hasProofSecret
       ? 'The proof secret was copied, too: proofs that are open now are verified there.'

@@ -23,7 +23,8 @@ export async function migrateCopy(
   const proofSecret = readKeptProofSecret(from.path)
   const report = await copyLedger({ from: from.path, to: to.url, proofSecret, onProgress: progress.show })
   progress.end()
-  say(describeReport(report))
+  if (report.wasFinished) say(`${report.place} holds a finished copy of this ledger already; nothing to do.`)
+  else say(describeReport(report))
   if (options.json) surroundings.print(JSON.stringify(asJson(report), null, 2))
   if (!report.isProven) {
     throw new CommandError(
@@ -33,10 +34,11 @@ export async function migrateCopy(
   say(whatNext(report, { path: from.path, hasProofSecret: proofSecret !== undefined }))
 }
 
-function asJson({ place, isProven, tables, ledgerFaults }: CopyReport) {
+function asJson({ place, isProven, wasFinished, tables, ledgerFaults }: CopyReport) {
   return {
     ledger: place,
     is_proven: isProven,
+    was_finished: wasFinished,
     tables: tables.map(({ name, rows, agrees }) => ({ name, rows: Number(rows), agrees })),
     faults: ledgerFaults.map(({ subjectId, fault }) => ({ subject_id: subjectId, fault })),
   }

@@ -8,6 +8,7 @@ import { Client } from 'pg'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { postgres18 } from '../../testing/postgres.ts'
+import { StoreLedger } from '../../testing/store-ledger.ts'
 import { neededVersion } from '../store/postgres/migrate.ts'
 import { neededVersion as neededSqliteVersion } from '../store/sqlite/schema-version.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
@@ -199,6 +200,31 @@ test('migrate copy says what it does, what it has proved, and what comes next [d
   assert.match(output, /^Copied\. Start the service with PURSER_DATABASE=postgresql:/m)
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
+
+test('migrate copy says of a finished copy that it is one, and that nothing is to do [decision.76]', async (context) => {
+  const { folder, purser } = testCommand(context)
+  const database = await postgres18.createEmptyDatabase()
+  context.after(() => database.drop())
+  await makeLedger(join(folder, 'purser.db'))
+  const call = ['migrate', 'copy', '--from', 'sqlite:purser.db', '--to', database.url]
+  assert.equal((await purser(...call)).code, 0)
+  const { code, output, errors } = await purser(...call)
+  assert.deepEqual([code, errors], [0, ''])
+  assert.match(output, /postgresql:.* holds a finished copy of this ledger already; nothing to do\.$/m)
+  assert.match(output, /^Start the service with PURSER_DATABASE=postgresql:/m)
+  assert.equal(JSON.parse((await purser(...call, '--json')).output).was_finished, true)
+  await execute(database.url, `update accounts set name = 'Another'`)
+  const movedOn = await purser(...call)
+  assert.equal(movedOn.code, 1)
+  assert.match(movedOn.errors, /^purser migrate copy: .* and something was written there or in /)
+})
+
+/** A ledger with an account and its keys. */
+async function makeLedger(path: string): Promise<void> {
+  const store = openSqliteStore({ path })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  await store.close()
+}
 
 function change(path: string, pragma: string): void {
   const database = new Database(path)

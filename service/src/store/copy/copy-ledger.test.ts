@@ -102,16 +102,37 @@ test('A database that holds another ledger is left as it is [decision.76]', asyn
   const store = await openPostgresStore({ url: to })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
+  // The ids of tests are the same in every ledger.
+  await query(to, `update accounts set id = 'account_of_another'`)
   await refused(copy({ to }), /holds another ledger, and was left untouched; copy to an empty database/)
   assert.equal((await query(to, 'select id from accounts')).length, 1)
   assert.deepEqual(await query(to, `select to_regclass('purser_copy') as found`), [{ found: null }])
   await refused(copy({ to }), /holds another ledger/)
 })
 
-test('A finished copy is another ledger: it is not written to again [decision.76]', async (context) => {
+test('A finished copy is known again, and is not written to [decision.76]', async (context) => {
   const to = await databaseOn(server, context)
-  await copy({ to })
-  await refused(copy({ to }), /holds another ledger/)
+  const first = await copy({ to })
+  const again = await copy({ to, onProgress: () => assert.fail('nothing is copied') })
+  assert.deepEqual(again, { ...first, wasFinished: true })
+  assert.deepEqual(await query(to, `select to_regclass('purser_copy') as found`), [{ found: null }])
+  assert.deepEqual(await readCopy(to), whole)
+})
+
+test('A finished copy in which something was written since, there or here, is left as it is [decision.76]', async (context) => {
+  const from = join(folder, 'moved-on.db')
+  copyFileSync(sourcePath, from)
+  const [copied, unchanged] = [await databaseOn(server, context), await databaseOn(server, context)]
+  await copy({ from, to: copied })
+  await copy({ from, to: unchanged })
+  const movedOn = /holds a finished copy of this ledger, and something was written there or in .*moved-on\.db/
+  await query(copied, `update agents set status = 'revoked', revoked_at_ms = 1 where status = 'active'`)
+  await refused(copy({ from, to: copied }), movedOn)
+  assert.ok((await copy({ from, to: unchanged })).wasFinished)
+  const file = new Database(from)
+  file.exec(`update agents set status = 'revoked', revoked_at_ms = 1 where status = 'active'`)
+  file.close()
+  await refused(copy({ from, to: unchanged }), movedOn)
 })
 
 test('A copy does not go on from a source that has changed, nor from another one [decision.76]', async (context) => {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
+import { describeUrl } from '../postgres/connection.ts'
 import { keepSecret } from '../postgres/service-secrets.ts'
 import type { LedgerFault } from '../store.ts'
 import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
@@ -28,6 +29,8 @@ export interface CopyProgress {
 /** What the copy has proved, or what did not agree. */
 export interface CopyReport {
   readonly isContinued: boolean
+  /** Whether the copy had been finished before, so that nothing was done. */
+  readonly wasFinished: boolean
   /** Where the ledger stands now, without the password. */
   readonly place: string
   readonly tables: readonly { readonly name: string; readonly rows: bigint; readonly agrees: boolean }[]
@@ -53,7 +56,9 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
   const source = openSqliteSource(options.from)
   try {
     const sourceTotals = source.totals()
-    return await withPostgresTarget({ url: options.to, sourceTotals }, async (target) => {
+    const anyAccountId = source.anyAccountId()
+    const place = { url: options.to, sourcePath: options.from, sourceTotals, anyAccountId }
+    const report = await withPostgresTarget(place, async (target) => {
       for (const table of copiedTables) {
         const rows = sourceTotals.find((totals) => totals.table === table.name)?.rows ?? 0n
         await copyTable(source, target, table, rows, options)
@@ -61,6 +66,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
       if (options.proofSecret !== undefined) await keepSecret(options.to, 'proof', options.proofSecret)
       return prove(target, sourceTotals)
     })
+    return report ?? reportFinished(describeUrl(options.to), sourceTotals)
   } finally {
     source.close()
   }
@@ -117,5 +123,11 @@ async function prove(target: PostgresTarget, sourceTotals: readonly TableTotals[
   const isProven = tables.every(({ agrees }) => agrees) && ledgerFaults.length === 0
   if (isProven) await target.release()
   const { place, isContinued } = target
-  return { place, isContinued, tables, ledgerFaults, isProven }
+  return { place, isContinued, wasFinished: false, tables, ledgerFaults, isProven }
+}
+
+/** The report about a copy that was finished before: it adds up to the same. */
+function reportFinished(place: string, sourceTotals: readonly TableTotals[]): CopyReport {
+  const tables = sourceTotals.map(({ table, rows }) => ({ name: table, rows, agrees: true }))
+  return { place, isContinued: false, wasFinished: true, tables, ledgerFaults: [], isProven: true }
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { Kysely, PostgresDialect } from 'kysely'
 import type { ClientBase } from 'pg'
 
@@ -28,22 +30,35 @@ export interface PostgresTarget {
   readonly release: () => Promise<void>
 }
 
+/** What a target is asked for, and what tells its source from others. */
+interface TargetOptions {
+  readonly url: string
+  readonly sourcePath: string
+  readonly sourceTotals: readonly TableTotals[]
+  readonly anyAccountId: string | undefined
+}
+
 /**
  * Claims a database as the target of a copy and hands it to `work`: an empty one, or one that holds an
  * unfinished copy of the same source, as its totals say. A table named `purser_copy` stands in it until
- * the copy is whole, and no service starts on it meanwhile. Throws a `StoreOpenError` when it cannot be.
+ * the copy is whole, and no service starts on it meanwhile. Resolves to undefined, with nothing done, where it
+ * holds a finished copy of the source already. Throws a `StoreOpenError` when it cannot be claimed.
  */
 export async function withPostgresTarget<Result>(
-  { url, sourceTotals }: { readonly url: string; readonly sourceTotals: readonly TableTotals[] },
+  options: TargetOptions,
   work: (target: PostgresTarget) => Promise<Result>,
-): Promise<Result> {
+): Promise<Result | undefined> {
+  const { url, sourceTotals } = options
   const source = JSON.stringify(sourceTotals, (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   )
   return withClient(url, async (writer, place) => {
     await migrate(writer, place)
     const isContinued = await hasUnfinishedCopy(writer)
-    if (!isContinued) await claimEmpty(writer, place, source)
+    if (!isContinued && !(await claimEmpty(writer, source))) {
+      await refuseUnlessFinishedCopy(writer, place, options)
+      return undefined
+    }
     // The claim is held by a transaction that stays open on a connection of its own and ends with it.
     return withClient(url, async (claim) => {
       await lockClaim(claim, place, source)
@@ -52,7 +67,8 @@ export async function withPostgresTarget<Result>(
   })
 }
 
-async function claimEmpty(client: ClientBase, place: string, source: string): Promise<void> {
+/** Resolves to false, with nothing claimed, when something is there already. */
+async function claimEmpty(client: ClientBase, source: string): Promise<boolean> {
   const tables = [...copiedTables.map(({ name }) => name), 'service_secrets']
   try {
     await client.query('begin')
@@ -60,17 +76,40 @@ async function claimEmpty(client: ClientBase, place: string, source: string): Pr
     await client.query('insert into purser_copy (source) values ($1)', [source])
     const filled = tables.map((table) => `exists (select from ${table})`).join(' or ')
     const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`)
-    if (rows[0]?.is_filled) {
-      throw new StoreOpenError(
-        `${place} holds another ledger, and was left untouched; copy to an empty database, made with createdb`,
-      )
-    }
-    await client.query('commit')
+    const isFilled = rows[0]?.is_filled === true
+    await client.query(isFilled ? 'rollback' : 'commit')
+    return !isFilled
   } catch (error) {
     await client.query('rollback')
     // Another copy made the claim a moment ago, which is looked at next.
     if (codeOf(error) !== '42P07' && codeOf(error) !== '23505') throw error
+    return true
   }
+}
+
+/** Throws a `StoreOpenError`, unless a ledger adds up to the same as the source. */
+async function refuseUnlessFinishedCopy(
+  client: ClientBase,
+  place: string,
+  { sourcePath, sourceTotals, anyAccountId }: TargetOptions,
+): Promise<void> {
+  // Accounts are never deleted, so a copy has each one that its source had.
+  const { rows } = await client.query('select from accounts where id = $1', [anyAccountId])
+  if (rows.length === 0) {
+    throw new StoreOpenError(
+      `${place} holds another ledger, and was left untouched; copy to an empty database, made with createdb`,
+    )
+  }
+  if (isDeepStrictEqual(sourceTotals, await totalsOf(client))) return
+  throw new StoreOpenError(
+    `${place} holds a finished copy of this ledger, and something was written there or in ${sourcePath} since; nothing was copied: keep the copy when the service has run on it, or copy again, to an empty database, when it has run on the file`,
+  )
+}
+
+async function totalsOf(client: ClientBase): Promise<TableTotals[]> {
+  const totals: TableTotals[] = []
+  for (const { name } of copiedTables) totals.push(await addUp(client, name))
+  return totals
 }
 
 async function lockClaim(client: ClientBase, place: string, source: string): Promise<void> {
@@ -110,11 +149,7 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
       await writer.query(`insert into ${name} (${names}) select * from unnest(${arrays})`, values)
     },
 
-    async totals(): Promise<TableTotals[]> {
-      const totals: TableTotals[] = []
-      for (const { name } of copiedTables) totals.push(await addUp(writer, name))
-      return totals
-    },
+    totals: () => totalsOf(writer),
 
     async findLedgerFaults(): Promise<LedgerFault[]> {
       // Tables that were filled a moment ago have no statistics yet, and would be joined in slow ways.

@@ -20,6 +20,8 @@ export interface SqliteSource {
   /** The rows of a table in the order of its key, those after a key; each in the order of `columnsOf`. */
   readonly rowsAfter: (table: CopiedTable, key: readonly Value[] | undefined) => Iterable<Value[]>
   readonly totals: () => TableTotals[]
+  /** One of its accounts, which no other ledger has; undefined when there is none. */
+  readonly anyAccountId: () => string | undefined
   readonly close: () => void
 }
 
@@ -38,6 +40,8 @@ export function openSqliteSource(path: string): SqliteSource {
     columnsOf: (table) => readColumns(database, table),
     rowsAfter: (table, key) => readRows(database, table, key),
     totals: () => copiedTables.map((table) => addUp(database, table)),
+    anyAccountId: () =>
+      database.prepare<[], string>('select id from accounts order by id limit 1').pluck().get(),
     close,
   }
 }
