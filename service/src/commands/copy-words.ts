@@ -1,4 +1,5 @@
 import type { CopyProgress, CopyReport } from '../store/copy/copy-ledger.ts'
+import { StoreOpenError } from '../store/store.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** How many rows of a table are copied from one line of progress to the next, where lines are kept. */
@@ -20,6 +21,21 @@ export function showProgress({ isWatched, overwrite, printError }: Surroundings)
       if (isWatched) overwrite('')
     },
   }
+}
+
+/**
+ * An error while a ledger is copied, with the flags named that would help. Once the copy had begun, another run
+ * goes on with it.
+ */
+export function explainCopyFailure(error: unknown, hasBegun: boolean): unknown {
+  if (!(error instanceof StoreOpenError)) return error
+  const goOn = 'run the same command again: it goes on from here'
+  const message = hasBegun
+    ? error.message.replace('start it, or correct PURSER_DATABASE', `start it, and ${goOn}`)
+    : error.message
+  return new StoreOpenError(
+    message.replace('PURSER_DATABASE=sqlite:', '--from sqlite:').replace('PURSER_DATABASE', '--to'),
+  )
 }
 
 /** What was proved, or what does not agree. */

@@ -19,9 +19,28 @@ export function readDatabaseSetting(
   return addressOf(readDatabase(flag, environment, folder))
 }
 
-/** The ledger that a flag names. Throws a `UsageError` when it is no address of one. */
-export function readAddress(flag: string, text: string, { folder }: Pick<Surroundings, 'folder'>): Database {
-  return addressOf(readDatabase(text, {}, folder), flag)
+/** A flag that names a ledger of one kind. */
+interface AddressFlag {
+  readonly flag: string
+  readonly kind: Database['kind']
+}
+
+/** How a flag names a ledger of each kind. */
+const forms = {
+  sqlite: "sqlite: and a file's path, such as sqlite:./data/purser.db",
+  postgres: 'the address of a PostgreSQL database, such as postgresql://user@host/name',
+} as const
+
+/** The ledger that a flag names, whatever its kind. Throws a `UsageError` when it is no address of one. */
+export function readAddress(
+  { flag, kind }: AddressFlag,
+  text: string,
+  { folder }: Pick<Surroundings, 'folder'>,
+): Database {
+  if (/^(sqlite:.|postgres(ql)?:)/s.test(text)) return addressOf(readDatabase(text, {}, folder), flag)
+  // What may hold a password is not repeated.
+  const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
+  throw new UsageError(`--${flag} must be ${forms[kind]}${found}`)
 }
 
 function addressOf(reading: ReturnType<typeof readDatabase>, flag?: string): Database {

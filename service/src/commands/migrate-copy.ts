@@ -1,7 +1,7 @@
 import { placeOfLedger } from '../open-store.ts'
 import { readKeptProofSecret } from '../proof-secret.ts'
-import { copyLedger, type CopyReport } from '../store/copy/copy-ledger.ts'
-import { describeReport, showProgress, whatNext } from './copy-words.ts'
+import { copyLedger, type CopyOptions, type CopyReport } from '../store/copy/copy-ledger.ts'
+import { describeReport, explainCopyFailure, showProgress, whatNext } from './copy-words.ts'
 import { readAddress } from './database-option.ts'
 import { CommandError, type Surroundings } from './surroundings.ts'
 
@@ -10,19 +10,18 @@ export async function migrateCopy(
   options: { readonly from: string; readonly to: string; readonly json?: true },
   surroundings: Surroundings,
 ): Promise<void> {
-  const from = readAddress('from', options.from, surroundings)
-  const to = readAddress('to', options.to, surroundings)
+  const from = readAddress({ flag: 'from', kind: 'sqlite' }, options.from, surroundings)
+  const to = readAddress({ flag: 'to', kind: 'postgres' }, options.to, surroundings)
   if (from.kind !== 'sqlite' || to.kind !== 'postgres') {
     throw new CommandError(
       `From ${from.kind} to ${to.kind} there is no copy; it goes from sqlite: to postgresql:, and pg_dump carries PostgreSQL elsewhere`,
     )
   }
   const say = options.json ? () => undefined : surroundings.print
-  say(`Copying ${placeOfLedger(from)} to ${placeOfLedger(to)}`)
-  const progress = showProgress(surroundings)
   const proofSecret = readKeptProofSecret(from.path)
-  const report = await copyLedger({ from: from.path, to: to.url, proofSecret, onProgress: progress.show })
-  progress.end()
+  const report = await copyVisibly({ from: from.path, to: to.url, proofSecret }, surroundings, () =>
+    say(`Copying ${placeOfLedger(from)} to ${placeOfLedger(to)}`),
+  )
   if (report.wasFinished) say(`${report.place} holds a finished copy of this ledger already; nothing to do.`)
   else say(describeReport(report))
   if (options.json) surroundings.print(JSON.stringify(asJson(report), null, 2))
@@ -32,6 +31,37 @@ export async function migrateCopy(
     )
   }
   say(whatNext(report, { path: from.path, hasProofSecret: proofSecret !== undefined }))
+}
+
+/** Copies with its progress shown; Ctrl-C ends it between two batches, and says that another run goes on. */
+async function copyVisibly(
+  order: Pick<CopyOptions, 'from' | 'to' | 'proofSecret'>,
+  surroundings: Surroundings,
+  sayBegin: () => void,
+): Promise<CopyReport> {
+  const progress = showProgress(surroundings)
+  let interruption: AbortSignal | undefined
+  try {
+    return await copyLedger({
+      ...order,
+      onBegin: () => {
+        sayBegin()
+        interruption = surroundings.interruption()
+        interruption.addEventListener('abort', () => {
+          progress.end()
+          surroundings.printError('Interrupted; run the same command again, it goes on from here.')
+        })
+      },
+      onProgress: (reached) => {
+        interruption?.throwIfAborted()
+        progress.show(reached)
+      },
+    })
+  } catch (error) {
+    throw explainCopyFailure(error, interruption !== undefined)
+  } finally {
+    progress.end()
+  }
 }
 
 function asJson({ place, isProven, wasFinished, tables, ledgerFaults }: CopyReport) {

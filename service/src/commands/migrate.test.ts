@@ -24,7 +24,18 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['migrate up --database mysql://host/db', /^PURSER_DATABASE must be sqlite: and a file's path/],
   ['migrate copy', /^--from is missing\n\npurser migrate copy --help says more\.$/],
   ['migrate copy --from sqlite:a.db', /^--to is missing\n/],
-  ['migrate copy --from a.db --to sqlite:b.db', /^--from must be sqlite: and a file's path/],
+  [
+    'migrate copy --from /a.db --to sqlite:b.db',
+    /^--from must be sqlite: and a file's path, such as sqlite:\.\/data\/purser\.db, not "\/a\.db"\n/,
+  ],
+  [
+    'migrate copy --from sqlite:a.db --to me@host/name',
+    /^--to must be the address of a PostgreSQL database, such as postgresql:\/\/user@host\/name\n/,
+  ],
+  [
+    'migrate copy --from sqlite:a.db --to postgresql://host',
+    /^--to names a server but no database; add its name/,
+  ],
 ]
 for (const [words, error] of wrongCalls) {
   test(`A wrong call is told on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
@@ -218,6 +229,23 @@ test('migrate copy says of a finished copy that it is one, and that nothing is t
   assert.equal(movedOn.code, 1)
   assert.match(movedOn.errors, /^purser migrate copy: .* and something was written there or in /)
 })
+
+const nobody = 'postgresql://purser@127.0.0.1:1/purser'
+const refusedCopies: readonly (readonly [what: string, from: string, to: string, error: RegExp])[] = [
+  ['a wrong path', 'none.db', nobody, /There is no ledger at .*none\.db; correct --from\.$/],
+  ['a foreign file', 'text.db', nobody, /name another file with --from sqlite:\/path\/purser\.db\.$/],
+  ['a server that is away', 'purser.db', nobody, /No PostgreSQL .*; start it, or correct --to\.$/],
+]
+for (const [what, from, to, error] of refusedCopies) {
+  test(`migrate copy that is refused does not say that it copies: ${what} [decision.76]`, async (context) => {
+    const { folder, purser } = testCommand(context)
+    await makeLedger(join(folder, 'purser.db'))
+    writeFileSync(join(folder, 'text.db'), 'no ledger')
+    const { code, output, errors } = await purser('migrate', 'copy', '--from', `sqlite:${from}`, '--to', to)
+    assert.deepEqual([code, output], [1, ''])
+    assert.match(errors, error)
+  })
+}
 
 /** A ledger with an account and its keys. */
 async function makeLedger(path: string): Promise<void> {

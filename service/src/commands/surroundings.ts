@@ -18,6 +18,8 @@ export interface Surroundings {
   readonly overwrite: (line: string) => void
   /** The exit code of a command that says all it has to say without an error. */
   readonly exitWith: (code: number) => void
+  /** Aborted by Ctrl-C. A command that asks for it promises to end then; another one dies at once. */
+  readonly interruption: () => AbortSignal
 }
 
 /** How a command of the service ends, unless it ends well: see docs/guides/command-line.md. */

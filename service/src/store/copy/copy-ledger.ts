@@ -14,6 +14,9 @@ export interface CopyOptions {
   readonly to: string
   /** What proofs are signed with, when it is kept beside the file and not among the settings. */
   readonly proofSecret: string | undefined
+  /** Called once the target is claimed: nothing is written before. */
+  readonly onBegin?: () => void
+  /** Called after each batch; what it throws ends the copy, which another run goes on with. */
   readonly onProgress?: (progress: CopyProgress) => void
   /** How much is written at once. */
   readonly batch?: BatchSize
@@ -59,6 +62,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
     const anyAccountId = source.anyAccountId()
     const place = { url: options.to, sourcePath: options.from, sourceTotals, anyAccountId }
     const report = await withPostgresTarget(place, async (target) => {
+      options.onBegin?.()
       for (const table of copiedTables) {
         const rows = sourceTotals.find((totals) => totals.table === table.name)?.rows ?? 0n
         await copyTable(source, target, table, rows, options)

@@ -117,9 +117,9 @@ function explainOpenFailure(error: unknown, url: string): unknown {
     case '57P03':
       return new StoreOpenError(`${place} is not ready yet (${error.message}); start Purser once it is`)
     default:
-      return isConnectionFailure(error)
+      return isConnectionFailure(error) || ['57P01', '57P02'].includes(code)
         ? new StoreOpenError(
-            `No PostgreSQL server answers at ${place} (${code === 'unknown' ? error.message : code}); start it, or correct PURSER_DATABASE`,
+            `No PostgreSQL server answers at ${place} (${code.startsWith('E') ? code : error.message}); start it, or correct PURSER_DATABASE`,
           )
         : error
   }

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Client } from 'pg'
+
+import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { postgres18 } from '../testing/postgres.ts'
+import { StoreLedger } from '../testing/store-ledger.ts'
+import { makeFolder, runProcess, spawnProcess, type ServiceProcess } from './process.ts'
+
+test('Ctrl-C while a ledger is copied says that the same command goes on, which it does [decision.76] [decision.77]', async (context) => {
+  const { copying, letGo, copyAgain } = await startHeldCopy(context)
+  const { code, stderr } = await copying.kill('SIGINT')
+  assert.equal(code, 130)
+  assert.equal(
+    stderr,
+    '  accounts         1 of 1\nInterrupted; run the same command again, it goes on from here.\n',
+  )
+  await letGo()
+  await copyAgain()
+})
+
+test('A copy that loses its server names what helps: the same command, once it is there again [decision.76]', async (context) => {
+  const { copying, letGo, copyAgain, client } = await startHeldCopy(context)
+  await client.query(`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'purser' and datname = current_database()`)
+  const { code, stderr } = await copying.ended
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^purser migrate copy: No PostgreSQL server answers at .*; start it, and run the same command again: it goes on from here\.$/m,
+  )
+  await letGo()
+  await copyAgain()
+})
+
+interface HeldCopy {
+  readonly copying: ServiceProcess
+  readonly client: Client
+  /** Lets the next copy go on. */
+  readonly letGo: () => Promise<unknown>
+  /** Copies again, to the end. */
+  readonly copyAgain: () => Promise<void>
+}
+
+/** A copy that waits in the middle, since somebody holds a table of its target. */
+async function startHeldCopy(context: TestContext): Promise<HeldCopy> {
+  const folder = makeFolder(context)
+  const store = openSqliteStore({ path: join(folder, 'purser.db') })
+  await new StoreLedger({ store, close: () => store.close() }).tenant()
+  await store.close()
+  const database = await postgres18.createDatabase()
+  context.after(() => database.drop())
+  const client = new Client(database.url)
+  await client.connect()
+  context.after(() => client.end())
+  await client.query('begin; lock table api_keys in share mode')
+  const flags = ['migrate', 'copy', '--from', 'sqlite:purser.db', '--to', database.url]
+  const copying = spawnProcess(context, { folder, program: 'purser.ts', flags })
+  await copying.sees(/^Copying /)
+  while (!(await isWaiting(client))) await sleep(20)
+
+  async function copyAgain(): Promise<void> {
+    const { code, stdout } = await runProcess(context, { folder, program: 'purser.ts', flags })
+    assert.equal(code, 0)
+    assert.match(stdout, /^Copied\. /m)
+  }
+
+  return { copying, client, letGo: () => client.query('rollback'), copyAgain }
+}
+
+async function isWaiting(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from pg_locks join pg_database on pg_database.oid = database where datname = current_database() and not granted`,
+  )
+  return rows.length > 0
+}
