@@ -174,6 +174,7 @@ test('Addresses of a PostgreSQL server are taken as they are [decision.29] [deci
     'postgresql://purser:secret@127.0.0.1:5432/purser',
     'postgres://purser@db.example.com/purser?sslmode=require',
     'postgresql:///purser?host=/var/run/postgresql',
+    'postgresql://purser@/purser?host=/var/run/postgresql&port=7710',
   ]
   for (const url of addresses) {
     assert.deepEqual(config([], { PURSER_DATABASE: url }, folderFor(context)).database, {
@@ -282,6 +283,10 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
         'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
       ] as const,
   ),
+  [
+    { PURSER_DATABASE: 'postgresql://host/purser?foo=bar' },
+    /^PURSER_DATABASE has the parameter foo, which is not known; those that are: host, /,
+  ],
   [
     { PURSER_PROOF_SECRET: 'short' },
     'PURSER_PROOF_SECRET: secret 1 has 5 bytes and needs 32 or more; make one with: openssl rand -hex 32',

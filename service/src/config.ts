@@ -15,6 +15,7 @@ import {
   type SettingFlag,
   type SettingKey,
 } from './settings.ts'
+import { addressFaults } from './store/postgres/address.ts'
 
 /** How the service is set up. */
 export interface Config {
@@ -189,7 +190,10 @@ function wholeNumber(
 }
 
 function database(text: string, folder: string, faults: string[]): Database {
-  if (/^postgres(ql)?:/.test(text)) return { kind: 'postgres', url: postgresAddress(text, faults) }
+  if (/^postgres(ql)?:/.test(text)) {
+    faults.push(...addressFaults(text))
+    return { kind: 'postgres', url: text }
+  }
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
   if (path === undefined) {
     // What may hold a password is not repeated.
@@ -199,20 +203,6 @@ function database(text: string, folder: string, faults: string[]): Database {
     )
   }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
-}
-
-function postgresAddress(text: string, faults: string[]): string {
-  // A slash that is not encoded ends the password: the rest of it would stand where the name of the database is.
-  if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text) || /.[@/]/.test(new URL(text).pathname)) {
-    faults.push(
-      'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
-    )
-  } else if (new URL(text).pathname.length < 2) {
-    faults.push(
-      'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
-    )
-  }
-  return text
 }
 
 /** The fewest bytes that a secret may have. */

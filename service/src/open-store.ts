@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 import type { Config } from './config.ts'
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
-import { describeUrl } from './store/postgres/connection.ts'
+import { describeUrl } from './store/postgres/address.ts'
 import { openPostgresStore } from './store/postgres/postgres-store.ts'
 import { keepSecret } from './store/postgres/service-secrets.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'

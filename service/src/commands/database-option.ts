@@ -46,5 +46,5 @@ export function readAddress(
 function addressOf(reading: ReturnType<typeof readDatabase>, flag?: string): Database {
   if ('database' in reading) return reading.database
   const fault = reading.faults.join('\n')
-  throw new UsageError(flag === undefined ? fault : fault.replace('PURSER_DATABASE', `--${flag}`))
+  throw new UsageError(flag === undefined ? fault : fault.replaceAll('PURSER_DATABASE', `--${flag}`))
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { describeUrl } from '../postgres/connection.ts'
+import { describeUrl } from '../postgres/address.ts'
 import { keepSecret } from '../postgres/service-secrets.ts'
 import type { LedgerFault } from '../store.ts'
 import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'

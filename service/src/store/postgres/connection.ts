@@ -2,6 +2,7 @@ import { Client, Pool, type ClientBase, type PoolConfig } from 'pg'
 
 import { codeOf } from '../error-code.ts'
 import { StoreOpenError } from '../store.ts'
+import { describeUrl } from './address.ts'
 
 /** The oldest server that the store is tested with. */
 const oldestServer = 15
@@ -69,15 +70,6 @@ async function refuseUnfitServer(client: ClientBase, url: string): Promise<void>
       `${describeUrl(url)} takes no writes, as a standby does; name the primary server in PURSER_DATABASE`,
     )
   }
-}
-
-/** The address as a person may see it: without password and options. */
-export function describeUrl(url: string): string {
-  if (!URL.canParse(url)) return 'the database'
-  const { username, hostname, port, pathname, searchParams } = new URL(url)
-  const user = username === '' ? '' : `${username}@`
-  const host = hostname === '' ? (searchParams.get('host') ?? '') : hostname
-  return `postgresql://${user}${host}${port === '' ? '' : `:${port}`}${pathname}`
 }
 
 function explainOpenFailure(error: unknown, url: string): unknown {

@@ -9,7 +9,8 @@ import { Client } from 'pg'
 import type { PostgresDatabase } from '../../../testing/postgres-databases.ts'
 import { postgres18, postgresServers, startPostgres18 } from '../../../testing/postgres.ts'
 import { StoreOpenError } from '../store.ts'
-import { describeUrl, withClient } from './connection.ts'
+import { describeUrl } from './address.ts'
+import { withClient } from './connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'
 import { openPostgresStore } from './postgres-store.ts'
 
@@ -155,6 +156,23 @@ test('A server that asks for a password is told from one that does not answer [d
   url.password = ''
   const message = `${describeUrl(url.href)} asks for a password; put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD`
   await refused(url.href, message)
+})
+
+test("A socket is reached by libpq's usual form of its address, and named with its user [decision.60]", async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  chmodSync(folder, 0o777)
+  const server = new URL(await startPostgres18({ settings: { unix_socket_directories: folder } }))
+  const { username, password, port } = server
+  const socket = `@/postgres?host=${folder}&port=${port}`
+  const store = await openPostgresStore({ url: `postgresql://${username}:${password}${socket}` })
+  await store.checkReady()
+  await store.close()
+  const nobodys = `postgresql://nobody${socket}`
+  await refused(
+    nobodys,
+    `${nobodys} refuses this user or password; correct PURSER_DATABASE, or what the server allows in pg_hba.conf`,
+  )
 })
 
 test('A database that cannot hold every text is refused [decision.62]', async (context) => {
