@@ -406,6 +406,25 @@ test('No fault repeats a secret [decision.2] [decision.29]', (context) => {
   for (const fault of named) assert.doesNotMatch(fault, /hush/)
 })
 
+test('A file that does not hold its setting is one fault, whatever else hangs on the setting [decision.29]', (context) => {
+  const folder = folderFor(context)
+  writeFileSync(join(folder, 'empty'), '')
+  const { PURSER_OIDC_CLIENT_SECRET: _, ...signingIn } = provider
+  const settings = { ...signingIn, PURSER_WORKERS: '2', PURSER_ACCOUNT_LANES: 'on' }
+  for (const [file, said] of [
+    ['none', 'does not exist'],
+    ['empty', 'is empty'],
+  ] as const) {
+    const environment = { ...settings, PURSER_DATABASE_FILE: file, PURSER_OIDC_CLIENT_SECRET_FILE: file }
+    const [database, client, ...more] = faults([], environment, folder)
+    assert.match(database ?? '', new RegExp(`^PURSER_DATABASE_FILE names .*${file}, which ${said}; put`))
+    assert.match(client ?? '', new RegExp(`^PURSER_OIDC_CLIENT_SECRET_FILE names .*${file}, which ${said}; `))
+    assert.deepEqual(more, [])
+    const reading = readDatabase(undefined, { PURSER_DATABASE_FILE: file }, folder)
+    assert.deepEqual(reading, { faults: [database] })
+  }
+})
+
 const badFlags: readonly (readonly string[])[] = [
   ['--prot', '9000'],
   ['--port'],

@@ -63,11 +63,12 @@ export function readConfig(
   const flags = readFlags(argv, faults)
   if (flags['help']) return { help: helpText() }
   const sources = { flags, variables: readVariables(environment, folder, faults), folder }
-  const text = (key: SettingKey) => readText(key, sources, faults)
+  const given = (key: SettingKey) => readText(key, sources, faults)
+  const text = (key: SettingKey) => given(key) ?? ''
   const others = {
     host: nonEmpty(text('host'), settings.host, faults),
     port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
-    database: database(text('database'), folder, faults),
+    database: database(given('database'), folder, faults),
     proofSecrets: proofSecrets(text('proofSecret'), faults),
     bootstrapKeys: {
       sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', settings.sandboxKey, faults),
@@ -79,7 +80,7 @@ export function readConfig(
     ...others,
     workers: workers(text('workers'), others.database, faults),
     accountLanes: accountLanes(text('accountLanes'), others.database, faults),
-    ...signingIn(text, faults),
+    ...signingIn(given, faults),
   }
   return faults.length > 0 ? { faults } : { config }
 }
@@ -106,7 +107,12 @@ interface Sources {
   readonly folder: string
 }
 
-function readText(key: SettingKey, { flags, variables, folder }: Sources, faults: string[]): string {
+/** The text of a setting; undefined when it should stand in a file that does not hold it, which is told. */
+function readText(
+  key: SettingKey,
+  { flags, variables, folder }: Sources,
+  faults: string[],
+): string | undefined {
   const { name, flag, standard, ...rest } = settings[key]
   const given = flags[flag]
   if (typeof given === 'string') return given
@@ -153,18 +159,18 @@ function readEnvFile(path: string, faults: string[]): Record<string, string | un
   }
 }
 
-function readSecretFile(name: string, path: string, faults: string[]): string {
+function readSecretFile(name: string, path: string, faults: string[]): string | undefined {
   try {
     const secret = readFileSync(path, 'utf8').trim()
     // An empty file must not pass for a setting that was left out, or another secret would take its place.
-    if (secret === '') faults.push(`${name} names ${path}, which is empty; put the secret there`)
-    return secret
+    if (secret !== '') return secret
+    faults.push(`${name} names ${path}, which is empty; put the secret there`)
   } catch (error) {
     faults.push(
       `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
     )
-    return ''
   }
+  return undefined
 }
 
 function isMissing(error: unknown): boolean {
@@ -189,7 +195,9 @@ function wholeNumber(
   return value
 }
 
-function database(text: string, folder: string, faults: string[]): Database {
+function database(text: string | undefined, folder: string, faults: string[]): Database {
+  // What cannot be read is told already, and is of the kind that no other setting disagrees with.
+  if (text === undefined) return { kind: 'postgres', url: '' }
   if (/^postgres(ql)?:/.test(text)) {
     faults.push(...addressFaults(text))
     return { kind: 'postgres', url: text }
@@ -268,17 +276,20 @@ function accountLanes(text: string, { kind }: Config['database'], faults: string
   return text === 'on'
 }
 
-function signingIn(text: (key: SettingKey) => string, faults: string[]): Pick<Config, 'publicUrl' | 'oidc'> {
-  const publicUrl = webAddress(text('publicUrl'), settings.publicUrl, faults)
-  const issuer = webAddress(text('oidcIssuer'), settings.oidcIssuer, faults)
-  const clientId = text('oidcClientId')
-  const clientSecret = text('oidcClientSecret')
+function signingIn(
+  given: (key: SettingKey) => string | undefined,
+  faults: string[],
+): Pick<Config, 'publicUrl' | 'oidc'> {
+  const publicUrl = webAddress(given('publicUrl') ?? '', settings.publicUrl, faults)
+  const issuer = webAddress(given('oidcIssuer') ?? '', settings.oidcIssuer, faults)
+  const clientId = given('oidcClientId') ?? ''
+  const clientSecret = given('oidcClientSecret')
   if (publicUrl !== undefined && !/^https?:\/\/[^/]+\/?$/.test(publicUrl)) {
     faults.push(`PURSER_PUBLIC_URL must have no path: ${JSON.stringify(publicUrl)} has one`)
   }
-  const given = [issuer ?? '', clientId, clientSecret].filter((one) => one !== '').length
-  if (given === 0) return { publicUrl, oidc: undefined }
-  if (given < 3) {
+  const count = [issuer ?? '', clientId, clientSecret].filter((one) => one !== '').length
+  if (count === 0) return { publicUrl, oidc: undefined }
+  if (count < 3) {
     faults.push(
       'PURSER_OIDC_ISSUER, PURSER_OIDC_CLIENT_ID and PURSER_OIDC_CLIENT_SECRET go together; set all three or none',
     )
@@ -291,7 +302,7 @@ function signingIn(text: (key: SettingKey) => string, faults: string[]): Pick<Co
       'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
     )
   }
-  return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret } }
+  return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret: clientSecret ?? '' } }
 }
 
 /** An address of the web as it was given; undefined when it was left out. */
