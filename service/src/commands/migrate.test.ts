@@ -132,8 +132,8 @@ test('migrate up makes the schema, once [decision.78]', async (context) => {
 test('migrate status and up do the same on PostgreSQL, in any number of processes at once [decision.78]', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
-  const purser = inFolder(context, { PURSER_DATABASE: database.url })
-  const status = () => purser('migrate', 'status')
+  const { purser, purserWith } = testCommand(context, { PURSER_DATABASE: database.url })
+  const status = () => purserWith({ calledAs: 'npx purser' }, 'migrate', 'status')
   const needed = `this release needs version ${neededVersion}`
   const before = (await status()).output
   assert.match(before, new RegExp(`^Schema   none yet; ${needed}$`, 'm'))
