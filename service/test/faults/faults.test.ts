@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { faultKinds } from './faults.ts'
 import { printReport } from './report.ts'
-import { runFaults } from './run.ts'
+import { clashPercent, runFaults } from './run.ts'
 
 const seed = Number(process.env['PURSER_TEST_SEED'] ?? 1)
 const faults = 20
@@ -13,6 +14,31 @@ test('Whatever fails between two processes and PostgreSQL, no acknowledged charg
   for (const reason of report.missing) context.diagnostic(`not made here: ${reason}`)
   assert.deepEqual(report.complaints, [], printReport(report))
   assert.deepEqual(report.bugs, [])
+
+  assert.ok(
+    report.missing.every((reason) => reason.startsWith('fill the disk: ')),
+    'all else can be made anywhere',
+  )
+  const made = faultKinds
+    .map(({ kind }) => kind)
+    .filter((kind) => kind !== 'fill the disk' || report.missing.length === 0)
+  assert.deepEqual([...report.faults.keys()].toSorted(), made.toSorted())
+  assert.equal(
+    [...report.faults.values()].reduce((sum, count) => sum + count, 0),
+    faults,
+  )
+  assert.deepEqual(report.traceless, [])
+  const { clashes, transactions } = report
+  const clashed = Object.values(clashes).reduce((sum, count) => sum + count, 0)
+  context.diagnostic(`${clashed} of ${transactions} transactions were made to clash`)
+  assert.ok(transactions > 100, 'transactions go on between the faults')
+  const percent = (100 * clashed) / transactions
+  assert.ok(percent > clashPercent / 3 && percent < clashPercent * 2, `${percent} % have clashed`)
+  assert.ok(
+    Object.values(clashes).every((count) => count > 0),
+    'by each of the codes',
+  )
+
   const verified = report.evidence.calls.filter(({ answer }) => answer.is === 'verified')
   context.diagnostic(
     `${verified.length} of ${report.evidence.calls.length} requests were payments that went through`,

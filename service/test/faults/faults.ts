@@ -19,14 +19,23 @@ interface FaultKind {
   readonly weight: number
   /** Makes the fault; false when there was no occasion for it. */
   readonly strike: (victims: Victims) => Promise<boolean>
+  /** A count that each such fault raises; left out where nobody can tell from outside that it was made. */
+  readonly trace?: (victims: Victims) => number
 }
+
+const endedConnections = ({ proxy }: Victims) => proxy.endedConnections
 
 /** How long a fault on the wire waits for its occasion. */
 const occasionMs = 3_000
 
 /** Every kind of fault. */
 export const faultKinds: readonly FaultKind[] = [
-  { kind: 'cut one connection', weight: 8, strike: ({ proxy }) => Promise.resolve(proxy.cutOne()) },
+  {
+    kind: 'cut one connection',
+    weight: 8,
+    strike: ({ proxy }) => Promise.resolve(proxy.cutOne()),
+    trace: endedConnections,
+  },
   {
     kind: 'cut every connection',
     weight: 5,
@@ -35,12 +44,13 @@ export const faultKinds: readonly FaultKind[] = [
       proxy.cutAll()
       return Promise.resolve(hadAny)
     },
+    trace: endedConnections,
   },
-  onTheWire('cut in the middle of a message', 8),
-  onTheWire('lose COMMIT on its way', 12),
-  onTheWire('lose the reply to COMMIT', 16),
-  onTheWire('deliver COMMIT late', 16),
-  onTheWire('swallow the reply to COMMIT', 6),
+  onTheWire('cut in the middle of a message', 8, endedConnections),
+  onTheWire('lose COMMIT on its way', 12, endedConnections),
+  onTheWire('lose the reply to COMMIT', 16, ({ proxy }) => proxy.untoldCommits),
+  onTheWire('deliver COMMIT late', 16, endedConnections),
+  onTheWire('swallow the reply to COMMIT', 6, ({ proxy }) => proxy.untoldCommits),
   {
     kind: 'stall the network',
     weight: 6,
@@ -50,6 +60,7 @@ export const faultKinds: readonly FaultKind[] = [
       proxy.flow()
       return true
     },
+    trace: ({ proxy }) => proxy.silences,
   },
   {
     kind: 'turn new connections away',
@@ -61,6 +72,7 @@ export const faultKinds: readonly FaultKind[] = [
       proxy.isRefusing = false
       return true
     },
+    trace: endedConnections,
   },
   {
     kind: 'take locks in another order',
@@ -92,6 +104,7 @@ export const faultKinds: readonly FaultKind[] = [
       await postgres.bringUp()
       return hasStruck
     },
+    trace: endedConnections,
   },
   {
     kind: 'kill PostgreSQL',
@@ -102,6 +115,7 @@ export const faultKinds: readonly FaultKind[] = [
       await postgres.bringUp()
       return true
     },
+    trace: ({ postgres }) => postgres.starts,
   },
   {
     kind: 'kill a service process',
@@ -110,6 +124,7 @@ export const faultKinds: readonly FaultKind[] = [
       await services.killOne(random.below(100))
       return true
     },
+    trace: ({ services }) => services.starts,
   },
   {
     kind: 'fill the disk',
@@ -126,8 +141,12 @@ export const faultKinds: readonly FaultKind[] = [
   },
 ]
 
-function onTheWire(kind: WireFault, weight: number): FaultKind {
-  return { kind, weight, strike: ({ proxy }) => proxy.strike(kind, occasionMs) }
+function onTheWire(
+  kind: WireFault,
+  weight: number,
+  trace: (victims: Victims) => number,
+): Required<FaultKind> {
+  return { kind, weight, strike: ({ proxy }) => proxy.strike(kind, occasionMs), trace }
 }
 
 /** So many faults in an order that follows from the seed; every kind is among them when there is room. */

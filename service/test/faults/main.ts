@@ -28,5 +28,5 @@ if (values.help) {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
   const report = await runFaults({ faults, seed, speed, tell: console.log, signal: ending.signal })
   console.log(printReport(report))
-  process.exit(report.complaints.length + report.bugs.length === 0 ? 0 : 1)
+  process.exit(report.complaints.length + report.bugs.length + report.traceless.length === 0 ? 0 : 1)
 }

@@ -19,6 +19,8 @@ export class MortalPostgres {
   readonly port: number
   /** The disk that its data lies on, or why it is not one that can be filled. */
   readonly disk: SmallDisk | { readonly missing: string }
+  /** How many times the server was started. */
+  starts = 0
   readonly #programs: string
   readonly #dataFolder: string
   readonly #password: string
@@ -122,6 +124,7 @@ export class MortalPostgres {
   }
 
   #spawn(): ChildProcess {
+    this.starts++
     const settings = {
       port: this.port,
       listen_addresses: '127.0.0.1',

@@ -14,6 +14,9 @@ export interface PostgresProxyOptions {
   readonly clashPercent?: number
 }
 
+/** No more than the shortest stall. */
+const silenceMs = 40
+
 /**
  * Stands between the service and PostgreSQL, and lets everything through but for the faults that it is
  * told to make.
@@ -21,6 +24,14 @@ export interface PostgresProxyOptions {
 export class PostgresProxy {
   readonly random: SeededRandom
   readonly clashes = { '40001': 0, '40P01': 0 }
+  /** How many transactions might have been made to clash. */
+  transactions = 0
+  /** How many connections have ended, whoever ended them. */
+  endedConnections = 0
+  /** How many times the server answered a COMMIT, and nobody was told. */
+  untoldCommits = 0
+  /** How many times nothing went through for a while. */
+  silences = 0
   readonly #server: Server
   readonly #connections = new Set<ProxiedConnection>()
   readonly #clashPercent: number
@@ -29,6 +40,7 @@ export class PostgresProxy {
   #isStalled = false
   #isRefusing = false
   #areClashesOn = true
+  #passedAtMs = performance.now()
 
   constructor({ upstreamPort, random, clashPercent = 0 }: PostgresProxyOptions) {
     this.#upstreamPort = upstreamPort
@@ -111,7 +123,16 @@ export class PostgresProxy {
   planClash(): number | undefined {
     const isChosen = this.random.below(100) < this.#clashPercent
     const statements = this.random.below(4)
-    return isChosen && this.#areClashesOn ? statements : undefined
+    if (!this.#areClashesOn) return undefined
+    this.transactions++
+    return isChosen ? statements : undefined
+  }
+
+  /** To be called with all that goes through. */
+  notePassing(): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#passedAtMs >= silenceMs) this.silences++
+    this.#passedAtMs = nowMs
   }
 
   #accept(client: Socket): void {
@@ -119,7 +140,12 @@ export class PostgresProxy {
     const upstream = connect(this.#upstreamPort, '127.0.0.1')
     const connection = new ProxiedConnection(this, client, upstream)
     this.#connections.add(connection)
-    void connection.ended.then(() => this.#connections.delete(connection))
+    void connection.ended.then(() => this.#forget(connection))
     if (this.#isStalled) connection.stall()
+  }
+
+  #forget(connection: ProxiedConnection): void {
+    this.#connections.delete(connection)
+    this.endedConnections++
   }
 }

@@ -71,6 +71,7 @@ export class ProxiedConnection {
   #pass(frames: readonly Frame[], handle: (frame: Frame) => void): void {
     this.#client.cork()
     this.#upstream.cork()
+    if (frames.length > 0) this.#proxy.notePassing()
     for (const frame of frames) handle(frame)
     this.#client.uncork()
     this.#upstream.uncork()
@@ -146,6 +147,7 @@ export class ProxiedConnection {
     }
     if (frame.type === 'C' && textsOf(frame, 1)[0] === 'COMMIT') {
       const fault = this.#proxy.take(['lose the reply to COMMIT', 'swallow the reply to COMMIT'])
+      if (fault) this.#proxy.untoldCommits++
       if (fault === 'lose the reply to COMMIT') return this.cut()
       if (fault) {
         this.#isSilent = true

@@ -8,12 +8,13 @@ const shownCharacters = 1_000
 
 /** What a run was and what came of it, as tables. */
 export function printReport(report: RunReport): string {
-  const { faults, missing, clashes, evidence, complaints, bugs } = report
+  const { faults, missing, traceless, clashes, transactions, evidence, complaints, bugs } = report
   const { calls, content } = evidence
   const lines = [
     ...table('Faults', inOrder(faults), sumOf([...faults.values()])),
     ...missing.map((reason) => `  not made here: ${reason}`),
-    ...table('Transactions that were made to clash', Object.entries(clashes)),
+    ...traceless.map((kind) => `  left no trace: ${kind}`),
+    ...table(`Of ${transactions} transactions were made to clash`, Object.entries(clashes)),
     ...table('Requests', inOrder(countBy(calls, outcomeOf)), calls.length),
     ...table('Retries', Object.entries(countRetries(calls))),
     ...table('In the ledger', inOrder(countBy(content.holds, ({ status }) => `proofs ${status}`))),

@@ -37,8 +37,12 @@ export interface RunReport {
   readonly faults: ReadonlyMap<string, number>
   /** The kinds that cannot be made here, each with the reason. */
   readonly missing: readonly string[]
+  /** The kinds of faults that were made, and that left no trace. */
+  readonly traceless: readonly string[]
   /** Transactions that were made to fail, by the code. */
   readonly clashes: Readonly<Record<string, number>>
+  /** How many transactions there were while some were made to fail. */
+  readonly transactions: number
   readonly evidence: Evidence
   readonly complaints: readonly Complaint[]
   /** What the services' logs say of bugs. */
@@ -46,7 +50,14 @@ export interface RunReport {
 }
 
 const serviceProcesses = 2
-const clashPercent = 10
+/** How many of 100 transactions are made to clash. */
+export const clashPercent = 10
+
+/** How often one fault may wait for its occasion. */
+const mostTries = 20
+
+/** How long the trace of a fault may take to be seen. */
+const tracedWithinMs = 5_000
 
 /** How long clients may take to bring to its end what they began, once everything works again. */
 const closingMs = 90_000
@@ -119,14 +130,21 @@ async function runIn(
   const missing = 'missing' in postgres.disk ? [`fill the disk: ${postgres.disk.missing}`] : []
   const kinds = faultKinds.filter(({ kind }) => !missing.some((reason) => reason.startsWith(kind)))
   const struck = new Map<string, number>()
+  const traceless: string[] = []
+  const victims = { proxy, postgres, services, random }
   async function makeFaults(): Promise<void> {
     let made = 0
-    for (const { kind, strike } of planFaults(faults, kinds, random)) {
+    for (const { kind, strike, trace } of planFaults(faults, kinds, random)) {
       await postgres.bringUp()
       await untilAnswered(recorder.calls)
       await sleep(random.below(200))
+      const before = trace?.(victims) ?? 0
       // One that finds no occasion is made at the next.
-      while (!(await strike({ proxy, postgres, services, random }))) tell(`no occasion to ${kind}`)
+      for (let tries = 1; !(await strike(victims)); tries++) {
+        tell(`no occasion to ${kind}`)
+        if (tries === mostTries) throw new Error(`there is never an occasion to ${kind}`)
+      }
+      if (trace && !(await hasGrown(() => trace(victims), before))) traceless.push(kind)
       struck.set(kind, (struck.get(kind) ?? 0) + 1)
       tell(`${++made} of ${faults}: ${kind} (${recorder.calls.length} requests)`)
     }
@@ -152,7 +170,17 @@ async function runIn(
   await client.end()
   const evidence = { calls: recorder.calls, content }
   const complaints = findComplaints(evidence)
-  return { faults: struck, missing, clashes: proxy.clashes, evidence, complaints, bugs: services.bugs }
+  const { clashes, transactions } = proxy
+  const { bugs } = services
+  return { faults: struck, missing, traceless, clashes, transactions, evidence, complaints, bugs }
+}
+
+/** Whether a count exceeds what it was before, at once or soon. */
+async function hasGrown(count: () => number, before: number): Promise<boolean> {
+  for (const untilMs = performance.now() + tracedWithinMs; performance.now() < untilMs; await sleep(5)) {
+    if (count() > before) return true
+  }
+  return false
 }
 
 /** Waits until requests are answered again, so that each fault strikes a service that works. */

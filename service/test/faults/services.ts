@@ -33,6 +33,8 @@ export class Services {
   readonly #ended: ReadyProcess[] = []
   readonly #crashes: string[] = []
   #isStopping = false
+  /** How many processes have come to answer. */
+  starts = 0
 
   constructor(options: ServicesOptions) {
     this.#options = options
@@ -114,6 +116,7 @@ export class Services {
       try {
         const service = await startProcess(context, { folder, settings: this.#settings })
         this.#running[index] = service
+        this.starts++
         void this.#watch(index, service)
         return
       } catch (error) {
