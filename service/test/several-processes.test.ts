@@ -46,47 +46,71 @@ for (const count of [2, 4]) {
   })
 
   test(`After one of ${count} processes has answered a revocation, no other lets a payment begin [decision.60] [decision.11] [endpoint.agents.revoke]`, async (context) => {
-    const [first, ...others] = await startProcesses(context, count)
-    const purchase = await makePurchase(first)
-    const issued = await allAtOnce(400, (turn) => inTurn(others, turn).askForProof(purchase))
-    let moment = 0
-    const requests: { began: number; ended: number; answer: PlainAnswer }[] = []
-    let stop: { began: number; ended: number } | undefined
-    let stopping: Promise<void> | undefined
+    const clients = await startProcesses(context, count)
+    const purchase = await makePurchase(clients[0])
+    const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
+    assert.deepEqual(before, new Set(['200 ok', '201 ok']))
+    assert.deepEqual(after, new Set(['402 agent_revoked', '402 proof_expired']))
+  })
 
-    async function revoke(): Promise<void> {
-      const began = ++moment
-      const answer = await first.send('PATCH', `/agents/${purchase.agentId}/revoke`)
-      assert.equal(answer.status, 200, answer.text)
-      stop = { began, ended: ++moment }
+  test(`After one of ${count} processes has answered that a mandate is paused, or revoked, no other lets a payment begin under it [decision.60] [decision.11] [decision.22] [state.rule.4]`, async (context) => {
+    const clients = await startProcesses(context, count)
+    for (const move of ['pause', 'revoke']) {
+      const purchase = await makePurchase(clients[0])
+      const path = `/mandates/${purchase.mandateId}/${move}`
+      const { before, after } = await stopUnderLoad(clients, purchase, path)
+      assert.deepEqual(before, new Set(['200 ok', '201 ok']), move)
+      assert.deepEqual(after, new Set(['402 mandate_expired', '402 proof_expired']), move)
     }
-    async function timed(request: () => Promise<PlainAnswer>): Promise<void> {
-      const began = ++moment
-      const answer = await request()
-      requests.push({ began, ended: ++moment, answer })
-      if (requests.length === 200) stopping = revoke()
-    }
-    await inParallel(
-      32,
-      issued.flatMap(({ body }, turn) => [
-        () => timed(() => inTurn(others, turn).verify(body.proof)),
-        () => timed(() => inTurn(others, turn + 1).askForProof(purchase)),
-      ]),
-    )
-    await stopping
-
-    const { began, ended } = stop ?? assert.fail('nothing was revoked')
-    const before = requests.filter((request) => request.ended < began)
-    const after = requests.filter((request) => request.began > ended)
-    assert(before.length >= 200 && after.length >= 100, `${before.length} before, ${after.length} after`)
-    assert.deepEqual(labels(before), new Set(['200 ok', '201 ok']))
-    assert.deepEqual(labels(after), new Set(['402 agent_revoked', '402 proof_expired']))
-    const paid = requests.filter(({ answer }) => answer.body.verified === true).length
-    assert.deepEqual(await readSums(first, purchase), [`${paid}.00`, '0.00'])
   })
 }
 
 type Clients = readonly [LoadClient, ...LoadClient[]]
+
+/**
+ * Has the first process stop something while all the others are asked for proofs and to verify open ones; what was
+ * answered to requests that ended before the stop began, and to those that began when it had been answered.
+ */
+async function stopUnderLoad(
+  [first, ...others]: Clients,
+  purchase: Purchase,
+  path: string,
+): Promise<{ readonly before: Set<string>; readonly after: Set<string> }> {
+  const issued = await allAtOnce(400, (turn) => inTurn(others, turn).askForProof(purchase))
+  let moment = 0
+  const requests: { began: number; ended: number; answer: PlainAnswer }[] = []
+  let stop: { began: number; ended: number } | undefined
+  let stopping: Promise<void> | undefined
+
+  async function makeStop(): Promise<void> {
+    const began = ++moment
+    const answer = await first.send('PATCH', path)
+    assert.equal(answer.status, 200, answer.text)
+    stop = { began, ended: ++moment }
+  }
+  async function timed(request: () => Promise<PlainAnswer>): Promise<void> {
+    const began = ++moment
+    const answer = await request()
+    requests.push({ began, ended: ++moment, answer })
+    if (requests.length === 200) stopping = makeStop()
+  }
+  await inParallel(
+    32,
+    issued.flatMap(({ body }, turn) => [
+      () => timed(() => inTurn(others, turn).verify(body.proof)),
+      () => timed(() => inTurn(others, turn + 1).askForProof(purchase)),
+    ]),
+  )
+  await stopping
+
+  const { began, ended } = stop ?? assert.fail('nothing was stopped')
+  const before = requests.filter((request) => request.ended < began)
+  const after = requests.filter((request) => request.began > ended)
+  assert(before.length >= 200 && after.length >= 100, `${before.length} before, ${after.length} after`)
+  const paid = requests.filter(({ answer }) => answer.body.verified === true).length
+  assert.deepEqual(await readSums(first, purchase), [`${paid}.00`, '0.00'])
+  return { before: labels(before), after: labels(after) }
+}
 
 /** So many services, each a process of its own, on one new database; a client for each. */
 async function startProcesses(context: TestContext, count: number): Promise<Clients> {
