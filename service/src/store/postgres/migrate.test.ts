@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
@@ -13,6 +14,7 @@ import { describeUrl } from './address.ts'
 import { withClient } from './connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'
 import { openPostgresStore } from './postgres-store.ts'
+import { migrations } from './schema.ts'
 
 for (const { name, missing, createEmptyDatabase } of postgresServers) {
   test(
@@ -33,6 +35,50 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
       assert.equal(await withClient(database.url, migrate), neededVersion, 'nothing is left to do')
     },
   )
+
+  for (let version = 1; version < neededVersion; version++) {
+    test(
+      `Of many processes that start at once on a database of ${name} at schema ${version} one takes the missing steps [decision.63]`,
+      { skip: missing ?? false },
+      async (context) => {
+        const database = await createEmptyDatabase()
+        const fresh = await createEmptyDatabase()
+        const outsider = new Client({ connectionString: database.url })
+        await outsider.connect()
+        context.after(async () => {
+          await outsider.end()
+          await database.drop()
+          await fresh.drop()
+        })
+        await makeSchema(outsider, version)
+        await withClient(fresh.url, migrate)
+
+        // Keeps back the one that takes the steps, until all the others wait as well.
+        const { rows: tables } = await outsider.query<{ names: string }>(
+          `select string_agg(tablename, ', ') as names from pg_tables
+           where schemaname = 'public' and tablename <> 'purser_schema'`,
+        )
+        await outsider.query(`begin; lock table ${tables[0]?.names}`)
+        const opening = Array.from({ length: 8 }, () => openPostgresStore({ url: database.url }))
+        const settled = Promise.allSettled(opening)
+        const waits = await untilWaiting(outsider, 8)
+        await outsider.query('commit')
+        for (const outcome of await settled) {
+          assert(outcome.status === 'fulfilled', outcome.status === 'rejected' ? String(outcome.reason) : '')
+          await outcome.value.checkReady()
+          await outcome.value.close()
+        }
+
+        assert.deepEqual(
+          waits.filter((lock) => lock === 'relation'),
+          ['relation'],
+          'the others wait before the first step',
+        )
+        assert.equal(await withClient(database.url, readSchemaVersion), neededVersion)
+        assert.deepEqual(await readSchema(database.url), await readSchema(fresh.url))
+      },
+    )
+  }
 }
 
 test('A database that a newer release wrote is refused, at a start and while a process runs [decision.63] [decision.28]', async (context) => {
@@ -186,6 +232,44 @@ test('A database that cannot hold every text is refused [decision.62]', async (c
     `${describeUrl(url)} keeps text as LATIN1, which cannot hold every name; create a database with the encoding UTF8`,
   )
 })
+
+/** The schema as a release made it that knew so many of the steps. */
+async function makeSchema(client: Client, version: number): Promise<void> {
+  for (const step of migrations.slice(0, version)) await client.query(step)
+  await client.query(`
+    create table purser_schema (only_row boolean primary key default true check (only_row), version integer not null);
+    insert into purser_schema (version) values (${version})`)
+}
+
+/** What so many others wait for, once they all do: `relation` is a table or an index, the rest are rows. */
+async function untilWaiting(client: Client, count: number): Promise<string[]> {
+  for (const untilMs = performance.now() + 20_000; performance.now() < untilMs; await sleep(5)) {
+    // What a transaction has seen of the others it would else go on seeing.
+    await client.query('select pg_stat_clear_snapshot()')
+    const { rows } = await client.query<{ locktype: string }>(`
+      select locktype from pg_locks where not granted and pid in
+        (select pid from pg_stat_activity where datname = current_database())`)
+    if (rows.length >= count) return rows.map(({ locktype }) => locktype)
+  }
+  return assert.fail(`${count} do not come to wait`)
+}
+
+/** Every table, index and view, with its columns and settings. */
+async function readSchema(url: string): Promise<unknown[]> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<Record<string, unknown>>(`
+      select c.relname, c.relkind, c.reloptions, pg_get_viewdef(case c.relkind when 'v' then c.oid end) as view,
+        pg_get_indexdef(case c.relkind when 'i' then c.oid end) as index,
+        (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+            a.attcollation::regcollation) order by a.attnum)
+         from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns,
+        (select json_agg(pg_get_constraintdef(k.oid) order by k.conname) from pg_constraint k
+         where k.conrelid = c.oid) as constraints
+      from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'i', 'v')
+      order by c.relname`)
+    return rows
+  })
+}
 
 async function refused(url: string, message: string): Promise<void> {
   await assert.rejects(openPostgresStore({ url }), { name: 'StoreOpenError', message })
