@@ -21,9 +21,12 @@ export interface Published {
 
 /** The sources by which a package is entered. */
 export function entriesOf({ exports = {}, bin = {} }: Manifest): string[] {
-  return [
-    ...new Set([...Object.values(exports), ...Object.values(bin)].map((path) => path.replace(/^\.\//, ''))),
-  ]
+  return [...new Set([...Object.values(exports), ...Object.values(bin)].map((path) => sourceOf(path)))]
+}
+
+/** A command of the checkout may be JavaScript in `bin`, which looks at Node and runs the source of its name. */
+function sourceOf(path: string): string {
+  return path.replace(/^\.\//, '').replace(/^bin\/(.+)\.js$/, 'src/$1.ts')
 }
 
 /** The package.json for those who install: compiled files instead of sources, and nothing for development. */
@@ -48,7 +51,9 @@ function publishedExport(path: string, isImported: boolean): object {
 }
 
 function compiled(path: string, extension: string): string {
-  return path.replace(/^(\.\/)?src\//, 'dist/').replace(/\.ts$/, extension)
+  return sourceOf(path)
+    .replace(/^src\//, 'dist/')
+    .replace(/\.ts$/, extension)
 }
 
 function mapValues<Value>(

@@ -42,6 +42,14 @@ test('A reader that has had enough ends a command quietly [decision.77]', async 
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
 })
 
+test('A checkout under a Node that runs no TypeScript says what to call instead [decision.77]', async (context) => {
+  const entry = fileURLToPath(new URL('../bin/purser.js', import.meta.url))
+  const { code, output, errors } = await start(context, ['node', '--no-strip-types', entry, '--help']).ended
+  assert.deepEqual([code, output], [1, ''])
+  assert.match(errors, /^purser needs a newer Node in a checkout, .* Call it as npx purser: [^\n]*\n$/)
+  assert.match((await start(context, ['node', entry, '--version']).ended).output, /^\d+\.\d+\.\d+\n$/)
+})
+
 test('The exit code is that of the process [decision.77]', async (context) => {
   const ends = await Promise.all([
     start(context, ['node', program, 'fly']).ended,

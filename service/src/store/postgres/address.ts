@@ -1,7 +1,7 @@
-import { defaults } from 'pg'
+import { Client } from 'pg'
 
 /** The address of a PostgreSQL database, without its password. */
-export interface PostgresAddress {
+interface PostgresAddress {
   /** As it is spelled in the address; empty when it is left out. */
   readonly user: string
   /** A name or an IP address, or the folder of a socket; empty for the machine's own. */
@@ -17,7 +17,7 @@ export interface PostgresAddress {
 const hostless = /^(postgres(?:ql)?:\/\/[^@/?#]*@)(?=\/)/
 
 /** Takes an address apart as `pg` does; undefined when it is none. */
-export function readPostgresAddress(text: string): PostgresAddress | undefined {
+function readPostgresAddress(text: string): PostgresAddress | undefined {
   if (!/^postgres(ql)?:\/\//.test(text)) return undefined
   const isHostless = hostless.test(text)
   const address = isHostless ? text.replace(hostless, '$1none') : text
@@ -95,7 +95,8 @@ export function describeUrl(url: string): string {
   if (!address) return 'the database'
   const { user, host, port, name } = address
   if (host.startsWith('/')) {
-    const asked = user || encodeURIComponent(process.env['PGUSER'] ?? defaults.user ?? '')
+    // Whom `pg` asks for where the address names nobody.
+    const asked = user || encodeURIComponent(new Client({}).user ?? '')
     return `postgresql://${asked}@/${name}?host=${host}${port === '' ? '' : `&port=${port}`}`
   }
   return `postgresql://${user === '' ? '' : `${user}@`}${host}${port === '' ? '' : `:${port}`}/${name}`
