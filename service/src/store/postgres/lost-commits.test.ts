@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openCommitThief, type CommitThief } from '../../../testing/commit-thief.ts'
+import { execute } from '../../../testing/postgres-databases.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, StoreLedger } from '../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../domain/api-key.ts'
@@ -149,6 +151,22 @@ for (const { name, prepare, run } of acts) {
   })
 }
 
+for (const { name, prepare, run } of acts.filter((act) => /^a new (account|seller)$/.test(act.name))) {
+  test(`The answer to ${name} is the truth when its commit arrives while it is written again [decision.61]`, async (context) => {
+    const { ledger, thief } = await open(context)
+    const prepared = await prepare?.(ledger)
+    const eventsBefore = await countEvents(ledger, prepared)
+    thief.steal('late')
+    const done = run(ledger, prepared as never)
+    await untilWaiting(ledger, [/^\s*insert into/])
+    await thief.deliver()
+    await done
+    assert.equal(thief.stolen(), 1, 'the act was robbed')
+    assert.ok((await countEvents(ledger, prepared)) - eventsBefore <= 1, 'one change, one event')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+}
+
 for (const [name, take] of [
   [
     'stop',
@@ -275,6 +293,22 @@ async function open(context: TestContext, options: { readonly patienceMs?: numbe
   ledgerUrls.set(ledger, database.url)
   context.after(() => ledger.close())
   return { ledger, thief }
+}
+
+/** Resolves when a statement like each of these waits for a lock. */
+async function untilWaiting(ledger: StoreLedger, statements: readonly RegExp[]): Promise<void> {
+  const url = ledgerUrls.get(ledger) ?? assert.fail()
+  let waiting: string[] = []
+  for (const untilMs = performance.now() + 4_000; performance.now() < untilMs; await sleep(10)) {
+    const rows = await execute<{ query: string }>(
+      url,
+      `select query from pg_stat_activity
+       where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`,
+    )
+    waiting = rows.map(({ query }) => query)
+    if (statements.every((statement) => waiting.some((text) => statement.test(text)))) return
+  }
+  assert.fail(`what waits is ${JSON.stringify(waiting)}`)
 }
 
 interface Purchase {
