@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { Client } from 'pg'
+
 import { openCommitThief, type CommitThief } from '../../../testing/commit-thief.ts'
 import { execute } from '../../../testing/postgres-databases.ts'
 import { postgres18 } from '../../../testing/postgres.ts'
@@ -167,6 +169,33 @@ for (const { name, prepare, run } of acts.filter((act) => /^a new (account|selle
   })
 }
 
+test('An act that meets its own late commit while it is written again is run once more, and told truthfully [decision.61] [decision.65]', async (context) => {
+  const { ledger, thief } = await open(context)
+  const { agent } = await preparePurchase(ledger)
+  const mandate = ledger.newMandate(agent)
+  const [ofRerun, ofFirst] = await Promise.all([connect(context, ledger), connect(context, ledger)])
+  // The second attempt is kept from looking whether the first was written, and the first from its end.
+  await ofRerun.query('begin; lock table recorded_events')
+  await ofFirst.query('begin')
+  await ofFirst.query('insert into record_accounts (id, account_id) values ($1, $2)', [
+    mandate.id,
+    mandate.accountId,
+  ])
+  thief.steal('late')
+  const creating = ledger.createMandate(mandate)
+  const outcome = Promise.allSettled([creating])
+  await untilWaiting(ledger, [/from recorded_events/])
+  const delivered = thief.deliver()
+  await untilWaiting(ledger, [/from recorded_events/, /insert into record_accounts/])
+  await ofRerun.query('rollback')
+  await untilWaiting(ledger, [/insert into mandates/, /insert into record_accounts/])
+  await ofFirst.query('rollback')
+  await delivered
+  assert.deepEqual(await outcome, [{ status: 'fulfilled', value: 'created' }])
+  assert.equal((await ledger.eventsAbout(mandate, mandate.id)).length, 1)
+  assert.equal(thief.stolen(), 1)
+})
+
 for (const [name, take] of [
   [
     'stop',
@@ -309,6 +338,14 @@ async function untilWaiting(ledger: StoreLedger, statements: readonly RegExp[]):
     if (statements.every((statement) => waiting.some((text) => statement.test(text)))) return
   }
   assert.fail(`what waits is ${JSON.stringify(waiting)}`)
+}
+
+/** A connection that no commit is stolen from. */
+async function connect(context: TestContext, ledger: StoreLedger): Promise<Client> {
+  const client = new Client({ connectionString: ledgerUrls.get(ledger) ?? assert.fail() })
+  await client.connect()
+  context.after(() => client.end())
+  return client
 }
 
 interface Purchase {
