@@ -4,6 +4,7 @@ import { extname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from './config.ts'
+import { closeUntakenConnections } from './handed-connections.ts'
 import { stopTimeoutMs } from './limits.ts'
 import { tellStartFailure } from './start-failure.ts'
 import { codeOf } from './store/error-code.ts'
@@ -64,6 +65,7 @@ class Crew {
     this.#keepPort()
     const worker = fork()
     if (worker instanceof Error) return this.#couldNotStart(worker, failuresInARow)
+    closeUntakenConnections(worker)
     const startedAtMs = performance.now()
     const said = firstMessageOf(worker)
     let failure: string | undefined

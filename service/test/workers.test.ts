@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { constants, copyFileSync, renameSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, readdirSync, readlinkSync, renameSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { Client } from 'pg'
 
 import type { Proof } from '@purser/wire/payments'
 
+import { codeOf } from '../src/store/error-code.ts'
 import { restartDelayMs } from '../src/workers.ts'
 import { readPaidFromDatabase } from '../testing/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
@@ -86,6 +87,26 @@ test('A worker that dies is started again on the same port, whatever it was that
     .split('\n')
     .map((line) => /A worker ended \((.*)\); another one starts in \d+ ms\./.exec(line)?.[1])
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
+})
+
+test('No client waits for a worker that was killed, and the primary keeps no connection of it [decision.127]', async (context) => {
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'silent' } })
+  const outcomes = new Set<unknown>()
+  const sockets = socketsOf(service)
+  for (const howMany of [2, 1, 2]) {
+    const before = workersOf(service)
+    for (const pid of before.slice(0, howMany)) process.kill(pid, 'SIGKILL')
+    // At once, while the primary takes the dead for alive.
+    for (const outcome of await allAtOnce(20, () => outcomeOf(`${service.url}/readyz`))) outcomes.add(outcome)
+    await until(() => workersOf(service).filter((pid) => !before.includes(pid)).length === howMany)
+    await until(() => answers(service))
+    await everyWorkerAnswers(service)
+  }
+  assert.equal(socketsOf(service), sockets)
+  context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
+  assert.ok(!outcomes.has('waited'))
+  for (const outcome of outcomes) assert.ok([200, 'ECONNRESET', 'ECONNREFUSED'].includes(outcome as never))
+  assert.equal((await service.kill('SIGTERM')).code, 0)
 })
 
 test('A worker that cannot be started is tried again, and the others answer meanwhile [decision.75]', async (context) => {
@@ -265,6 +286,13 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
 }
 
+/** How many sockets a process has open, where the system tells. */
+function socketsOf({ pid }: Pick<ReadyProcess, 'pid'>): number {
+  const folder = `/proc/${pid}/fd`
+  if (!existsSync(folder)) return 0
+  return readdirSync(folder).filter((fd) => readlinkSync(join(folder, fd)).startsWith('socket:')).length
+}
+
 /** What the log says of workers that are started again. */
 function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
   const messages = stderr()
@@ -298,6 +326,18 @@ function isAlive(pid: number): boolean {
 function statusOnNewConnection(url: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     get(url, { agent: false }, (answer) => resolve(answer.resume().statusCode)).on('error', reject)
+  })
+}
+
+/** The status of an answer on a connection of its own, or why there is none; `waited` when none came in time. */
+function outcomeOf(url: string): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false }, (answer) => resolve(answer.resume().statusCode))
+    request.setTimeout(3_000, () => {
+      resolve('waited')
+      request.destroy()
+    })
+    request.on('error', (error) => resolve(codeOf(error)))
   })
 }
 

@@ -247,6 +247,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.124', 'The console is tested in a real browser against the real service.'],
     ['decision.125', 'PostgreSQL: what a capture expects, key included, its one statement demands.'],
     ['decision.126', 'PostgreSQL: captures go over one connection, none waiting for the answer to the last.'],
+    [
+      'decision.127',
+      'No client waits for a worker that is dead, and the primary keeps none of its connections.',
+    ],
     ['decision.130', 'An answer after the window is final: nothing captures that proof any more.'],
   ],
 }
