@@ -8,7 +8,8 @@ async function post(path, body) {
       'content-type': 'application/json',
     },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(5000),
+    // Longer than the ten seconds that the service waits for its database.
+    signal: AbortSignal.timeout(15_000),
   })
   return answer.json()
 }

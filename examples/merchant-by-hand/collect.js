@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Whether the proof in the header pays the price of this address; false when in doubt. */
 export async function collect(header, { address, price, domain, purser, key }) {
@@ -21,12 +22,14 @@ export async function collect(header, { address, price, domain, purser, key }) {
           'idempotency-key': idempotencyKey,
         },
         body: JSON.stringify({ proof, merchant_domain: domain, expected_amount: price }),
-        signal: AbortSignal.timeout(5000),
+        // Longer than the ten seconds that the service waits for its database.
+        signal: AbortSignal.timeout(15_000),
       })
       const body = await answer.json()
       if (answer.status === 200 && body.verified === true)
         return { paid: true, transactionId: body.transaction_id }
       if (answer.status < 500) return { paid: false, reason: body.reason ?? body.detail }
+      if (attempt < 3) await sleep(1000 * Number(answer.headers.get('retry-after') ?? 1))
     } catch {
       // No answer tells nothing about the charge, so the same question is asked again.
     }

@@ -37,6 +37,9 @@ export const maxFeedBacklogBytes = 512 * 1024
 export const activityIntervalMs = 500
 export const talliesIntervalMs = 10_000
 
+/** How long the store may take to say that it answers. */
+export const readyTimeoutMs = 1_000
+
 /** How long a stopping service waits for the requests that it has accepted. */
 export const stopTimeoutMs = 10_000
 

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 
 import { mandateMoves } from '@purser/wire/mandates'
@@ -341,6 +344,23 @@ test('The exit code tells a service that does not answer (6) [decision.77]', asy
     errors,
     /^purser agents list: the service does not answer \(.*\); purser doctor looks what is wrong\.$/,
   )
+})
+
+test('doctor does not check the key while the store is down', async (context) => {
+  const { purserWith, environment } = command(context)
+  const asked: (string | undefined)[] = []
+  const server = createServer(({ url }, answer) => {
+    asked.push(url)
+    answer.writeHead(url === '/healthz' ? 200 : 503).end('{"detail":"store_unavailable"}')
+  }).listen(0, '127.0.0.1')
+  context.after(() => server.close())
+  await once(server, 'listening')
+  environment['PURSER_URL'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { code, output } = await purserWith({}, 'doctor')
+  assert.equal(code, 1)
+  assert.match(output, /^✗ store +the service does not reach its store; its log says why$/m)
+  assert.match(output, /^! key +not checked, since the store is down$/m)
+  assert.deepEqual(asked, ['/healthz', '/readyz'])
 })
 
 test('doctor looks at the service, its clock and the key, and its exit code says whether all is well', async (context) => {

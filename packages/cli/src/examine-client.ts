@@ -22,11 +22,15 @@ export async function examineClient(
     findings.push(...clock)
     // A service that does not answer takes no key either: one line is enough.
     const answers = clock.some(({ subject }) => subject === 'clock')
-    if (answers)
-      findings.push(
-        await examineReady(url, surroundings),
-        await examineKey({ url, key, source }, surroundings),
-      )
+    if (answers) {
+      const store = await examineReady(url, surroundings)
+      // Without its store the service can say nothing of a key.
+      const keyFinding: Finding =
+        store.mark === 'ok' || key === undefined
+          ? await examineKey({ url, key, source }, surroundings)
+          : { mark: 'warn', subject: 'key', finding: 'not checked, since the store is down' }
+      findings.push(store, keyFinding)
+    }
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     findings.push({ mark: 'fail', subject: 'profiles', finding: error.message })

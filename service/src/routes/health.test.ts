@@ -24,3 +24,13 @@ test('When the store is gone, readyz says so and healthz still answers [decision
   const alive = await sendPlain(url, { method: 'GET', path: '/healthz' })
   assert.deepEqual([alive.status, alive.body], [200, { status: 'ok' }])
 })
+
+test('When the store does not answer, readyz says so after a second [decision.28]', async (t) => {
+  const { url, log } = await startAppOverStore(t, { checkReady: () => new Promise(() => undefined) })
+  const askedMs = performance.now()
+  const { status, body } = await sendPlain(url, { method: 'GET', path: '/readyz' })
+  const tookMs = performance.now() - askedMs
+  assert.deepEqual([status, body], [503, { detail: 'store_unavailable' }])
+  assert.ok(tookMs > 900 && tookMs < 2_000, `${tookMs} ms`)
+  assert.ok(log.some((line) => line.includes('the store did not answer within 1000 ms')))
+})
