@@ -115,9 +115,12 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   const minted = await prepareFirstStart(context, { sandbox: undefined, production: undefined })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  const onFailure = (error: unknown) => app.log.error({ err: error })
-  const sweep = startHoldSweep({ store, now, onFailure })
-  const figures = startFiguresKeeper({ store, tally: context.tally, onFailure })
+  const observer = {
+    failed: (what: string, error: unknown) => app.log.error({ err: error }, what),
+    worked: () => undefined,
+  }
+  const sweep = startHoldSweep({ store, now, observer })
+  const figures = startFiguresKeeper({ store, tally: context.tally, observer })
   const buyers = known ?? (await prepareBuyers(port, minted?.sandbox, mandates))
   const caller = await store.authenticate(hashApiKey(buyers.key))
   assert(caller)

@@ -2,16 +2,17 @@ import { sweepIntervalMs, sweepMandates } from './limits.ts'
 import { startRepeating, type Repeating, type RepeatingOptions } from './repeating.ts'
 import type { Store } from './store/store.ts'
 
-export interface HoldSweepOptions extends Pick<RepeatingOptions, 'onFailure'> {
+export interface HoldSweepOptions extends Pick<RepeatingOptions, 'observer'> {
   readonly store: Store
   readonly now: () => number
 }
 
 /** Gives the amounts of expired holds back, a bounded number at a time, until it is stopped. */
-export function startHoldSweep({ store, now, onFailure }: HoldSweepOptions): Repeating {
+export function startHoldSweep({ store, now, observer }: HoldSweepOptions): Repeating {
   return startRepeating({
     intervalMs: sweepIntervalMs,
-    onFailure,
+    what: 'expired holds could not be released',
+    observer,
     work: async () => {
       await store.releaseExpiredHolds(now(), sweepMandates)
     },

@@ -5,6 +5,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
 import { createApp } from './app.ts'
+import { createBackgroundLog } from './background-log.ts'
 import { chosenKeys, type Config } from './config.ts'
 import { startFiguresKeeper } from './console/figures-keeper.ts'
 import { describeSystem } from './console/system.ts'
@@ -15,7 +16,7 @@ import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from './hold-sweep.ts'
 import { createIds } from './ids.ts'
 import { stopTimeoutMs } from './limits.ts'
-import { explainStoreFailure, openStore } from './open-store.ts'
+import { explainStoreFailure, openStore, placeOfLedger } from './open-store.ts'
 import { codeOf } from './store/error-code.ts'
 
 /** A service that answers. */
@@ -71,16 +72,9 @@ export async function startService(config: Config, now: () => number = Date.now)
       await app.close()
       throw error
     })
-    const sweep = startHoldSweep({
-      store,
-      now,
-      onFailure: (error) => app.log.error({ err: error }, 'expired holds could not be released'),
-    })
-    const figures = startFiguresKeeper({
-      store,
-      tally,
-      onFailure: (error) => app.log.error({ err: error }, 'the figures of the console could not be kept'),
-    })
+    const observer = createBackgroundLog({ log: app.log, place: placeOfLedger(config.database) })
+    const sweep = startHoldSweep({ store, now, observer })
+    const figures = startFiguresKeeper({ store, tally, observer })
     return {
       url: urlOf(app.server.address() as AddressInfo),
       minted,

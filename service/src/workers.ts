@@ -41,6 +41,12 @@ export function restartDelayMs(failuresInARow: number): number {
   return Math.min(100 * 2 ** failuresInARow, 10_000)
 }
 
+/** The levels of what the primary says, as its workers' log has them. */
+const logLevels = { error: 50, info: 30 }
+
+/** The settings with which the log has lines of the level `info`. */
+const talkative: readonly string[] = ['info', 'debug', 'trace']
+
 /** The workers of one primary. */
 class Crew {
   #config: Config
@@ -128,8 +134,13 @@ class Crew {
     const delayMs = restartDelayMs(failuresInARow)
     this.#log(`${what}; another one starts in ${delayMs} ms.`)
     setTimeout(() => {
-      if (!this.#isStopping) void this.start(failuresInARow + 1)
+      if (!this.#isStopping) void this.#startInstead(failuresInARow + 1)
     }, delayMs)
+  }
+
+  async #startInstead(failuresInARow: number): Promise<void> {
+    const { kind } = await this.start(failuresInARow)
+    if (kind === 'ready') this.#log('A worker was started again, and answers.', 'info')
   }
 
   /** The port that was picked is given up with the last worker on it, so the next one asks for it by number. */
@@ -138,11 +149,12 @@ class Crew {
     this.#config = { ...this.#config, port: Number(new URL(this.#url).port) }
   }
 
-  #log(msg: string): void {
+  #log(msg: string, level: keyof typeof logLevels = 'error'): void {
     const { logLevel } = this.#config
-    if (logLevel === 'silent' || logLevel === 'fatal') return
+    const isTold = level === 'error' ? !['silent', 'fatal'].includes(logLevel) : talkative.includes(logLevel)
+    if (!isTold) return
     // A line as the workers' own log has them.
-    console.error(JSON.stringify({ level: 50, time: Date.now(), pid: process.pid, msg }))
+    console.error(JSON.stringify({ level: logLevels[level], time: Date.now(), pid: process.pid, msg }))
   }
 }
 

@@ -90,7 +90,7 @@ test('A worker that dies is started again on the same port, whatever it was that
 })
 
 test('No client waits for a worker that was killed, and the primary keeps no connection of it [decision.127]', async (context) => {
-  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'silent' } })
+  const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
   const outcomes = new Set<unknown>()
   const sockets = socketsOf(service)
   for (const howMany of [2, 1, 2]) {
@@ -103,6 +103,8 @@ test('No client waits for a worker that was killed, and the primary keeps no con
     await everyWorkerAnswers(service)
   }
   assert.equal(socketsOf(service), sockets)
+  // One line for each that was killed.
+  await until(() => service.stderr().split('A worker was started again, and answers.').length === 6)
   context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
   assert.ok(!outcomes.has('waited'))
   for (const outcome of outcomes) assert.ok([200, 'ECONNRESET', 'ECONNREFUSED'].includes(outcome as never))

@@ -251,6 +251,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'decision.127',
       'No client waits for a worker that is dead, and the primary keeps none of its connections.',
     ],
-    ['decision.130', 'An answer after the window is final: nothing captures that proof any more.'],
+    ['decision.128', 'The log says when the store is gone and when it is back, once each.'],
+    ['decision.129', 'An answer after the window is final: nothing captures that proof any more.'],
   ],
 }

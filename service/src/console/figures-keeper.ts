@@ -3,28 +3,30 @@ import { startRepeating, type Repeating, type RepeatingOptions } from '../repeat
 import type { Store } from '../store/store.ts'
 import type { MemoryTally } from './tally.ts'
 
-export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'onFailure'> {
+export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'observer'> {
   readonly store: Pick<Store, 'addUpActivity' | 'addTallies'>
   readonly tally: MemoryTally
 }
 
 /** Keeps the sums that the console shows, behind the payments and a bounded number at a time. */
-export function startFiguresKeeper({ store, tally, onFailure }: FiguresKeeperOptions): Repeating {
+export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOptions): Repeating {
   const adding = startRepeating({
+    what: 'the figures of the console could not be added up',
     intervalMs: activityIntervalMs,
-    onFailure,
+    observer,
     work: () => store.addUpActivity(),
   })
   const writeTallies = async () => {
     const tallies = tally.take()
     if (tallies) await store.addTallies(tallies)
   }
-  const writing = startRepeating({ intervalMs: talliesIntervalMs, onFailure, work: writeTallies })
+  const what = 'what was counted for the console could not be kept'
+  const writing = startRepeating({ what, intervalMs: talliesIntervalMs, observer, work: writeTallies })
   return {
     stop: async () => {
       await Promise.all([adding.stop(), writing.stop()])
       // What was counted since the last time; a service that stops in good order loses none of it.
-      await writeTallies().catch(onFailure)
+      await writeTallies().catch((error: unknown) => observer.failed(what, error))
     },
   }
 }

@@ -374,7 +374,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
   })
 
-  test('What is answered after the window is final: the hold is ended, and nothing captures it any more [decision.130] [decision.13]', async (context) => {
+  test('What is answered after the window is final: the hold is ended, and nothing captures it any more [decision.129] [decision.13]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -394,7 +394,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A capture and the answer after its window, at once, agree [decision.130]', async (context) => {
+  test('A capture and the answer after its window, at once, agree [decision.129]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

@@ -271,7 +271,7 @@ test('A key is refused only when no attempt can still capture, also one that wai
   await outside.pay(caller, disputed)
 })
 
-test('A capture that arrives after its proof was answered with proof_expired is not made [decision.130] [decision.65]', async (context) => {
+test('A capture that arrives after its proof was answered with proof_expired is not made [decision.129] [decision.65]', async (context) => {
   const { ledger: outside, caller, mandate, url } = await open(context)
   const { ledger, thief } = await openRobbed(context, { url, outside, patienceMs: 300 })
   await ledger.pay(caller, await outside.hold(mandate))
