@@ -1,6 +1,7 @@
 /** One of several processes of the service, started by `workers.ts`, which hands it its settings. */
 
 import type { Config } from './config.ts'
+import { writeLogLine, type LogLine } from './log-line.ts'
 import { isStartFailure } from './serve-alone.ts'
 import { outliveReaders } from './standard-streams.ts'
 import { startService, type RunningService } from './start.ts'
@@ -10,6 +11,7 @@ outliveReaders()
 
 let starting: Promise<RunningService> | undefined
 let isStopping = false
+let logLevel: Config['logLevel'] = 'info'
 
 process.on('message', (message: ToWorker) => {
   switch (message.kind) {
@@ -28,6 +30,7 @@ process.on('SIGTERM', () => void stop())
 process.on('SIGINT', () => undefined)
 
 async function start(config: Config): Promise<void> {
+  logLevel = config.logLevel
   starting = startService(config)
   try {
     const { url, minted } = await starting
@@ -46,9 +49,18 @@ async function stop(): Promise<void> {
     await service?.stop()
     process.exit(0)
   } catch (error) {
-    console.error('A worker could not stop in good order:', error)
+    writeLogLine(lineOf(error), { logLevel })
     process.exit(1)
   }
+}
+
+/** A worker that waits for its own start to stop learns there that it could not start. */
+function lineOf(error: unknown): LogLine {
+  if (isStartFailure(error)) {
+    return { level: 'error', msg: `A worker that was told to stop could not start: ${error.message}` }
+  }
+  const err = error instanceof Error ? error : new Error(String(error))
+  return { level: 'error', msg: 'A worker could not stop in good order', err }
 }
 
 function tell(message: FromWorker, whenTold: () => void = () => undefined): void {

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from './config.ts'
 import { closeUntakenConnections } from './handed-connections.ts'
 import { stopTimeoutMs } from './limits.ts'
+import { writeLogLine, type LogLine } from './log-line.ts'
 import { tellStartFailure } from './start-failure.ts'
 import { codeOf } from './store/error-code.ts'
 import { welcome } from './welcome.ts'
@@ -40,12 +41,6 @@ const steadyWorkerMs = 60_000
 export function restartDelayMs(failuresInARow: number): number {
   return Math.min(100 * 2 ** failuresInARow, 10_000)
 }
-
-/** The levels of what the primary says, as its workers' log has them. */
-const logLevels = { error: 50, info: 30 }
-
-/** The settings with which the log has lines of the level `info`. */
-const talkative: readonly string[] = ['info', 'debug', 'trace']
 
 /** The workers of one primary. */
 class Crew {
@@ -149,12 +144,8 @@ class Crew {
     this.#config = { ...this.#config, port: Number(new URL(this.#url).port) }
   }
 
-  #log(msg: string, level: keyof typeof logLevels = 'error'): void {
-    const { logLevel } = this.#config
-    const isTold = level === 'error' ? !['silent', 'fatal'].includes(logLevel) : talkative.includes(logLevel)
-    if (!isTold) return
-    // A line as the workers' own log has them.
-    console.error(JSON.stringify({ level: logLevels[level], time: Date.now(), pid: process.pid, msg }))
+  #log(msg: string, level: LogLine['level'] = 'error'): void {
+    writeLogLine({ level, msg }, this.#config)
   }
 }
 

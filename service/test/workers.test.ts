@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { constants, copyFileSync, existsSync, readdirSync, readlinkSync, renameSync } from 'node:fs'
+import { once } from 'node:events'
 import { get } from 'node:http'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -239,6 +240,32 @@ test('A service that is told to stop while its workers start stops in good order
   assert.equal(code, 0)
 })
 
+test('What a stop finds is told in lines of the log, also of a worker that cannot start [decision.75]', async (context) => {
+  const { PURSER_DATABASE } = await databaseSettings(context)
+  const relay = await openRelay(context, PURSER_DATABASE)
+  const service = await startWorkers(context, {
+    workers: 2,
+    settings: { PURSER_DATABASE: relay.url, PURSER_LOG_LEVEL: 'error' },
+  })
+  await everyWorkerAnswers(service)
+  relay.freeze()
+  const before = workersOf(service)
+  process.kill(before[0] ?? 0, 'SIGKILL')
+  await until(() => workersOf(service).some((pid) => !before.includes(pid)))
+  const ended = service.kill('SIGTERM')
+  await service.sees(/Purser is stopping/)
+  relay.close()
+  const lines = (await ended).stderr
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+  for (const line of lines) {
+    assert.deepEqual(Object.keys(line).slice(0, 4), ['level', 'time', 'pid', 'hostname'])
+  }
+  const messages = lines.map(({ msg }) => String(msg))
+  assert.match(messages.at(-1) ?? '', /^A worker that was told to stop could not start: /)
+})
+
 test('Workers do not outlive a primary that is killed [decision.75]', async (context) => {
   const service = await startWorkers(context, { workers: 2 })
   const pids = workersOf(service)
@@ -286,6 +313,34 @@ function workersOf({ pid }: Pick<ReadyProcess, 'pid'>): number[] {
   const lines = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const processes = lines.map((line) => line.trim().split(/\s+/).map(Number))
   return processes.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []))
+}
+
+/** A way to a database that can stop taking connections, as a server does that stands still. */
+async function openRelay(context: TestContext, database: string) {
+  const { hostname, port } = new URL(database)
+  const held = new Set<Socket>()
+  let isFrozen = false
+  const relay = createServer((client) => {
+    client.on('error', () => undefined)
+    if (isFrozen) {
+      held.add(client)
+      return
+    }
+    const server = connect(Number(port), hostname).on('error', () => client.destroy())
+    client
+      .on('close', () => server.destroy())
+      .pipe(server)
+      .pipe(client)
+  }).listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  function close(): void {
+    relay.close()
+    for (const client of held) client.destroy()
+  }
+  context.after(close)
+  const url = new URL(database)
+  url.port = String((relay.address() as AddressInfo).port)
+  return { url: url.href, freeze: () => void (isFrozen = true), close }
 }
 
 /** How many sockets a process has open, where the system tells. */
