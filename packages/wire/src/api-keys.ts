@@ -1,46 +1,76 @@
 import { Type, type Static } from 'typebox'
 
 import { endpoint } from './endpoint.ts'
-import { environments, Id, Nullable, OneOf, Timestamp } from './fields.ts'
-import { PageQuery } from './pages.ts'
+import { described, Environment, Id, Nullable, OneOf, Text, Timestamp } from './fields.ts'
+import { maxLengths } from './lengths.ts'
+import { PageOf, pageParameters } from './pages.ts'
 
 /** What a key may do; each role is described in docs/decisions. */
 export const roles = ['operator', 'owner', 'agent', 'merchant'] as const
 export type Role = (typeof roles)[number]
+export const Role = OneOf(roles)
 
 /** The roles that reach everything within their account. */
 export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
+export const OwnerRole = OneOf(ownerRoles)
 
 /** How the text of a key begins, by environment (Authentication, rule 2). */
 export const keyPrefixes = { sandbox: 'svc_sand_', production: 'svc_prod_' } as const
 
 export const ApiKey = Type.Object({
-  id: Id,
-  account_id: Id,
-  label: Nullable(Type.String()),
-  role: OneOf(roles),
-  environment: OneOf(environments),
-  agent_id: Nullable(Id),
-  hint: Type.String({ description: 'The last four characters of the key.' }),
-  created_at: Timestamp,
-  revoked_at: Nullable(Timestamp),
+  id: described(Id, 'Id of the key; the text of the key is another thing.'),
+  account_id: described(Id, 'Account that the key belongs to.'),
+  label: described(
+    Nullable(Text(maxLengths.label)),
+    'What the key is for, as its issuer wrote it; null when nothing was written.',
+  ),
+  role: described(Role, 'What the key may do.'),
+  environment: described(Environment, 'Environment that the key works in.'),
+  agent_id: described(
+    Nullable(Id),
+    'Agent that a key of the role `agent` is bound to; null for every other role.',
+  ),
+  hint: Text(maxLengths.word, { description: 'The last four characters of the key.' }),
+  created_at: described(Timestamp, 'When the key was issued.'),
+  revoked_at: described(Nullable(Timestamp), 'When it was revoked; null while it works.'),
 })
 export type ApiKey = Static<typeof ApiKey>
 
 /** A key with its text, which is shown this once. */
 export const IssuedApiKey = Type.Object({
   ...ApiKey.properties,
-  key: Type.String({ description: 'The text of the key. It is shown this once.' }),
+  key: Text(maxLengths.secret, { description: 'The text of the key. It is shown this once.' }),
 })
 export type IssuedApiKey = Static<typeof IssuedApiKey>
 
 export const NewApiKey = Type.Object({
-  label: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-  role: OneOf(roles),
-  environment: OneOf(environments),
-  agent_id: Type.Optional(Nullable(Type.String({ description: 'Required for the role `agent`.' }))),
-  account_id: Type.Optional(Nullable(Type.String({ description: 'Another account: operators only.' }))),
+  label: Type.Optional(
+    described(Nullable(Text(maxLengths.label)), 'What the key is for; null or left out for nothing.'),
+  ),
+  role: described(Role, 'What the key may do. Only operators issue keys of the role `operator`.'),
+  environment: described(Environment, 'Environment that the key will work in.'),
+  agent_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      'Agent that the key is bound to: required for the role `agent`, null or left out for others.',
+    ),
+  ),
+  account_id: Type.Optional(
+    described(
+      Nullable(Text(maxLengths.id)),
+      "Account that the key is for; null or left out for the caller's own. Another one: operators only.",
+    ),
+  ),
 })
+
+/** The query parameter by which an operator names an account that is not the key's own. */
+export const AnotherAccount = {
+  account_id: Type.Optional(
+    Text(maxLengths.id, {
+      description: "Account that is meant; the key's own when left out. Another one: operators only.",
+    }),
+  ),
+}
 
 export const createApiKey = endpoint({
   id: 'createApiKey',
@@ -51,7 +81,12 @@ export const createApiKey = endpoint({
   roles: ownerRoles,
   body: NewApiKey,
   responses: { 201: IssuedApiKey },
+  responseDescriptions: { 201: 'The key was issued; its text is shown this once.' },
   errors: ['not_found', 'agent_revoked'],
+  errorDescriptions: {
+    not_found: 'the account that is named, or the agent in that account and environment, does not exist',
+    agent_revoked: 'the agent that the key would be for is revoked',
+  },
 })
 
 export const listApiKeys = endpoint({
@@ -61,9 +96,11 @@ export const listApiKeys = endpoint({
   tag: 'Accounts',
   summary: 'Lists the API keys of the account, in both environments, without their text.',
   roles: ownerRoles,
-  query: PageQuery,
-  responses: { 200: Type.Array(ApiKey) },
-  errors: [],
+  query: Type.Object({ ...pageParameters, ...AnotherAccount }),
+  responses: { 200: PageOf(ApiKey) },
+  responseDescriptions: { 200: 'A page of keys, newest first, revoked ones among them.' },
+  errors: ['not_found'],
+  errorDescriptions: { not_found: 'the account that an operator names does not exist' },
 })
 
 export const revokeApiKey = endpoint({
@@ -71,9 +108,11 @@ export const revokeApiKey = endpoint({
   method: 'DELETE',
   path: '/accounts/api-keys/{key_id}',
   tag: 'Accounts',
-  summary: 'Revokes an API key, for good.',
+  summary: 'Revokes an API key permanently.',
   roles: ownerRoles,
-  params: Type.Object({ key_id: Type.String() }),
+  params: Type.Object({ key_id: described(Id, 'Id of the key, not its text.') }),
+  query: Type.Object({ ...AnotherAccount }),
   responses: { 200: ApiKey },
+  responseDescriptions: { 200: 'The key, which is revoked now or was before.' },
   errors: ['not_found', 'last_owner_key'],
 })

@@ -3,21 +3,23 @@ import { Type, type Static } from 'typebox'
 import { Agent } from './agents.ts'
 import { ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { Sum } from './fields.ts'
-import { pageParameters } from './pages.ts'
+import { described, Id, Sum } from './fields.ts'
+import { PageOf, pageParameters } from './pages.ts'
 
 /** An agent with what it has spent, and what revoking it would stop. */
 export const AgentSummary = Type.Object({
   ...Agent.properties,
-  spent_total: Sum,
-  /** What its open proofs hold; a revocation ends them. */
-  held_total: Sum,
-  open_holds: Type.Integer({ description: 'At most 10,000 are counted.' }),
-  active_mandates: Type.Integer(),
-  /** What is left of its active mandates. */
-  remaining_budget: Sum,
+  spent_total: described(Sum, 'Sum of its verified payments in USDC, under all mandates.'),
+  held_total: described(Sum, 'Sum in USDC that its open proofs hold; revoking the agent ends them.'),
+  open_holds: Type.Integer({
+    description: 'Number of its open proofs; 10,000 means that many or more.',
+  }),
+  active_mandates: Type.Integer({
+    description: 'Number of its mandates that are active and not expired.',
+  }),
+  remaining_budget: described(Sum, 'What is left in USDC of its active mandates.'),
   working_keys: Type.Integer({
-    description: 'Keys of the role `agent` that are bound to it and not revoked.',
+    description: 'Number of API keys of the role `agent` that are bound to it and not revoked.',
   }),
 })
 export type AgentSummary = Static<typeof AgentSummary>
@@ -30,7 +32,8 @@ export const listConsoleAgents = endpoint({
   summary: 'Agents with their spend, newest first.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
-  responses: { 200: Type.Array(AgentSummary) },
+  responses: { 200: PageOf(AgentSummary) },
+  responseDescriptions: { 200: 'A page of agents.' },
   errors: ['query_too_slow'],
 })
 
@@ -41,7 +44,8 @@ export const getConsoleAgent = endpoint({
   tag: 'Console',
   summary: 'One agent with its spend, and what revoking it would stop.',
   roles: ownerRoles,
-  params: Type.Object({ agent_id: Type.String() }),
+  params: Type.Object({ agent_id: described(Id, 'Id of the agent.') }),
   responses: { 200: AgentSummary },
+  responseDescriptions: { 200: 'The agent.' },
   errors: ['not_found', 'query_too_slow'],
 })

@@ -2,16 +2,19 @@ import { Type, type Static } from 'typebox'
 
 import { ApiKey, ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { Nullable, Timestamp } from './fields.ts'
-import { pageParameters } from './pages.ts'
+import { described, Name, Nullable, Timestamp } from './fields.ts'
+import { PageOf, pageParameters } from './pages.ts'
 
 export const ListedApiKey = Type.Object({
   ...ApiKey.properties,
-  last_used_at: Type.Unsafe<string | null>({
-    ...Nullable(Timestamp),
-    description: 'To the minute or so; null when it was not used yet.',
-  }),
-  agent_name: Nullable(Type.String()),
+  last_used_at: described(
+    Nullable(Timestamp),
+    'When it was last used, to the minute or so; null when it was not used yet.',
+  ),
+  agent_name: described(
+    Nullable(Name),
+    'Name of the agent that the key is bound to; null when it is bound to none.',
+  ),
 })
 export type ListedApiKey = Static<typeof ListedApiKey>
 
@@ -23,6 +26,7 @@ export const listConsoleApiKeys = endpoint({
   summary: 'The keys of the account, in both environments, with when each was last used.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
-  responses: { 200: Type.Array(ListedApiKey) },
+  responses: { 200: PageOf(ListedApiKey) },
+  responseDescriptions: { 200: 'A page of keys, newest first, revoked ones among them.' },
   errors: ['query_too_slow'],
 })

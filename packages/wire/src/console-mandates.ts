@@ -3,15 +3,16 @@ import { Type, type Static } from 'typebox'
 import { ownerRoles } from './api-keys.ts'
 import { Activity } from './console-overview.ts'
 import { endpoint } from './endpoint.ts'
-import { OneOf, Sum } from './fields.ts'
+import { described, Id, Name, OneOf, Sum, Text } from './fields.ts'
 import { Mandate, mandateStatuses } from './mandates.ts'
-import { pageParameters } from './pages.ts'
+import { PageOf, pageParameters } from './pages.ts'
 import { ProofRecord } from './payments.ts'
+import { maxItems, maxLengths } from './lengths.ts'
 
 /** A mandate with what a table of them shows beside. */
 export const ListedMandate = Type.Object({
   ...Mandate.properties,
-  agent_name: Type.String(),
+  agent_name: described(Name, 'Name of its agent.'),
   is_agent_revoked: Type.Boolean({
     description: 'Whether its agent is revoked, so that nothing can be spent, whatever its `status`.',
   }),
@@ -22,8 +23,9 @@ export type ListedMandate = Static<typeof ListedMandate>
 /** What a list of mandates is narrowed to; of a revoked agent none is active or paused. */
 export const listedStatuses = [...mandateStatuses, 'expired', 'agent_revoked'] as const
 export type ListedStatus = (typeof listedStatuses)[number]
+export const ListedStatus = OneOf(listedStatuses)
 
-const MandateParams = Type.Object({ mandate_id: Type.String() })
+const MandateParams = Type.Object({ mandate_id: described(Id, 'Id of the mandate.') })
 
 export const listConsoleMandates = endpoint({
   id: 'listConsoleMandates',
@@ -35,20 +37,27 @@ export const listConsoleMandates = endpoint({
   roles: ownerRoles,
   query: Type.Object({
     ...pageParameters,
-    agent_id: Type.Optional(Type.String()),
-    status: Type.Optional(OneOf(listedStatuses)),
-    q: Type.Optional(Type.String({ maxLength: 200, description: 'Part of the purpose, in any case.' })),
+    agent_id: Type.Optional(described(Id, 'Only mandates of this agent.')),
+    status: Type.Optional(described(ListedStatus, 'Only mandates in this state.')),
+    q: Type.Optional(
+      Text(maxLengths.search, {
+        description: 'Only mandates with this text in their purpose; upper and lower case are the same.',
+      }),
+    ),
   }),
-  responses: { 200: Type.Array(ListedMandate) },
+  responses: { 200: PageOf(ListedMandate) },
+  responseDescriptions: { 200: 'A page of mandates.' },
   errors: ['query_too_slow'],
 })
 
 export const MandateDetail = Type.Object({
   ...ListedMandate.properties,
-  paid_count: Type.Integer(),
-  denied_count: Type.Integer(),
-  /** Open holds, soonest to expire first, at most 100; `held_total` counts all. */
-  open_holds: Type.Array(ProofRecord),
+  paid_count: Type.Integer({ description: 'Number of verified payments.' }),
+  denied_count: Type.Integer({ description: 'Number of evaluations that were denied.' }),
+  open_holds: Type.Array(ProofRecord, {
+    maxItems: maxItems.openHolds,
+    description: 'Open proofs, soonest to expire first, at most 100; `held_total` counts all.',
+  }),
 })
 export type MandateDetail = Static<typeof MandateDetail>
 
@@ -61,18 +70,22 @@ export const getConsoleMandate = endpoint({
   roles: ownerRoles,
   params: MandateParams,
   responses: { 200: MandateDetail },
+  responseDescriptions: { 200: 'The mandate.' },
   errors: ['not_found', 'query_too_slow'],
 })
 
-/** The widths of the stretches that spend over time is given in. */
+/** The widths of the buckets that spend over time is given in. */
 export const spendSteps = ['hour', 'day'] as const
+export const SpendStep = OneOf(spendSteps)
 
 export const MandateSpend = Type.Object({
-  mandate_id: Type.String(),
-  step: OneOf(spendSteps),
-  spent_before: Sum,
-  /** Every stretch from the first to the last, oldest first, also those in which nothing happened. */
-  stretches: Type.Array(Activity),
+  mandate_id: described(Id, 'Id of the mandate.'),
+  step: described(SpendStep, 'Width of a bucket.'),
+  spent_before: described(Sum, 'Sum in USDC of what was paid before the first bucket.'),
+  stretches: Type.Array(Activity, {
+    maxItems: maxItems.stretches,
+    description: 'The buckets, oldest first, also those in which nothing happened.',
+  }),
 })
 export type MandateSpend = Static<typeof MandateSpend>
 
@@ -88,12 +101,22 @@ export const getMandateSpend = endpoint({
     starts_at: Type.Optional(
       Type.String({
         format: 'date-time',
-        description: 'Where the first stretch begins, at a quarter of an hour; 30 days ago by default.',
+        maxLength: maxLengths.timestamp,
+        description:
+          'Start of the first bucket, as time with its zone, rounded down to a quarter of an hour. When left out, the last bucket is the current one.',
       }),
     ),
-    step: Type.Optional(OneOf(spendSteps)),
-    stretches: Type.Optional(Type.Integer({ minimum: 1, maximum: 400, default: 30 })),
+    step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` when left out.')),
+    stretches: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxItems.stretches,
+        default: 30,
+        description: 'Number of buckets.',
+      }),
+    ),
   }),
   responses: { 200: MandateSpend },
+  responseDescriptions: { 200: 'What was paid, in buckets of equal width.' },
   errors: ['not_found', 'query_too_slow'],
 })

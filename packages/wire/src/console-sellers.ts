@@ -2,26 +2,33 @@ import { Type, type Static } from 'typebox'
 
 import { ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { OneOf, Sum, Timestamp } from './fields.ts'
-import { pageParameters } from './pages.ts'
-import { verificationFailures } from './payments.ts'
+import { described, Sum, Timestamp } from './fields.ts'
+import { PageOf, pageParameters } from './pages.ts'
+import { VerificationFailure, verificationFailures } from './payments.ts'
 import { Seller } from './sellers.ts'
 
 /** A seller with what was paid to it, and why verifications for its domain failed. */
 export const SellerSummary = Type.Object({
   ...Seller.properties,
-  paid_count: Type.Integer(),
-  revenue_total: Sum,
-  /** The last 30 days begin at midnight UTC. */
-  last_month_starts_at: Timestamp,
-  revenue_last_month: Sum,
+  paid_count: Type.Integer({ description: 'Number of payments to it.' }),
+  revenue_total: described(Sum, 'Sum of the payments to it in USDC.'),
+  last_month_starts_at: described(Timestamp, 'When the last 30 days begin, at midnight UTC.'),
+  revenue_last_month: described(Sum, 'Sum in USDC of the payments to it in the last 30 days.'),
   failures_last_month: Type.Array(
-    Type.Object({
-      reason: OneOf(verificationFailures),
-      count: Type.Integer({
-        description: 'Counted a few seconds late, and a crash may lose the latest.',
-      }),
-    }),
+    Type.Object(
+      {
+        reason: described(VerificationFailure, 'The step that failed.'),
+        count: Type.Integer({
+          description:
+            'Number of verifications that failed at it; counted a few seconds late, and a crash may lose the latest.',
+        }),
+      },
+      { title: 'FailureCount', description: 'How often verifications failed for one reason.' },
+    ),
+    {
+      maxItems: verificationFailures.length,
+      description: 'Why verifications for its domain failed in the last 30 days.',
+    },
   ),
 })
 export type SellerSummary = Static<typeof SellerSummary>
@@ -34,6 +41,7 @@ export const listConsoleSellers = endpoint({
   summary: 'Sellers with their revenue, newest first.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
-  responses: { 200: Type.Array(SellerSummary) },
+  responses: { 200: PageOf(SellerSummary) },
+  responseDescriptions: { 200: 'A page of sellers.' },
   errors: ['query_too_slow'],
 })

@@ -2,6 +2,7 @@ import { Type, type TObject, type TSchema } from 'typebox'
 
 import type { Role } from './api-keys.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
+import { refusesUnknownParameters } from './interface-endpoints.ts'
 
 /** One endpoint of the interface: its address, who may call it, what goes in and what comes out. */
 export interface Endpoint<
@@ -21,14 +22,23 @@ export interface Endpoint<
   readonly query?: Query
   readonly params?: Params
   readonly responses: Readonly<Record<number, TSchema>>
+  /** What an answer of each status in `responses` means. */
+  readonly responseDescriptions: Readonly<Record<number, string>>
   /** What a good answer is, when it is no JSON; errors are JSON all the same. */
   readonly produces?: 'text/event-stream' | 'text/csv'
   /** The error answers of this endpoint, in order of precedence. */
   readonly errors: readonly ErrorCode[]
+  /** When this endpoint gives an error, where that is narrower than what the table of errors says. */
+  readonly errorDescriptions?: Readonly<Partial<Record<ErrorCode, string>>>
 }
 
 /** The errors that any endpoint with a key can give, before its own. */
-const commonErrors: readonly ErrorCode[] = ['Not authenticated', 'invalid_api_key', 'insufficient_scope']
+const commonErrors: readonly ErrorCode[] = [
+  'rate_limited',
+  'Not authenticated',
+  'invalid_api_key',
+  'insufficient_scope',
+]
 
 /** The errors that an endpoint can give besides to who comes with the cookie of a session. */
 const sessionErrors: readonly ErrorCode[] = [
@@ -45,23 +55,30 @@ export function endpoint<
   Params extends TObject = never,
 >(declared: Endpoint<Body, Query, Params>): Endpoint<Body, Query, Params> {
   if (declared.roles === 'public') return declared
-  const ofSessions = declared.roles.some((role) => role === 'owner' || role === 'operator')
-    ? sessionErrors
-    : []
-  return { ...declared, errors: [...commonErrors, ...ofSessions, ...declared.errors, 'store_unavailable'] }
+  const ofSessions = takesSession(declared) ? sessionErrors : []
+  const errors = [...commonErrors, ...ofSessions, ...declared.errors, 'store_unavailable' as const]
+  if (declared.method !== 'GET') return { ...declared, errors }
+  const errorDescriptions = {
+    store_unavailable: 'the store cannot answer now',
+    ...declared.errorDescriptions,
+  }
+  return { ...declared, errors, errorDescriptions }
 }
 
 /** Every answer of an endpoint by status: its own, its errors, and the 422 where it takes input. */
 export function answersOf(declared: Endpoint): Record<number, { description: string; schema: TSchema }> {
   const answers: Record<number, { description: string; schema: TSchema }> = {}
   for (const [status, schema] of Object.entries(declared.responses)) {
-    answers[Number(status)] = { description: declared.summary, schema }
+    const description = declared.responseDescriptions[Number(status)] ?? declared.summary
+    answers[Number(status)] = { description, schema }
   }
-  if (declared.body || declared.query) {
-    answers[422] = { description: 'The request does not fit its shape.', schema: ValidationErrorBody }
+  const refusesUnknown = refusesUnknownParameters(declared)
+  if (declared.body || declared.query || refusesUnknown) {
+    answers[422] = { description: invalidRequest(declared, refusesUnknown), schema: ValidationErrorBody }
   }
   for (const code of errorsOf(declared)) {
-    const { status, when } = errorAnswers[code]
+    const { status } = errorAnswers[code]
+    const when = whenGiven(declared, code)
     const known = answers[status]
     const line = `\`${code}\`: ${when}.`
     if (!known) answers[status] = { description: line, schema: ErrorBody }
@@ -72,6 +89,25 @@ export function answersOf(declared: Endpoint): Record<number, { description: str
     }
   }
   return answers
+}
+
+function invalidRequest({ body, query }: Endpoint, refusesUnknown: boolean): string {
+  const parts = [body && 'body', query && 'query'].filter(Boolean).join(' or the ')
+  const faults = [
+    ...(parts === '' ? [] : [`the ${parts} does not fit its schema`]),
+    ...(refusesUnknown ? ['a query parameter is not known'] : []),
+  ].join(', or ')
+  return `${faults[0]?.toUpperCase()}${faults.slice(1)}: \`detail\` has an item for each fault.`
+}
+
+/** When an endpoint gives an error, as a sentence without its period. */
+export function whenGiven({ errorDescriptions = {} }: Endpoint, code: ErrorCode): string {
+  return errorDescriptions[code] ?? errorAnswers[code].when
+}
+
+/** Whether the cookie of a console session opens the endpoint, as a key of an owner or an operator does. */
+export function takesSession({ roles }: Pick<Endpoint, 'roles'>): boolean {
+  return roles !== 'public' && roles.some((role) => role === 'owner' || role === 'operator')
 }
 
 /** The endpoint's errors, with those that a body causes; one that nobody asked for can be too large as well. */

@@ -2,6 +2,11 @@ import { Type } from 'typebox'
 
 import { endpoint } from './endpoint.ts'
 
+const health = Type.Object(
+  { status: Type.Literal('ok', { description: 'Always `ok`.' }) },
+  { title: 'Health', description: 'What a probe is told when all is well.' },
+)
+
 export const healthz = endpoint({
   id: 'healthz',
   method: 'GET',
@@ -9,7 +14,8 @@ export const healthz = endpoint({
   tag: 'Health',
   summary: 'The process answers.',
   roles: 'public',
-  responses: { 200: Type.Object({ status: Type.Literal('ok') }) },
+  responses: { 200: health },
+  responseDescriptions: { 200: 'The process runs. Whether its store answers is said by `/readyz`.' },
   errors: [],
 })
 
@@ -18,8 +24,10 @@ export const readyz = endpoint({
   method: 'GET',
   path: '/readyz',
   tag: 'Health',
-  summary: 'The store answers and its schema is the one this release needs.',
+  summary: 'The service takes requests: its store answers, and it is not about to stop.',
   roles: 'public',
-  responses: { 200: Type.Object({ status: Type.Literal('ok') }) },
-  errors: ['store_unavailable'],
+  responses: { 200: health },
+  responseDescriptions: { 200: 'The service takes requests.' },
+  errors: ['shutting_down', 'store_unavailable'],
+  errorDescriptions: { store_unavailable: 'the store does not answer, or could not commit lately' },
 })

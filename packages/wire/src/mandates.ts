@@ -3,52 +3,91 @@ import { Type, type Static } from 'typebox'
 import { ownerRoles } from './api-keys.ts'
 import { endpoint, type Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
-import { Amount, Id, OneOf, Sum, Timestamp, Usdc, UsdcByDefault } from './fields.ts'
-import { PageQuery } from './pages.ts'
+import {
+  Amount,
+  Category,
+  described,
+  Domain,
+  Id,
+  OneOf,
+  Purpose,
+  Sum,
+  Text,
+  Timestamp,
+  Usdc,
+  UsdcByDefault,
+} from './fields.ts'
+import { PageOf, PageQuery } from './pages.ts'
+import { maxItems, maxLengths } from './lengths.ts'
 
 export const mandateStatuses = ['active', 'paused', 'revoked'] as const
 export type MandateStatus = (typeof mandateStatuses)[number]
+export const MandateStatus = OneOf(mandateStatuses)
 
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
-  agent_id: Type.String({ description: 'The agent that the mandate is for.' }),
-  purpose: Type.String({ examples: ['Buy research data'] }),
-  max_spend_total: Amount,
-  max_spend_per_transaction: Amount,
+  agent_id: Text(maxLengths.id, { description: 'Agent that the mandate is for.' }),
+  purpose: Purpose,
+  max_spend_total: described(Amount, 'Total budget in USDC, as decimal text.'),
+  max_spend_per_transaction: described(Amount, 'Cap for one payment in USDC, as decimal text.'),
   currency: UsdcByDefault,
   allowed_sellers: Type.Optional(
-    Type.Array(Type.String(), {
+    Type.Array(Domain, {
+      maxItems: maxItems.sellers,
       default: [],
-      description: 'Seller domains; `*` allows every seller, an empty list none.',
+      description: 'Seller domains that may be paid; `*` allows every seller, an empty list none.',
       examples: [['api.example.com']],
     }),
   ),
   allowed_categories: Type.Optional(
-    Type.Array(Type.String(), { default: [], description: 'An empty list, or `*`, allows every category.' }),
+    Type.Array(Category, {
+      maxItems: maxItems.categories,
+      default: [],
+      description:
+        'Categories that a proposed payment may have, checked by evaluate and verify-agent; an empty list, or `*`, allows every category.',
+    }),
   ),
-  expires_at: Timestamp,
+  expires_at: described(
+    Timestamp,
+    'Time with its zone (RFC 3339), from which on the mandate allows nothing.',
+  ),
 })
 
 export const Mandate = Type.Object({
-  id: Id,
-  agent_id: Id,
-  purpose: Type.String(),
-  max_spend_total: Amount,
-  max_spend_per_transaction: Amount,
+  id: described(Id, 'Id of the mandate.'),
+  agent_id: described(Id, 'Agent that the mandate is for.'),
+  purpose: Purpose,
+  max_spend_total: described(Amount, 'Total budget in USDC, as it was written.'),
+  max_spend_per_transaction: described(Amount, 'Cap for one payment in USDC, as it was written.'),
   currency: Usdc,
-  allowed_sellers: Type.Array(Type.String()),
-  allowed_categories: Type.Array(Type.String()),
-  expires_at: Timestamp,
-  status: OneOf(mandateStatuses),
-  spent_total: Sum,
-  held_total: Sum,
-  remaining_budget: Sum,
-  created_at: Timestamp,
-  updated_at: Timestamp,
+  allowed_sellers: Type.Array(Domain, {
+    maxItems: maxItems.sellers,
+    description: 'Seller domains that may be paid; `*` allows every seller, an empty list none.',
+  }),
+  allowed_categories: Type.Array(Category, {
+    maxItems: maxItems.categories,
+    description: 'Categories that a proposed payment may have; an empty list, or `*`, allows every category.',
+  }),
+  expires_at: described(
+    Timestamp,
+    'When the mandate ends, as it was written: time with its zone (RFC 3339). Its `status` stays as it is.',
+  ),
+  status: described(MandateStatus, 'Only an `active` mandate allows payments, until it expires.'),
+  spent_total: described(Sum, 'Sum of all verified payments in USDC, as decimal text.'),
+  held_total: described(
+    Sum,
+    'Sum in USDC that open proofs hold: charged when one is verified, free again when it ends.',
+  ),
+  remaining_budget: described(
+    Sum,
+    '`max_spend_total` minus `spent_total` in USDC; what is held is not taken off.',
+  ),
+  created_at: described(Timestamp, 'When the mandate was created.'),
+  updated_at: described(Timestamp, 'When its status last changed; at first when it was created.'),
 })
 export type Mandate = Static<typeof Mandate>
 
-const MandateParams = Type.Object({ mandate_id: Type.String() })
+const MandateParams = Type.Object({ mandate_id: described(Id, 'Id of the mandate.') })
 
 export const createMandate = endpoint({
   id: 'createMandate',
@@ -59,7 +98,12 @@ export const createMandate = endpoint({
   roles: ownerRoles,
   body: NewMandate,
   responses: { 201: Mandate },
+  responseDescriptions: { 201: 'The mandate was created; it is active.' },
   errors: ['not_found', 'agent_revoked'],
+  errorDescriptions: {
+    not_found: 'the agent does not exist in the account and environment of the key',
+    agent_revoked: 'the agent that the mandate would be for is revoked',
+  },
 })
 
 export const listMandates = endpoint({
@@ -70,7 +114,8 @@ export const listMandates = endpoint({
   summary: 'Lists mandates, newest first.',
   roles: [...ownerRoles, 'agent'],
   query: PageQuery,
-  responses: { 200: Type.Array(Mandate) },
+  responses: { 200: PageOf(Mandate) },
+  responseDescriptions: { 200: "A page of mandates. An agent's key sees those of its own agent only." },
   errors: [],
 })
 
@@ -83,6 +128,7 @@ export const getMandate = endpoint({
   roles: [...ownerRoles, 'agent'],
   params: MandateParams,
   responses: { 200: Mandate },
+  responseDescriptions: { 200: 'The mandate.' },
   errors: ['not_found'],
 })
 
@@ -90,17 +136,29 @@ export const getMandate = endpoint({
 export const mandateMoves = ['pause', 'resume', 'revoke'] as const
 export type MandateMove = (typeof mandateMoves)[number]
 
-export const pauseMandate = mandateMove('pause', 'Pauses a mandate, and ends its open holds at once.', [
-  'mandate_revoked',
-])
-export const resumeMandate = mandateMove('resume', 'Resumes a paused mandate.', ['mandate_revoked'])
-export const revokeMandate = mandateMove(
-  'revoke',
-  'Revokes a mandate for good, and ends its open holds at once.',
-  [],
-)
+export const pauseMandate = mandateMove('pause', {
+  summary: 'Pauses a mandate, and ends its open holds at once.',
+  to: 'paused',
+  errors: ['mandate_revoked'],
+})
+export const resumeMandate = mandateMove('resume', {
+  summary: 'Resumes a paused mandate.',
+  to: 'active',
+  errors: ['mandate_revoked'],
+})
+export const revokeMandate = mandateMove('revoke', {
+  summary: 'Revokes a mandate permanently, and ends its open holds at once.',
+  to: 'revoked',
+  errors: [],
+})
 
-function mandateMove(move: MandateMove, summary: string, errors: ErrorCode[]) {
+interface Move {
+  readonly summary: string
+  readonly to: MandateStatus
+  readonly errors: readonly ErrorCode[]
+}
+
+function mandateMove(move: MandateMove, { summary, to, errors }: Move) {
   return endpoint({
     id: `${move}Mandate`,
     method: 'PATCH',
@@ -110,6 +168,7 @@ function mandateMove(move: MandateMove, summary: string, errors: ErrorCode[]) {
     roles: ownerRoles,
     params: MandateParams,
     responses: { 200: Mandate },
+    responseDescriptions: { 200: `The mandate, which is ${to} now or was before.` },
     errors: ['not_found', ...errors],
   } satisfies Endpoint<never, never, typeof MandateParams>)
 }

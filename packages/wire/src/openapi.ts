@@ -1,6 +1,7 @@
 import type { TObject, TSchema } from 'typebox'
 
-import { createAccount } from './accounts.ts'
+import { createAccount, disableAccount, enableAccount, getAccount, listAccounts } from './accounts.ts'
+import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.ts'
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { listAuditEvents } from './audit-log.ts'
@@ -11,11 +12,21 @@ import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './conso
 import { getOverview } from './console-overview.ts'
 import { searchConsole } from './console-search.ts'
 import { listConsoleSellers } from './console-sellers.ts'
-import { endSession, getSession, getSignInOptions, startSession } from './console-session.ts'
+import {
+  consoleTokenHeader,
+  endSession,
+  environmentHeader,
+  getSession,
+  getSignInOptions,
+  startSession,
+} from './console-session.ts'
+import { getConsoleStatus } from './console-status.ts'
 import { resumeAgents, stopAgents } from './console-stop.ts'
 import { getSystem } from './console-system.ts'
 import { exportTransactions, getConsoleTransaction, listConsoleTransactions } from './console-transactions.ts'
-import { answersOf, type Endpoint } from './endpoint.ts'
+import { answersOf, takesSession, type Endpoint } from './endpoint.ts'
+import { ErrorBody } from './errors.ts'
+import { Environment } from './fields.ts'
 import { healthz, readyz } from './health.ts'
 import {
   createMandate,
@@ -25,10 +36,13 @@ import {
   resumeMandate,
   revokeMandate,
 } from './mandates.ts'
-import { getProof, issueProof, verify } from './payments.ts'
+import { maxLengths } from './lengths.ts'
+import { collectSchemas } from './named-schemas.ts'
+import { getProof, issueProof, verify, voidProof } from './payments.ts'
 import { evaluate } from './policy.ts'
-import { createSeller, listSellers } from './sellers.ts'
-import { getTransaction, listTransactions } from './transactions.ts'
+import { createSeller, getSellerVerification, listSellers, releaseDomain, verifySeller } from './sellers.ts'
+import { endSessionOfAccount, listSessions } from './sessions.ts'
+import { downloadTransactions, getTransaction, listTransactions } from './transactions.ts'
 import { verifyAgent } from './verify-agent.ts'
 
 /** The version that the interface description carries (Versioning, rule 1). */
@@ -37,9 +51,15 @@ export const interfaceVersion = '0.1.0'
 /** Every endpoint of the interface. */
 export const endpoints = [
   createAccount,
+  listAccounts,
+  getAccount,
+  disableAccount,
+  enableAccount,
   createApiKey,
   listApiKeys,
   revokeApiKey,
+  listSessions,
+  endSessionOfAccount,
   createAgent,
   listAgents,
   getAgent,
@@ -52,12 +72,17 @@ export const endpoints = [
   revokeMandate,
   createSeller,
   listSellers,
+  releaseDomain,
+  getSellerVerification,
+  verifySeller,
   issueProof,
   verify,
   getProof,
+  voidProof,
   evaluate,
   verifyAgent,
   listTransactions,
+  downloadTransactions,
   getTransaction,
   listAuditEvents,
   healthz,
@@ -67,6 +92,7 @@ export const endpoints = [
   getSession,
   endSession,
   getOverview,
+  getConsoleStatus,
   streamTransactions,
   stopAgents,
   resumeAgents,
@@ -86,24 +112,40 @@ export const endpoints = [
 
 /** What a retry with the same `Idempotency-Key` gets, by the endpoint that takes one. */
 export const retries: Readonly<Record<string, string>> = {
+  issueProof:
+    'the same request with the same key, by the same API key, gets the same proof again, with `Idempotent-Replayed: true`; another request with that key is 422 `idempotency_key_reused`. A denied request uses up no key.',
   verify:
     'the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
   stopAgents:
     'a stop with the same key, in the same account and environment, is the same stop: it pauses what is active again, and answers with the same `stop_id` and all that the stop has done.',
 }
 
-function idempotencyKeyOf(one: Endpoint): unknown[] {
-  const retry = retries[one.id]
-  if (retry === undefined) return []
-  return [
-    {
-      name: 'Idempotency-Key',
-      in: 'header',
-      required: false,
-      description: `For a retry: ${retry}`,
-      schema: { type: 'string', minLength: 1, maxLength: 255 },
-    },
-  ]
+/** What the endpoints of each tag are about. */
+const tagDescriptions: Readonly<Record<string, string>> = {
+  Accounts: 'Accounts, and the API keys and console sessions that act for them.',
+  Agents: 'The software agents that spend.',
+  Mandates: 'Budgets: what an agent may spend, where, and until when.',
+  Sellers: 'Who is paid, each under a domain.',
+  Payments: 'Proofs of payment: asking for one, verifying it, and what has become of it.',
+  Policy: 'Decisions about proposed payments.',
+  Verification: 'Looking at an agent and its mandate before anything is paid.',
+  Transactions: 'Payments and decisions that were recorded.',
+  Audit: 'The log of every change.',
+  Health: 'Whether the service runs and takes requests.',
+  Console: 'What the web console reads and changes; API keys work as well as sessions.',
+}
+
+const schemas = collectSchemas()
+const paths = pathsOf(endpoints)
+const unreadable = {
+  description:
+    '`bad_request` (400), `request_timeout` (408) or `header_too_large` (431): what arrived is not a whole HTTP request that the service accepts. Any endpoint can answer this.',
+  content: { 'application/json': { schema: schemas.place(ErrorBody) } },
+}
+const broken = {
+  description: '`internal_error` (500): a bug in the service; the log has the request id.',
+  headers: headerReferences(['RequestId', 'CacheControl']),
+  content: { 'application/json': { schema: schemas.place(ErrorBody) } },
 }
 
 /** The OpenAPI 3.1 document of the interface. */
@@ -112,18 +154,55 @@ export const openApiDocument = {
   info: {
     title: 'Purser',
     version: interfaceVersion,
-    description: 'Spending mandates for software agents.',
+    description:
+      'Spending mandates for software agents. Amounts are decimal text in USDC, compared as text: `10.0` is not `10.00`. Times are RFC 3339 text in UTC unless a field says otherwise. Identifiers are opaque.',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
   },
+  servers: [{ url: '/', description: 'The service that serves this document.' }],
   security: [{ bearer: [] }],
-  tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
-  paths: pathsOf(endpoints),
+  tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({
+    name,
+    description: tagDescriptions[name] ?? '',
+  })),
+  paths,
   components: {
+    schemas: schemas.components(),
+    headers: Object.fromEntries(
+      Object.entries(answerHeaders).map(([id, { description, required, schema }]) => [
+        id,
+        { description, required, schema },
+      ]),
+    ),
+    parameters: {
+      Environment: {
+        name: environmentHeader,
+        in: 'header',
+        required: false,
+        description:
+          'For a session that sees both environments: the one that the request is about; the first that the session sees when left out. An API key has its own environment, and the header changes nothing.',
+        schema: schemas.place(Environment),
+      },
+    },
+    responses: { Unreadable: unreadable, InternalError: broken },
     securitySchemes: {
       bearer: {
         type: 'http',
         scheme: 'bearer',
         description: 'An API key: `svc_sand_…` for the sandbox, `svc_prod_…` for production.',
+      },
+      session: {
+        type: 'apiKey',
+        in: 'cookie',
+        name: '__Host-purser-session',
+        description:
+          'A session of the console, from `POST /v1/console/session`. Where the service is reached without TLS, that sets the cookie `purser-session` instead.',
+      },
+      sessionToken: {
+        type: 'apiKey',
+        in: 'header',
+        name: consoleTokenHeader,
+        description:
+          'The `csrf_token` of the session, which each request with its cookie carries that changes something.',
       },
     },
   },
@@ -140,32 +219,68 @@ function pathsOf(declared: readonly Endpoint[]): Record<string, Record<string, u
 
 function operationOf(one: Endpoint): Record<string, unknown> {
   const access = one.roles === 'public' ? 'No key needed.' : `Roles: ${one.roles.join(', ')}.`
+  const [summary = '', ...rest] = one.summary.split(/(?<=\.) /)
   return {
     operationId: one.id,
     tags: [one.tag],
-    summary: one.summary,
-    description: access,
-    ...(one.roles === 'public' ? { security: [] } : {}),
+    summary: summary.replace(/\.$/, ''),
+    description: [...rest, access].join(' '),
+    security: securityOf(one),
     parameters: [
       ...parametersOf(one.params, 'path'),
       ...parametersOf(one.query, 'query'),
-      ...idempotencyKeyOf(one),
+      ...headerParametersOf(one),
     ],
     ...(one.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: one.body } } } }
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemas.place(one.body) } },
+          },
+        }
       : {}),
     responses: responsesOf(one),
   }
 }
 
+function securityOf(one: Endpoint): Record<string, never[]>[] {
+  if (one.roles === 'public') return []
+  if (!takesSession(one)) return [{ bearer: [] }]
+  const session: Record<string, never[]> = { session: [] }
+  return [{ bearer: [] }, one.method === 'GET' ? session : { ...session, sessionToken: [] }]
+}
+
 function parametersOf(schema: TObject | undefined, where: 'path' | 'query'): unknown[] {
   const required: readonly string[] = schema?.required ?? []
-  return Object.entries(schema?.properties ?? {}).map(([name, property]) => ({
-    name,
-    in: where,
-    required: required.includes(name),
-    schema: property satisfies TSchema,
-  }))
+  return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
+    const { description, ...placed } = schemas.place(property satisfies TSchema) as Record<string, unknown>
+    return { name, in: where, required: required.includes(name), description, schema: placed }
+  })
+}
+
+function headerParametersOf(one: Endpoint): unknown[] {
+  const parameters: unknown[] = []
+  const retry = retries[one.id]
+  if (retry !== undefined) {
+    parameters.push({
+      name: 'Idempotency-Key',
+      in: 'header',
+      required: false,
+      description: `For a retry: ${retry}`,
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    })
+  }
+  if (one.produces === 'text/event-stream') {
+    parameters.push({
+      name: 'Last-Event-ID',
+      in: 'header',
+      required: false,
+      description: 'The `id` of the last event that was received: the feed goes on after it.',
+      schema: { type: 'string', maxLength: maxLengths.feedPlace },
+    })
+  }
+  if (takesSession(one)) parameters.push({ $ref: '#/components/parameters/Environment' })
+  return parameters
 }
 
 function responsesOf(one: Endpoint): Record<string, unknown> {
@@ -173,8 +288,19 @@ function responsesOf(one: Endpoint): Record<string, unknown> {
     status,
     {
       description,
-      content: { [(Number(status) < 300 && one.produces) || 'application/json']: { schema } },
+      headers: headerReferences(headersOf(one, Number(status))),
+      content: {
+        [(Number(status) < 300 && one.produces) || 'application/json']: { schema: schemas.place(schema) },
+      },
     },
   ])
-  return Object.fromEntries(responses) as Record<string, unknown>
+  return {
+    ...Object.fromEntries(responses),
+    '4XX': { $ref: '#/components/responses/Unreadable' },
+    '5XX': { $ref: '#/components/responses/InternalError' },
+  } as Record<string, unknown>
+}
+
+function headerReferences(ids: readonly AnswerHeaderId[]): Record<string, unknown> {
+  return Object.fromEntries(ids.map((id) => [answerHeaders[id].name, { $ref: `#/components/headers/${id}` }]))
 }

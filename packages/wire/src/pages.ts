@@ -1,4 +1,6 @@
-import { Type } from 'typebox'
+import { Type, type TSchema } from 'typebox'
+
+import { maxLengths } from './lengths.ts'
 
 /** How many items a page holds when the caller does not say. */
 export const defaultPageSize = 50
@@ -13,10 +15,22 @@ export const pageParameters = {
       minimum: 1,
       maximum: maxPageSize,
       default: defaultPageSize,
-      description: 'Most items in the answer.',
+      description: 'Max items in the answer. A page of large records may end earlier.',
     }),
   ),
-  cursor: Type.Optional(Type.String({ description: 'Where the page starts; taken from the `Link` header.' })),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: maxLengths.cursor,
+      description:
+        'Where the page starts, from the `Link` header of the page before; the first page when left out.',
+    }),
+  ),
 }
+
+/**
+ * A page of a list. Large records end it early, before it has as many items as were asked for; `Link` then leads to
+ * the rest.
+ */
+export const PageOf = <T extends TSchema>(item: T) => Type.Array(item, { maxItems: maxPageSize })
 
 export const PageQuery = Type.Object(pageParameters)

@@ -2,7 +2,18 @@ import { Type, type Static } from 'typebox'
 
 import { ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { HttpUrl, Id, Nullable, OneOf, PaymentAmount, UsdcByDefault } from './fields.ts'
+import {
+  Category,
+  described,
+  Domain,
+  HttpUrl,
+  Id,
+  Nullable,
+  OneOf,
+  PaymentAmount,
+  ReasonDetail,
+  UsdcByDefault,
+} from './fields.ts'
 
 /** Policy denial reason codes (Errors). */
 export const denialCodes = [
@@ -13,37 +24,46 @@ export const denialCodes = [
   'total_budget_exceeded',
 ] as const
 export type DenialCode = (typeof denialCodes)[number]
+export const DenialCode = OneOf(denialCodes)
+
+/** Why a decision is as it is. */
+export const ReasonCode = OneOf(['within_policy', ...denialCodes])
 
 export const decisions = ['approved', 'denied'] as const
 
 /** A proposed payment: the request of evaluate and of verify-agent. */
 export const ProposedPayment = Type.Object({
-  agent_id: Type.String(),
-  mandate_id: Type.String(),
-  merchant_domain: Type.String({ examples: ['api.example.com'] }),
+  agent_id: described(Id, 'Agent that would pay.'),
+  mandate_id: described(Id, 'Mandate that it would pay under.'),
+  merchant_domain: described(Domain, 'Host name of the seller, compared with `allowed_sellers`.'),
   amount: PaymentAmount,
   currency: UsdcByDefault,
-  resource_url: HttpUrl,
-  category: Type.Optional(Nullable(Type.String())),
+  resource_url: described(HttpUrl, 'Address of what would be bought; recorded, and not visited.'),
+  category: Type.Optional(
+    described(
+      Nullable(Category),
+      'Category of the payment, compared with `allowed_categories`; null or left out for none.',
+    ),
+  ),
 })
 export type ProposedPayment = Static<typeof ProposedPayment>
 
 export const Approval = Type.Object({
-  decision: Type.Literal('approved'),
-  reason_code: Type.Literal('within_policy'),
-  reason_detail: Type.Null(),
-  agent_id: Id,
-  mandate_id: Id,
-  transaction_id: Id,
+  decision: Type.Literal('approved', { description: 'Always `approved`.' }),
+  reason_code: Type.Literal('within_policy', { description: 'Always `within_policy`.' }),
+  reason_detail: Type.Null({ description: 'Always null: an approval needs no explanation.' }),
+  agent_id: described(Id, 'Agent of the request.'),
+  mandate_id: described(Id, 'Mandate of the request.'),
+  transaction_id: described(Id, 'Transaction that records the decision.'),
 })
 
 export const Denial = Type.Object({
-  decision: Type.Literal('denied'),
-  reason_code: OneOf(denialCodes),
-  reason_detail: Type.String({ description: 'What was asked for, the limit, and what would help.' }),
-  agent_id: Id,
-  mandate_id: Id,
-  transaction_id: Id,
+  decision: Type.Literal('denied', { description: 'Always `denied`.' }),
+  reason_code: described(DenialCode, 'The first check that failed.'),
+  reason_detail: ReasonDetail,
+  agent_id: described(Id, 'Agent of the request.'),
+  mandate_id: described(Id, 'Mandate of the request.'),
+  transaction_id: described(Id, 'Transaction that records the decision.'),
 })
 
 export const evaluate = endpoint({
@@ -55,5 +75,9 @@ export const evaluate = endpoint({
   roles: [...ownerRoles, 'agent'],
   body: ProposedPayment,
   responses: { 200: Approval, 402: Denial },
+  responseDescriptions: {
+    200: 'Every check passed. Nothing is held or charged.',
+    402: 'A check failed: `reason_code` says which, `reason_detail` what would help.',
+  },
   errors: [],
 })

@@ -2,25 +2,44 @@ import { Type, type Static } from 'typebox'
 
 import { ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { Id, Timestamp } from './fields.ts'
-import { PageQuery } from './pages.ts'
+import { described, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
+import { PageOf, PageQuery } from './pages.ts'
+import { maxItems, maxLengths } from './lengths.ts'
 
 /** The keys and values inside `price_config` are the seller's own. */
-const PriceConfig = Type.Record(Type.String(), Type.Unknown(), { examples: [{ default: '0.10' }] })
+const PriceConfig = Type.Record(Type.String(), Type.Unknown(), {
+  maxProperties: maxItems.priceConfig,
+  description: "Prices, in the seller's own form: kept as it is, and read by nothing in the service.",
+  examples: [{ default: '0.10' }],
+})
 
 /** Seller request fields. */
 export const NewSeller = Type.Object({
-  name: Type.String(),
-  domain: Type.String({ format: 'hostname', examples: ['api.example.com'] }),
+  name: described(Name, 'Name of the seller, for people to read.'),
+  domain: Type.String({
+    format: 'hostname',
+    maxLength: maxLengths.domain,
+    description: 'Host name that payments name as `merchant_domain`; one seller in each environment has it.',
+    examples: ['api.example.com'],
+  }),
   price_config: PriceConfig,
 })
 
+/** Whether an account has shown that a domain is its own. */
+export const verificationStatuses = ['pending', 'verified'] as const
+
 export const Seller = Type.Object({
-  id: Id,
-  name: Type.String(),
-  domain: Type.String({ description: 'Lower-case ASCII host name.' }),
+  id: described(Id, 'Id of the seller.'),
+  name: described(Name, 'Name of the seller, for people to read.'),
+  domain: Text(maxLengths.domain, { description: 'Lower-case ASCII host name.' }),
   price_config: PriceConfig,
-  created_at: Timestamp,
+  created_at: described(Timestamp, 'When the seller was registered.'),
+  status: Type.Optional(
+    described(
+      OneOf(['pending']),
+      'There while the domain is not verified: the seller collects nothing from other accounts.',
+    ),
+  ),
 })
 export type Seller = Static<typeof Seller>
 
@@ -33,6 +52,7 @@ export const createSeller = endpoint({
   roles: ownerRoles,
   body: NewSeller,
   responses: { 201: Seller },
+  responseDescriptions: { 201: 'The seller was registered.' },
   errors: ['seller_exists'],
 })
 
@@ -44,6 +64,76 @@ export const listSellers = endpoint({
   summary: 'Lists sellers, newest first.',
   roles: [...ownerRoles, 'merchant'],
   query: PageQuery,
-  responses: { 200: Type.Array(Seller) },
+  responses: { 200: PageOf(Seller) },
+  responseDescriptions: { 200: 'A page of sellers.' },
   errors: [],
+})
+
+export const SellerVerification = Type.Object({
+  domain: Text(maxLengths.domain, { description: 'Lower-case ASCII host name.' }),
+  seller_id: described(Id, 'Id of the seller.'),
+  status: described(OneOf(verificationStatuses), 'Whether the seller has the domain.'),
+  record_name: Text(maxLengths.message, { description: 'The name of the DNS TXT record.' }),
+  file_url: Text(maxLengths.url, { description: 'The address of the file that does instead of the record.' }),
+  text: Text(maxLengths.message, { description: 'The text of the record, or of a line of the file.' }),
+  missing: described(
+    Nullable(Text(maxLengths.message)),
+    'What was not found when the proof was looked for; null when it was found, or not looked for.',
+  ),
+})
+export type SellerVerification = Static<typeof SellerVerification>
+
+const DomainParams = Type.Object({
+  domain: Text(maxLengths.domain, { description: 'Domain of the seller.' }),
+})
+
+export const getSellerVerification = endpoint({
+  id: 'getSellerVerification',
+  method: 'GET',
+  path: '/v1/sellers/{domain}/verification',
+  tag: 'Sellers',
+  summary: "How to show that a seller's domain is the account's own, and whether it is verified.",
+  roles: ownerRoles,
+  params: DomainParams,
+  responses: { 200: SellerVerification },
+  responseDescriptions: { 200: 'What to publish, and whether the domain is verified.' },
+  errors: ['not_found'],
+})
+
+export const verifySeller = endpoint({
+  id: 'verifySeller',
+  method: 'POST',
+  path: '/v1/sellers/{domain}/verification',
+  tag: 'Sellers',
+  summary:
+    "Looks for the proof that a domain is the account's own, and gives it the domain when it is there.",
+  roles: ownerRoles,
+  params: DomainParams,
+  responses: { 200: SellerVerification },
+  responseDescriptions: { 200: 'Whether the domain is verified now, and what is missing if it is not.' },
+  errors: ['not_found', 'seller_exists'],
+})
+
+export const ReleasedDomain = Type.Object({
+  domain: Text(maxLengths.domain, { description: 'Lower-case ASCII host name that is free now.' }),
+  seller_id: described(Id, 'Seller that had the domain.'),
+  account_id: described(Id, 'Account of that seller.'),
+})
+export type ReleasedDomain = Static<typeof ReleasedDomain>
+
+export const releaseDomain = endpoint({
+  id: 'releaseDomain',
+  method: 'DELETE',
+  path: '/sellers/domains/{domain}',
+  tag: 'Sellers',
+  summary:
+    "Releases a seller's domain in the environment of the key, so that another account can register it.",
+  roles: ['operator'],
+  params: Type.Object({
+    domain: Text(maxLengths.domain, { description: 'Host name of the seller, in any case.' }),
+  }),
+  responses: { 200: ReleasedDomain },
+  responseDescriptions: { 200: 'The domain was released.' },
+  errors: ['not_found'],
+  errorDescriptions: { not_found: 'no seller has that domain in the environment of the key' },
 })

@@ -2,29 +2,72 @@ import { Type, type Static } from 'typebox'
 
 import { roles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { Id, Nullable, OneOf, Timestamp, Usdc } from './fields.ts'
-import { pageParameters } from './pages.ts'
-import { denialCodes } from './policy.ts'
+import {
+  AmountText,
+  Category,
+  described,
+  Domain,
+  Id,
+  Nullable,
+  OneOf,
+  ReasonDetail,
+  Text,
+  Timestamp,
+  Usdc,
+} from './fields.ts'
+import { PageOf, pageParameters } from './pages.ts'
+import { ReasonCode } from './policy.ts'
+import { maxLengths } from './lengths.ts'
 
 export const transactionStatuses = ['pending', 'approved', 'denied', 'paid'] as const
 export type TransactionStatus = (typeof transactionStatuses)[number]
+export const TransactionStatus = OneOf(transactionStatuses)
 
 export const Transaction = Type.Object({
-  id: Id,
-  status: OneOf(transactionStatuses),
-  agent_id: Id,
-  mandate_id: Id,
-  amount: Type.String(),
+  id: described(Id, 'Id of the transaction.'),
+  status: described(
+    TransactionStatus,
+    '`paid`: a verified payment. `approved` or `denied`: a decision of evaluate, which charges nothing.',
+  ),
+  agent_id: described(Id, 'Agent that pays or would pay.'),
+  mandate_id: described(Id, 'Mandate that it pays or would pay under.'),
+  amount: described(AmountText, 'Amount in USDC, as decimal text, as it was asked for.'),
   currency: Usdc,
-  resource_url: Type.String(),
-  merchant_domain: Type.String(),
-  seller_id: Nullable(Id),
-  category: Nullable(Type.String()),
-  reason_code: Nullable(OneOf(['within_policy', ...denialCodes])),
-  reason_detail: Nullable(Type.String()),
-  created_at: Timestamp,
+  resource_url: Text(maxLengths.url, { description: 'Address of what is bought.' }),
+  merchant_domain: described(Domain, 'Host name of the seller, as it was given.'),
+  seller_id: described(Nullable(Id), 'Seller that is registered under the domain; null when there is none.'),
+  category: described(Nullable(Category), 'Category that was given; null when there was none.'),
+  reason_code: described(Nullable(ReasonCode), 'Why the decision was made; null for a payment.'),
+  reason_detail: described(
+    Nullable(ReasonDetail),
+    'What was asked for, the limit, and what would help; null unless it was denied.',
+  ),
+  created_at: described(Timestamp, 'When the payment or the decision was made.'),
 })
 export type Transaction = Static<typeof Transaction>
+
+/** What a list of transactions is narrowed down by. */
+export const TransactionsQuery = Type.Object({
+  agent_id: Type.Optional(described(Id, 'Only those of this agent.')),
+  mandate_id: Type.Optional(described(Id, 'Only those under this mandate.')),
+  status: Type.Optional(described(TransactionStatus, 'Only those with this status.')),
+  merchant_domain: Type.Optional(described(Domain, 'Only those with this domain.')),
+  created_from: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: maxLengths.timestamp,
+      description: 'Only those made at or after this time, which has a zone.',
+    }),
+  ),
+  created_to: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: maxLengths.timestamp,
+      description: 'Only those made before this time, which has a zone.',
+    }),
+  ),
+})
+export type TransactionsQuery = Static<typeof TransactionsQuery>
 
 export const listTransactions = endpoint({
   id: 'listTransactions',
@@ -33,15 +76,30 @@ export const listTransactions = endpoint({
   tag: 'Transactions',
   summary: 'Lists transactions, newest first.',
   roles,
-  query: Type.Object({
-    ...pageParameters,
-    agent_id: Type.Optional(Type.String()),
-    mandate_id: Type.Optional(Type.String()),
-    status: Type.Optional(OneOf(transactionStatuses)),
-    merchant_domain: Type.Optional(Type.String()),
-  }),
-  responses: { 200: Type.Array(Transaction) },
+  query: Type.Object({ ...pageParameters, ...TransactionsQuery.properties }),
+  responses: { 200: PageOf(Transaction) },
+  responseDescriptions: {
+    200: "A page of transactions. An agent's key sees those of its agent, a merchant's key what sellers of its account were paid.",
+  },
   errors: [],
+})
+
+/** The columns of the CSV, in their order. */
+export const csvColumns = Object.keys(Transaction.properties) as (keyof Transaction)[]
+
+export const downloadTransactions = endpoint({
+  id: 'downloadTransactions',
+  method: 'GET',
+  path: '/v1/transactions.csv',
+  tag: 'Transactions',
+  summary:
+    'Every transaction that the key may see and that fits, newest first, as CSV (RFC 4180), streamed. For a merchant key these are its sales. A stream that could not be finished breaks off without its end.',
+  roles,
+  query: TransactionsQuery,
+  produces: 'text/csv',
+  responses: { 200: Type.String() },
+  responseDescriptions: { 200: 'The file: a line of column names, then one for each transaction.' },
+  errors: ['too_many_streams'],
 })
 
 export const getTransaction = endpoint({
@@ -51,7 +109,8 @@ export const getTransaction = endpoint({
   tag: 'Transactions',
   summary: 'One transaction.',
   roles,
-  params: Type.Object({ transaction_id: Type.String() }),
+  params: Type.Object({ transaction_id: described(Id, 'Id of the transaction.') }),
   responses: { 200: Transaction },
+  responseDescriptions: { 200: 'The transaction.' },
   errors: ['not_found'],
 })

@@ -3,8 +3,9 @@ import { Type, type Static } from 'typebox'
 import { agentStatuses } from './agents.ts'
 import { ownerRoles } from './api-keys.ts'
 import { endpoint } from './endpoint.ts'
-import { Id, OneOf } from './fields.ts'
-import { denialCodes, ProposedPayment } from './policy.ts'
+import { Capabilities, described, Id, Name, OneOf, Purpose, Sum, Text } from './fields.ts'
+import { ProposedPayment, ReasonCode } from './policy.ts'
+import { maxLengths } from './lengths.ts'
 
 /** What can be odd about a payment that policy allows; each is described in docs/guides/risk.md. */
 export const riskFlags = [
@@ -15,30 +16,58 @@ export const riskFlags = [
   'unusual_rate',
 ] as const
 export type RiskFlag = (typeof riskFlags)[number]
+export const RiskFlag = OneOf(riskFlags)
 
 export const AgentReport = Type.Object({
-  verified: Type.Boolean(),
-  authorized: Type.Boolean(),
-  payment_ready: Type.Boolean(),
-  agent: Type.Object({
-    id: Id,
-    name: Type.String(),
-    capabilities: Type.Array(Type.String()),
-    status: OneOf([...agentStatuses, 'unknown']),
-  }),
-  mandate: Type.Object({
-    id: Id,
-    purpose: Type.String(),
-    currency: Type.String(),
-    remaining_budget: Type.String(),
-    expires_at: Type.String(),
-  }),
-  risk: Type.Object({
-    score: Type.Integer({ minimum: 0, maximum: 100 }),
-    flags: Type.Array(OneOf(riskFlags)),
-  }),
-  recommendation: OneOf(['accept', 'deny']),
-  reason_code: OneOf(['within_policy', ...denialCodes]),
+  verified: Type.Boolean({ description: 'Whether the agent exists and is active.' }),
+  authorized: Type.Boolean({ description: 'Whether every check passed.' }),
+  payment_ready: Type.Boolean({ description: 'Whether the agent can pay under this mandate.' }),
+  agent: Type.Object(
+    {
+      id: described(Id, 'Id of the agent, as it was asked about.'),
+      name: described(Name, 'Name of the agent; `unknown` when there is no such agent.'),
+      capabilities: described(
+        Capabilities,
+        'What the agent says it can do; empty when there is no such agent.',
+      ),
+      status: described(
+        OneOf([...agentStatuses, 'unknown']),
+        'Status of the agent; `unknown` when there is no such agent.',
+      ),
+    },
+    { title: 'ReportedAgent', description: 'The agent that was asked about.' },
+  ),
+  mandate: Type.Object(
+    {
+      id: described(Id, 'Id of the mandate, as it was asked about.'),
+      purpose: described(Purpose, 'What the budget is for; empty when there is no such mandate.'),
+      currency: Text(maxLengths.word, { description: 'Currency of the amounts; always `USDC`.' }),
+      remaining_budget: described(
+        Sum,
+        'Total budget minus what is spent, in USDC; `0` when there is no such mandate.',
+      ),
+      expires_at: Text(maxLengths.timestamp, {
+        description: 'When the mandate ends, as it was written; empty when there is no such mandate.',
+      }),
+    },
+    { title: 'ReportedMandate', description: 'The mandate that was asked about.' },
+  ),
+  risk: Type.Object(
+    {
+      score: Type.Integer({
+        minimum: 0,
+        maximum: 100,
+        description: 'From 0, nothing odd, to 100; it changes no decision.',
+      }),
+      flags: Type.Array(RiskFlag, {
+        maxItems: riskFlags.length,
+        description: 'What is odd about the payment; empty for nothing.',
+      }),
+    },
+    { title: 'Risk', description: 'How unusual the payment is for this agent and mandate.' },
+  ),
+  recommendation: described(OneOf(['accept', 'deny']), '`accept` when `authorized`, `deny` otherwise.'),
+  reason_code: described(ReasonCode, '`within_policy`, or the first check that failed.'),
 })
 export type AgentReport = Static<typeof AgentReport>
 
@@ -51,5 +80,9 @@ export const verifyAgent = endpoint({
   roles: [...ownerRoles, 'agent', 'merchant'],
   body: ProposedPayment,
   responses: { 200: AgentReport, 403: AgentReport },
+  responseDescriptions: {
+    200: 'Every check passed.',
+    403: 'A check failed: `reason_code` says which.',
+  },
   errors: [],
 })

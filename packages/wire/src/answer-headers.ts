@@ -1,0 +1,121 @@
+import type { Endpoint } from './endpoint.ts'
+import { errorAnswers } from './errors.ts'
+import { maxLengths } from './lengths.ts'
+
+/** A header of an answer, as the OpenAPI document declares it. */
+export interface AnswerHeader {
+  readonly name: string
+  readonly description: string
+  /** Whether every answer that declares it carries it. */
+  readonly required: boolean
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Every header that the service sends with an answer beyond those of HTTP itself, by the name of its component. */
+export const answerHeaders = {
+  RequestId: {
+    name: 'x-request-id',
+    description: 'The id of the request: the log of the service has it in each line about the request.',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: maxLengths.word },
+  },
+  CacheControl: {
+    name: 'Cache-Control',
+    description: 'No answer may be stored by a cache.',
+    required: true,
+    schema: { type: 'string', pattern: '^no-store', maxLength: maxLengths.word },
+  },
+  RateLimit: {
+    name: 'RateLimit',
+    description:
+      'What is left of the quota that `RateLimit-Policy` names: `r` requests, and `t` seconds until it is full again. Missing when limits are off, or the request was refused before it was counted.',
+    required: false,
+    schema: { type: 'string', pattern: '^"[a-z]+";r=\\d+;t=\\d+$', maxLength: maxLengths.word },
+  },
+  RateLimitPolicy: {
+    name: 'RateLimit-Policy',
+    description: 'The quota that the request was counted against: `q` requests in `w` seconds.',
+    required: false,
+    schema: { type: 'string', pattern: '^"[a-z]+";q=\\d+;w=\\d+$', maxLength: maxLengths.word },
+  },
+  RetryAfter: {
+    name: 'Retry-After',
+    description: 'Seconds to wait before the same request is sent again.',
+    required: true,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  RetryAfterOutage: {
+    name: 'Retry-After',
+    description: 'Seconds to wait before asking again; missing with `shutting_down`.',
+    required: false,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  Link: {
+    name: 'Link',
+    description: 'The address of the next page, as `<…>; rel="next"` (RFC 8288); missing on the last page.',
+    required: false,
+    schema: { type: 'string', pattern: '^</[^>]*>; rel="next"$', maxLength: maxLengths.feedPlace },
+  },
+  IdempotentReplayed: {
+    name: 'Idempotent-Replayed',
+    description: '`true` when this is the answer of an earlier request with the same `Idempotency-Key`.',
+    required: false,
+    schema: { type: 'string', enum: ['true'] },
+  },
+  WwwAuthenticate: {
+    name: 'WWW-Authenticate',
+    description: 'The scheme of the credentials that the endpoint takes (RFC 6750).',
+    required: true,
+    schema: { type: 'string', pattern: '^Bearer', maxLength: maxLengths.word },
+  },
+  SetSessionCookie: {
+    name: 'Set-Cookie',
+    description:
+      'The cookie of the session; in the answer to signing out, one that deletes it. It is `__Host-purser-session` over TLS, and `purser-session` otherwise.',
+    required: true,
+    schema: { type: 'string', pattern: '^(__Host-)?purser-session=', maxLength: maxLengths.message },
+  },
+  ContentDisposition: {
+    name: 'Content-Disposition',
+    description: 'The name under which a browser saves the file.',
+    required: true,
+    schema: { type: 'string', pattern: '^attachment; filename="', maxLength: maxLengths.word },
+  },
+  AccelBuffering: {
+    name: 'X-Accel-Buffering',
+    description: 'Asks a proxy to pass each event on at once.',
+    required: true,
+    schema: { type: 'string', enum: ['no'] },
+  },
+} as const satisfies Record<string, AnswerHeader>
+
+export type AnswerHeaderId = keyof typeof answerHeaders
+
+/** Endpoints whose first answer is given again for a retry with the same `Idempotency-Key`. */
+const replaying = ['issueProof', 'verify']
+const signingInOrOut = ['startSession', 'endSession']
+
+/** The headers of an endpoint's answer with this status. */
+export function headersOf(one: Endpoint, status: number): AnswerHeaderId[] {
+  const isLimited = one.roles !== 'public' || (status === 429 && one.errors.includes('rate_limited'))
+  const isGood = status < 300
+  const isList = isGood && one.query?.properties['cursor'] !== undefined
+  const wait = one.errors.includes('shutting_down') ? 'RetryAfterOutage' : 'RetryAfter'
+  const errorStatuses = one.errors.map((code): number => errorAnswers[code].status)
+  return [
+    'RequestId',
+    'CacheControl',
+    ...when(isLimited, 'RateLimit', 'RateLimitPolicy'),
+    ...when((status === 429 || status === 503) && errorStatuses.includes(status), wait),
+    ...when(isList, 'Link'),
+    ...when(isGood && replaying.includes(one.id), 'IdempotentReplayed'),
+    ...when(status === 401, 'WwwAuthenticate'),
+    ...when(isGood && signingInOrOut.includes(one.id), 'SetSessionCookie'),
+    ...when(isGood && one.produces === 'text/csv', 'ContentDisposition'),
+    ...when(isGood && one.produces === 'text/event-stream', 'AccelBuffering'),
+  ]
+}
+
+function when(isSent: boolean, ...ids: AnswerHeaderId[]): AnswerHeaderId[] {
+  return isSent ? ids : []
+}

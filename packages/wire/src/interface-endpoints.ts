@@ -1,0 +1,26 @@
+import type { Endpoint } from './endpoint.ts'
+
+/**
+ * The endpoints that interface 0.1.0 lists. It says nothing about query parameters that they do not know, so they ignore
+ * them, as most services do; all other endpoints are ours, and refuse them.
+ */
+const endpointsOfInterface: ReadonlySet<string> = new Set([
+  'POST /mandates',
+  'GET /mandates',
+  'GET /mandates/{mandate_id}',
+  'POST /v1/payments/proof',
+  'POST /v1/payments/verify',
+  'POST /v1/policy/evaluate',
+  'POST /v1/verify-agent',
+  'POST /accounts',
+  'POST /sellers',
+  'GET /sellers',
+  'DELETE /accounts/api-keys/{key_id}',
+  'PATCH /agents/{agent_id}/revoke',
+  'GET /agents/{agent_id}',
+])
+
+/** Whether an endpoint answers 422 to a query parameter that it does not know. */
+export function refusesUnknownParameters({ method, path }: Pick<Endpoint, 'method' | 'path'>): boolean {
+  return !endpointsOfInterface.has(`${method} ${path}`)
+}

@@ -1,0 +1,143 @@
+import type { TSchema } from 'typebox'
+
+import * as accounts from './accounts.ts'
+import * as agents from './agents.ts'
+import * as apiKeys from './api-keys.ts'
+import * as auditLog from './audit-log.ts'
+import * as consoleAgents from './console-agents.ts'
+import * as consoleApiKeys from './console-api-keys.ts'
+import * as consoleFeed from './console-feed.ts'
+import * as consoleMandates from './console-mandates.ts'
+import * as consoleOverview from './console-overview.ts'
+import * as consoleSearch from './console-search.ts'
+import * as consoleSellers from './console-sellers.ts'
+import * as consoleSession from './console-session.ts'
+import * as consoleStatus from './console-status.ts'
+import * as consoleStop from './console-stop.ts'
+import * as consoleSystem from './console-system.ts'
+import * as consoleTransactions from './console-transactions.ts'
+import * as errors from './errors.ts'
+import * as fields from './fields.ts'
+import * as mandates from './mandates.ts'
+import * as payments from './payments.ts'
+import * as policy from './policy.ts'
+import * as sellers from './sellers.ts'
+import * as sessions from './sessions.ts'
+import * as transactions from './transactions.ts'
+import * as verifyAgent from './verify-agent.ts'
+
+/** The modules whose exported schemas have the name of their export in the OpenAPI document. */
+const modules: readonly Readonly<Record<string, unknown>>[] = [
+  accounts,
+  agents,
+  apiKeys,
+  auditLog,
+  consoleAgents,
+  consoleApiKeys,
+  consoleFeed,
+  consoleMandates,
+  consoleOverview,
+  consoleSearch,
+  consoleSellers,
+  consoleSession,
+  consoleStatus,
+  consoleStop,
+  consoleSystem,
+  consoleTransactions,
+  errors,
+  fields,
+  mandates,
+  payments,
+  policy,
+  sellers,
+  sessions,
+  transactions,
+  verifyAgent,
+]
+
+/** A JSON schema, as far as this file looks into it. */
+interface Schema {
+  readonly title?: string
+  readonly description?: string
+  readonly enum?: readonly string[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly [keyword: string]: unknown
+}
+
+/** The exported name of each object, by its properties, and of each vocabulary, by its words. */
+const names = new Map<unknown, string>()
+const schemas = new Map<string, Schema>()
+
+for (const [name, value] of modules.flatMap((one) => Object.entries(one))) {
+  if (!isNamable(value) || schemas.get(name) === value) continue
+  if (schemas.has(name)) throw new TypeError(`two schemas have the name ${name}`)
+  schemas.set(name, value)
+  names.set(keyOf(value), name)
+}
+
+/** The schemas of a document: in its place a named one leaves a reference, and becomes a component. */
+export interface SchemaComponents {
+  /** What stands for a schema in the document. */
+  readonly place: (schema: TSchema) => unknown
+  /** The schemas that were referred to so far, by name. */
+  readonly components: () => Record<string, unknown>
+}
+
+/**
+ * Collects the named schemas of a document. An object is named by its export, or by its `title` where the client needs no
+ * name for it; a vocabulary by the export of its schema.
+ */
+export function collectSchemas(): SchemaComponents {
+  const components = new Map<string, unknown>()
+
+  function place(schema: Schema): unknown {
+    const name = schema.title ?? names.get(keyOf(schema))
+    if (name === undefined) return inside(schema)
+    const declared = schemas.get(name) ?? schema
+    // Its own name as the title: generators that see a schema by itself take it from there.
+    const component = { ...inside(declared), title: name }
+    const known = components.get(name)
+    if (known === undefined) components.set(name, component)
+    else if (JSON.stringify(known) !== JSON.stringify(component)) {
+      throw new TypeError(`two schemas have the name ${name}`)
+    }
+    return { $ref: `#/components/schemas/${name}`, ...annotationsBeside(schema, declared) }
+  }
+
+  /** The schema itself, with references to those in it that have names. */
+  function inside(schema: Schema): Record<string, unknown> {
+    const entries = Object.entries(schema).map(([keyword, value]) => {
+      if (keyword === 'items') return [keyword, place(value as Schema)]
+      if (keyword === 'anyOf') return [keyword, (value as Schema[]).map(place)]
+      if (keyword !== 'properties' && keyword !== 'patternProperties') return [keyword, value]
+      const parts = Object.entries(value as Record<string, Schema>)
+      return [keyword, Object.fromEntries(parts.map(([name, part]) => [name, place(part)]))]
+    })
+    return Object.fromEntries(entries) as Record<string, unknown>
+  }
+
+  return {
+    place: (schema) => place(schema as unknown as Schema),
+    components: () => Object.fromEntries([...components].sort(([one], [other]) => (one < other ? -1 : 1))),
+  }
+}
+
+/** What a place says of a named schema beyond what the schema says itself. */
+function annotationsBeside(schema: Schema, declared: Schema): Record<string, unknown> {
+  const annotations = ['description', 'default', 'examples']
+  return Object.fromEntries(
+    annotations.flatMap((name) =>
+      schema[name] === undefined || schema[name] === declared[name] ? [] : [[name, schema[name]]],
+    ),
+  )
+}
+
+/** What stays the same in a schema that is given another description. */
+function keyOf({ properties, enum: words }: Schema): unknown {
+  return properties ?? words?.join()
+}
+
+function isNamable(value: unknown): value is Schema {
+  if (typeof value !== 'object' || value === null || !('type' in value) || 'title' in value) return false
+  return 'properties' in value || 'enum' in value
+}
