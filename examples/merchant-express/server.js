@@ -28,4 +28,11 @@ app.get('/', (request, response) => {
   response.send('The weather of the day is at /weather, for 0.05 USDC.\n')
 })
 
-app.listen(port, () => console.log(`open at http://localhost:${port}`))
+// Express passes the error of a port that is taken to the same function.
+app.listen(port, (error) => (error ? refuse(error) : console.log(`open at http://localhost:${port}`)))
+
+function refuse(error) {
+  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  process.exit(1)
+}

@@ -39,4 +39,10 @@ function* daysOf(year) {
   }
 }
 
-serve({ fetch: app.fetch, port }, () => console.log(`open at http://localhost:${port}`))
+serve({ fetch: app.fetch, port }, () => console.log(`open at http://localhost:${port}`)).on('error', refuse)
+
+function refuse(error) {
+  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  process.exit(1)
+}

@@ -16,4 +16,12 @@ const sell = requirePayment(
   },
 )
 
-createServer(sell).listen(port, () => console.log(`open at ${publicUrl}`))
+createServer(sell)
+  .on('error', refuse)
+  .listen(port, () => console.log(`open at ${publicUrl}`))
+
+function refuse(error) {
+  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  process.exit(1)
+}

@@ -2,7 +2,15 @@ import { ConflictError, Purser } from '@purser/client'
 
 // What an owner does once for a merchant and for an agent that buys from it. Here both are of one account; each
 // may as well be of its own. Prints the settings of both programs, for a shell to take in.
-const owner = new Purser({ apiKey: process.env.PURSER_SANDBOX_KEY, baseUrl: process.env.PURSER_URL })
+const { PURSER_SANDBOX_KEY: apiKey, PURSER_URL: baseUrl } = process.env
+// An owner's key is not sent to an address that nobody named, where another program may listen.
+if (!apiKey || !baseUrl) {
+  console.error(
+    'Set PURSER_URL and PURSER_SANDBOX_KEY: paste both lines that the service printed at its first start.',
+  )
+  process.exit(1)
+}
+const owner = new Purser({ apiKey, baseUrl })
 const domain = process.argv[2] ?? 'localhost'
 
 // The merchant: its domain, and a key that can collect payments and do nothing else.

@@ -47,7 +47,11 @@ export interface Answer {
 export type Offer = Pick<Challenge, 'amount' | 'resource' | 'merchant_domain' | 'category'>
 
 /** 402: what is to be paid, and, when a proof was refused, why. */
-export function challengeAnswer(offer: Offer, reason?: RefusalReason): Answer {
+export function challengeAnswer(
+  offer: Offer,
+  reason?: RefusalReason,
+  howToPay = howToPayFor(reason),
+): Answer {
   const challenge: Challenge = {
     error: 'payment_required',
     scheme: 'svc-sandbox',
@@ -55,7 +59,7 @@ export function challengeAnswer(offer: Offer, reason?: RefusalReason): Answer {
     currency: 'USDC',
     ...offer,
     ...(reason === undefined ? {} : { reason }),
-    how_to_pay: howToPay(reason),
+    how_to_pay: howToPay,
   }
   return jsonAnswer(402, challenge, { 'x-payment-challenge': encode(challenge) })
 }
@@ -85,14 +89,22 @@ const another =
 const remedies: Readonly<Record<string, string>> = {
   proof_expired: `The proof is over five minutes old or was stopped by its owner. ${another}.`,
   amount_mismatch: `The proof is not of this amount, to the letter. ${another}.`,
-  nonce_reused: `This proof has bought its goods already. ${another}.`,
+  nonce_reused:
+    'This proof has been charged for another request, and this server does not know whether its goods went out. If they never arrived, ask the merchant; a new proof pays for new goods.',
   proof_for_another_resource: `The proof is not for this resource. ${another}.`,
   invalid_signature: `The proof is not as Purser signed it. ${another}, unmodified.`,
   malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, exactly as it came.',
   proof_too_large: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, and nothing else.',
 }
 
-function howToPay(reason: RefusalReason | undefined): string {
+/** What a customer is told whose proof was charged, by what this server knows of the goods. */
+export const howToPayAgain = {
+  delivered: `This proof has bought its goods already. ${another}.`,
+  failed:
+    'This proof has been charged, and its goods have not been delivered whole in three attempts. Ask the merchant for them; a new proof is charged again.',
+} as const
+
+function howToPayFor(reason: RefusalReason | undefined): string {
   if (reason === undefined) {
     return 'Ask Purser for a proof (POST /v1/payments/proof) of this amount and resource, and repeat the request with X-Payment-Proof: base64url of its JSON.'
   }

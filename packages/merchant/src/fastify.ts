@@ -1,14 +1,17 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
-import { beginDelivery } from './node-delivery.ts'
+import { beginDelivery, readHeaders } from './node-delivery.ts'
 
 export type * from './gate.ts'
+export { paymentOf } from './payment.ts'
 
 /** What is used of Fastify's request and reply; your own `FastifyRequest` and `FastifyReply` are such. */
 interface Request {
   readonly method: string
+  readonly url: string
   readonly originalUrl: string
+  readonly server: { readonly prefix: string }
   readonly headers: IncomingHttpHeaders
 }
 interface Reply {
@@ -25,8 +28,10 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
 
   // The type comes from the options or from the route, never from this hook itself.
   return async (request: NoInfer<R>, reply: Reply): Promise<unknown> => {
-    const { method, originalUrl, headers } = request
-    const decision = await decide({ method, target: originalUrl, proof: headers['x-payment-proof'], request })
+    const { url, originalUrl, server } = request
+    // `url` is what `rewriteUrl` made of it.
+    const place = { target: originalUrl, rewritten: [url], mount: server.prefix }
+    const decision = await decide({ ...readHeaders(request), ...place, request })
     if (decision.outcome === 'free') return undefined
     if (decision.outcome === 'paid') {
       // Nobody is left to answer to, and Fastify is told so.

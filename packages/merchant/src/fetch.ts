@@ -2,6 +2,7 @@ import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
+export { paymentOf } from './payment.ts'
 
 /** A handler in the style of Fetch, which answers requests that are paid: for Deno, Bun and Workers. */
 export function requirePayment<Rest extends unknown[]>(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 
 import { Purser, type Proof } from '@purser/client'
-import { createPaymentGate, type Decision, type UnfinishedDeliveries } from '@purser/merchant'
+import { createPaymentGate, type Decision, type DeliveryStore } from '@purser/merchant'
 
 import {
   issueKey,
@@ -15,7 +15,7 @@ import {
   startTestService,
 } from '../../../service/testing/service.ts'
 import { encode } from '../testing/purchase.ts'
-import { rememberInProcess } from './deliveries.ts'
+import { keepInProcess } from './delivery-store.ts'
 
 const service = await startTestService({ after })
 const merchantKey = await issueKey(service, { role: 'merchant' })
@@ -34,25 +34,26 @@ interface Asking {
   readonly apiKey?: string
   readonly baseUrl?: string
   readonly preflight?: boolean
-  readonly unfinished?: UnfinishedDeliveries
+  readonly deliveries?: DeliveryStore
 }
 
 /** A gate whose errors can be looked at, and what it keeps. */
-function openGate({ apiKey = merchantKey, baseUrl = service.url, preflight, unfinished }: Asking = {}) {
+function openGate({ apiKey = merchantKey, baseUrl = service.url, preflight, deliveries }: Asking = {}) {
   const errors: unknown[] = []
-  const kept: string[] = []
-  const memory = unfinished ?? rememberInProcess()
+  const kept = new Set<string>()
+  const store = deliveries ?? keepInProcess()
   const gate = createPaymentGate({
     client: new Purser({ apiKey, baseUrl, maxRetries: 0 }),
     merchantDomain,
     price: '4.00',
     preflight: preflight === true,
     onError: (error) => errors.push(error),
-    unfinished: {
-      take: (proofId) => memory.take(proofId),
-      keep: (proofId, delivery) => {
-        kept.push(proofId)
-        return memory.keep(proofId, delivery)
+    deliveries: {
+      read: (id) => store.read(id),
+      replace: (id, from, to) => {
+        if (to) kept.add(id)
+        else kept.delete(id)
+        return store.replace(id, from, to)
       },
     },
   })
@@ -74,13 +75,14 @@ for (const [what, fields] of Object.entries<object>({
   'a nonce that is no UUID': { nonce: 'x' },
   'a time that is none': { timestamp: 'x' },
   'an amount that is none': { amount: 'x' },
+  'a mandate id that is too long': { mandateId: 'x'.repeat(256) },
 })) {
   test(`A proof with ${what} is malformed, asks for no second try and leaves nothing behind [decision.96]`, async () => {
     for (const preflight of [false, true]) {
       const { ask, errors, kept } = openGate({ preflight })
       const decision = await ask({ ...genuine, ...fields })
       assert.deepEqual([statusOf(decision), reasonIn(decision)], [402, 'malformed_proof'])
-      assert.deepEqual([errors, kept], [[], []])
+      assert.deepEqual([errors, kept.size], [[], 0])
     }
   })
 }
@@ -96,7 +98,7 @@ test('A proof may carry more flat fields, for its signature covers them [decisio
   for (const more of ['x', '', 1.5, 1e20, 0, true, null]) {
     assert.equal(reasonIn(await ask(forged({ more }))), 'invalid_signature', String(more))
   }
-  assert.deepEqual([errors, kept], [[], []])
+  assert.deepEqual([errors, kept.size], [[], 0])
 })
 
 test('Another currency, agent or mandate than the signed one is refused alike with and without preflight [decision.96]', async () => {
@@ -105,34 +107,34 @@ test('Another currency, agent or mandate than the signed one is refused alike wi
     [{ currency: '' }, 'amount_mismatch', 'amount_mismatch'],
     [{ agentId: '' }, 'invalid_signature', 'agent_revoked'],
     [{ agentId: '\u0000' }, 'invalid_signature', 'agent_revoked'],
-    [{ mandateId: 'x'.repeat(3_000) }, 'invalid_signature', 'mandate_expired'],
+    [{ mandateId: 'x'.repeat(255) }, 'invalid_signature', 'mandate_expired'],
   ] as const) {
     for (const preflight of [false, true]) {
       const { ask, errors, kept } = openGate({ preflight })
       const decision = await ask({ ...genuine, ...fields })
       assert.equal(statusOf(decision), 402, JSON.stringify(fields))
       assert.equal(reasonIn(decision), preflight ? checked : plain, JSON.stringify(fields))
-      assert.deepEqual([errors, kept], [[], []])
+      assert.deepEqual([errors, kept.size], [[], 0])
     }
   }
 })
 
 test('With a key that cannot collect, strangers fill no memory, and what is in it stays [decision.97]', async () => {
-  const unfinished = rememberInProcess()
+  const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
-  const first = await openGate({ unfinished }).ask(proof)
+  const first = await openGate({ deliveries }).ask(proof)
   assert(first.outcome === 'paid')
   await first.notDelivered()
 
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   for (const apiKey of ['svc_sand_unknown', agentKey]) {
-    const { ask, errors, kept } = openGate({ apiKey, unfinished })
+    const { ask, errors, kept } = openGate({ apiKey, deliveries })
     assert.equal(statusOf(await ask(forged())), 503, 'it is the merchant who has to put it right')
-    assert.deepEqual([errors.length, kept.length], [1, 0])
+    assert.deepEqual([errors.length, kept.size], [1, 0])
     assert.equal(statusOf(await ask(proof)), 503)
-    assert.equal(kept.length, 1, 'what was paid is put back')
+    assert.equal(kept.size, 1, 'what was paid is put back')
   }
-  assert.equal((await openGate({ unfinished }).ask(proof)).outcome, 'paid')
+  assert.equal((await openGate({ deliveries }).ask(proof)).outcome, 'paid')
 })
 
 for (const [status, isKept] of [
@@ -155,30 +157,31 @@ for (const [status, isKept] of [
   test(`A ${status} in place of the service's answer gives no goods, and ${title} [decision.97]`, async (context) => {
     const { ask, errors, kept } = openGate({ baseUrl: await startWall(context, status) })
     assert.equal(statusOf(await ask(forged())), 503)
-    assert.deepEqual([kept.length, errors.length], [isKept ? 1 : 0, 1])
+    assert.deepEqual([kept.size, errors.length], [isKept ? 1 : 0, 1])
   })
 }
 
 test('Forged proofs without end do not take the goods from whom the handler failed [decision.97]', async (context) => {
-  const unfinished = rememberInProcess()
+  const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
-  const first = await openGate({ unfinished }).ask(proof)
+  const first = await openGate({ deliveries }).ask(proof)
   assert(first.outcome === 'paid')
   await first.notDelivered()
   // Not even while the service cannot be reached, and the memory is as good as full.
   for (let number = 0; number < 10_000; number++) {
-    await unfinished.keep(`forged ${number}`, { key: randomUUID(), runs: 0 })
+    const forgery = { text: 'forged', keepUntilMs: Date.now() + 3_600_000, worth: 'doubtful' } as const
+    await deliveries.replace(`forged ${number}`, undefined, forgery)
   }
-  const { ask, kept } = openGate({ baseUrl: await startWall(context, 503), unfinished })
+  const { ask, kept } = openGate({ baseUrl: await startWall(context, 503), deliveries })
   for (let number = 0; number < 10; number++) assert.equal(statusOf(await ask(forged())), 503)
-  assert.equal(kept.length, 10)
-  assert.equal((await openGate({ unfinished }).ask(proof)).outcome, 'paid')
+  assert.equal(kept.size, 10)
+  assert.equal((await openGate({ deliveries }).ask(proof)).outcome, 'paid')
 })
 
 test('One proof is one signature: forged ones with the nonce of a real one take nothing from it [decision.97]', async () => {
-  const unfinished = rememberInProcess()
+  const deliveries = keepInProcess()
   const proof: Proof = await issueProof(service, await preparePurchase(service), '4.00')
-  const { ask } = openGate({ unfinished })
+  const { ask } = openGate({ deliveries })
   const first = await ask(proof)
   assert(first.outcome === 'paid')
   await first.notDelivered()

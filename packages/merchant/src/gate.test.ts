@@ -13,7 +13,7 @@ import {
   startTestService,
 } from '../../../service/testing/service.ts'
 import { encode } from '../testing/purchase.ts'
-import type { UnfinishedDeliveries } from './deliveries.ts'
+import { keepInProcess, type DeliveryStore } from './delivery-store.ts'
 
 const service = await startTestService({ after })
 const merchantKey = await issueKey(service, { role: 'merchant' })
@@ -68,8 +68,7 @@ test('HEAD brings no goods, so nothing is charged for it, whatever it carries [d
 
 const wrongPrices: Readonly<Record<string, () => unknown>> = {
   nothing: () => undefined,
-  null: () => null,
-  zero: () => '0.00',
+  false: () => false,
   'a number': () => 4,
   'a sign': () => '-4.00',
   'too many digits': () => '4.0000001',
@@ -81,9 +80,36 @@ for (const [what, price] of Object.entries(wrongPrices)) {
   test(`A price that is ${what} gives nothing away [decision.96]`, async () => {
     const { ask, errors } = openGate({ price: price as () => string })
     assert.deepEqual(unavailableIn(await ask()), { error: 'price_could_not_be_determined' })
-    assert.match(String(errors), /^TypeError: A price is text above zero/)
+    assert.match(String(errors), /^TypeError: A price is text such as/)
   })
 }
+
+test('A price of null or zero is free this time, and charges nothing even with a proof [decision.132]', async () => {
+  const purchase = await preparePurchase(service)
+  const proof = await issueProof(service, purchase, '4.00')
+  for (const free of [null, '0', '0.00', '000.000000']) {
+    for (const price of [free, () => free, () => Promise.resolve(free)]) {
+      assert.deepEqual(await openGate({ price }).ask(proof), { outcome: 'free' })
+    }
+  }
+  const happyHour = openGate({ price: ({ plan }) => (plan === 'small' ? null : '4.00') })
+  assert.equal((await happyHour.ask()).outcome, 'free')
+  assert.equal(amountIn(await happyHour.ask(undefined, 'large')), '4.00')
+  const { body } = await service.call('GET', `/mandates/${purchase.mandateId}`)
+  assert.equal(body.spent_total, '0.00')
+})
+
+test('An entry of a table may be free before one that is not [decision.132]', async () => {
+  const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
+  const routes = { 'GET /reports/sample': { price: null }, 'GET /reports/:id': { price: '4.00' } }
+  const gate = createPaymentGate({ client, merchantDomain, routes })
+  const outcomeOf = async (target: string) =>
+    (await gate({ method: 'GET', target, proof: undefined, request: undefined })).outcome
+  assert.deepEqual(
+    [await outcomeOf('/reports/sample'), await outcomeOf('/reports/7'), await outcomeOf('/reports/Sample')],
+    ['free', 'challenge', 'refused'],
+  )
+})
 
 test('A price that fails or takes too long gives nothing away [decision.98]', async () => {
   const failing = openGate({ price: () => Promise.reject(new Error('no price list')) })
@@ -180,31 +206,23 @@ test('An interrupted delivery goes on after the window has closed [decision.97]'
 })
 
 test('Processes that share a memory serve the customers of each other, once [decision.97]', async () => {
-  const shared = new Map<string, { key: string; runs: number }>()
-  const unfinished: UnfinishedDeliveries = {
-    take: (proofId) => {
-      const found = shared.get(proofId)
-      shared.delete(proofId)
-      return Promise.resolve(found)
-    },
-    keep: (proofId, delivery) => Promise.resolve(void shared.set(proofId, delivery)),
-  }
+  const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
-  const first = await openGate({ unfinished }).ask(proof)
+  const first = await openGate({ deliveries }).ask(proof)
   assert(first.outcome === 'paid')
   await first.notDelivered()
-  const others = [openGate({ unfinished }), openGate({ unfinished })]
+  const others = [openGate({ deliveries }), openGate({ deliveries })]
   const outcomes = (await Promise.all(others.map(({ ask }) => ask(proof)))).map(({ outcome }) => outcome)
   assert.deepEqual(outcomes.sort(), ['paid', 'refused'])
 })
 
 test('A memory that fails gives nothing away, and charges nothing [decision.98]', async () => {
-  const unfinished: UnfinishedDeliveries = {
-    take: () => Promise.reject(new Error('the memory is away')),
-    keep: () => Promise.reject(new Error('the memory is away')),
+  const deliveries: DeliveryStore = {
+    read: () => Promise.reject(new Error('the memory is away')),
+    replace: () => Promise.reject(new Error('the memory is away')),
   }
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
-  const { ask, errors } = openGate({ unfinished })
+  const { ask, errors } = openGate({ deliveries })
   assert.deepEqual(unavailableIn(await ask(proof)), { error: 'payment_could_not_be_verified' })
   assert.match(String(errors), /the memory is away/)
   assert.equal((await openGate().ask(proof)).outcome, 'paid')

@@ -9,24 +9,38 @@ import {
   type RefusalReason,
 } from './challenge.ts'
 import { createCollector } from './collection.ts'
-import { assertPrice, readOptions, type PaymentOptions, type Price } from './options.ts'
+import { isFree, assertPrice, readOptions, type PaymentOptions, type Price } from './options.ts'
+import { keepPayment, type Payment } from './payment.ts'
 import { readProofHeader } from './proof-header.ts'
 import { isForResource, resourceOf } from './resource.ts'
 
 export type { PaymentClient } from './client.ts'
 export type { Answer, Challenge, Receipt, RefusalReason } from './challenge.ts'
-export type { Delivery, UnfinishedDeliveries } from './deliveries.ts'
+export type { DeliveryStore, KeptDelivery, Worth } from './delivery-store.ts'
 export type { PaymentOptions, Price, Terms } from './options.ts'
+export type { Payment } from './payment.ts'
+export { paymentOf } from './payment.ts'
 
 /** A request, as every framework can tell it. */
 export interface AskedFor<Request> {
   readonly method: string
   /** Path and query as they came. */
   readonly target: string
+  /** Other targets by which a handler may know the request, such as one that a framework has rewritten. */
+  readonly rewritten?: readonly (string | undefined)[]
+  /** The path below which the framework has mounted the gate, such as `/shop` or `/:tenant`. */
+  readonly mount?: string | undefined
+  /** What the request says about the host, in `Host` and `X-Forwarded-Host`; nobody may hide a path in it. */
+  readonly hosts?: readonly (string | readonly string[] | undefined)[]
   /** The header `X-Payment-Proof`. */
   readonly proof: string | readonly string[] | null | undefined
   /** The framework's own request, which a price may be made of. */
   readonly request: Request
+  /**
+   * Promises that `delivered` or `notDelivered` is called for every paid request. While neither was, another request with
+   * the same proof is told to wait. Otherwise a paid request counts as ended, unless `notDelivered` is called.
+   */
+  readonly reportsDelivery?: boolean
 }
 
 /** Whether a request gets the goods. Everything but `free` and `paid` comes with the answer to send instead. */
@@ -41,8 +55,14 @@ export type Decision =
 export interface Paid {
   readonly outcome: 'paid'
   readonly receipt: Receipt
+  /** What `paymentOf` gives the handler for `request`. */
+  readonly payment: Payment
   readonly headers: Readonly<Record<string, string>>
-  /** Says that nothing of the goods went out: the same proof may be shown again, at most twice. */
+  /** Whether an answer that breaks off before its end counts as not delivered. */
+  readonly redeliversUnfinished: boolean
+  /** Says that the goods went out: the same proof buys nothing any more. */
+  readonly delivered: () => Promise<void>
+  /** Says that the goods did not go out, or not all of them: the same proof may be shown again, at most twice. */
   readonly notDelivered: () => Promise<void>
 }
 
@@ -54,20 +74,24 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   const settings = readOptions(options)
   const collect = createCollector(settings)
 
-  return async ({ method, target, proof: header, request }: AskedFor<Request>): Promise<Decision> => {
-    const terms = settings.findTerms(method, target)
-    if (terms === undefined) return { outcome: 'free' }
+  return async (asked: AskedFor<Request>): Promise<Decision> => {
+    const { method, target, proof: header, request } = asked
+    const finding = findTerms(asked)
+    if (finding.outcome === 'free') return { outcome: 'free' }
+    if (finding.outcome === 'ambiguous') return refused('ambiguous_address', ambiguousAnswer())
+    const terms = finding.route
     const resource = resourceOf(settings.publicUrl, target)
     if (resource.length > maxResourceLength) {
       return refused('resource_too_long', jsonAnswer(414, { error: 'resource_too_long' }))
     }
-    let amount: string
+    let amount: string | null
     try {
       amount = await priceOf(terms.price, request)
     } catch (error) {
       settings.onError(error)
       return unavailable('price_could_not_be_determined')
     }
+    if (isFree(amount)) return { outcome: 'free' }
     const { merchantDomain: merchant_domain } = settings
     const { category } = terms
     const offer: Offer = {
@@ -87,24 +111,53 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
     if (!isForResource(proof.resource, resource)) {
       return refused('proof_for_another_resource', challengeAnswer(offer, 'proof_for_another_resource'))
     }
-    const collection = await collect(proof, offer, terms.preflight ?? false)
+    const { reportsDelivery = false } = asked
+    const collection = await collect({ proof, offer, preflight: terms.preflight ?? false, reportsDelivery })
     switch (collection.outcome) {
-      case 'refused':
-        return refused(collection.reason, challengeAnswer(offer, collection.reason))
+      case 'refused': {
+        const { reason, howToPay } = collection
+        return refused(reason, challengeAnswer(offer, reason, howToPay))
+      }
+      case 'in progress':
+        return unavailable('delivery_in_progress')
       case 'unknown':
         return unavailable('payment_could_not_be_verified', collection.retryAfterMs)
       case 'charged': {
-        const { transactionId: transaction_id, notDelivered } = collection
-        const { nonce, currency } = proof
+        const { transactionId: transaction_id, delivered, notDelivered } = collection
+        const { nonce, currency, agentId: agent_id, mandateId: mandate_id } = proof
         const receipt = { transaction_id, amount, currency, resource, merchant_domain, nonce }
-        return { outcome: 'paid', receipt, headers: receiptHeaders(receipt), notDelivered }
+        const payment = {
+          ...receipt,
+          ...(offer.category === undefined ? {} : { category: offer.category }),
+          agent_id,
+          mandate_id,
+        }
+        keepPayment(request, payment)
+        return {
+          outcome: 'paid',
+          receipt,
+          payment,
+          headers: receiptHeaders(receipt),
+          redeliversUnfinished: settings.redeliverUnfinished,
+          delivered,
+          notDelivered,
+        }
       }
       default:
         return collection satisfies never
     }
   }
 
-  async function priceOf(price: Price<Request>, request: Request): Promise<string> {
+  function findTerms({ method, target, rewritten = [], mount, hosts = [] }: AskedFor<Request>) {
+    const targets = [target, ...rewritten.filter((one) => one !== undefined)]
+    const finding = settings.findTerms({ method, targets, mount })
+    // `new URL('http://' + host + target)` takes what follows these in a host for the path.
+    if (finding.outcome !== 'free' || !hosts.some((host) => /[/\\?#]/.test(String(host ?? ''))))
+      return finding
+    return { outcome: 'ambiguous' } as const
+  }
+
+  async function priceOf(price: Price<Request>, request: Request): Promise<string | null> {
     const amount = typeof price === 'function' ? await inTime(price(request)) : price
     assertPrice(amount)
     return amount
@@ -118,6 +171,14 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
     })
     return Promise.race([value, late]).finally(() => clearTimeout(timer))
   }
+}
+
+function ambiguousAnswer(): Answer {
+  return jsonAnswer(400, {
+    error: 'ambiguous_address',
+    detail:
+      'This address can be read as more than one path of this server, at different prices. Ask for the plain path: without encoded letters, dots or doubled slashes, in the case in which the server has it.',
+  })
 }
 
 function refused(reason: RefusalReason, answer: Answer): Decision {

@@ -2,11 +2,18 @@ import { deliver, readRequest, toResponse } from './fetch-delivery.ts'
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
+export { paymentOf } from './payment.ts'
 
 /** What is used of Hono's context; your own `Context` is one. */
 interface Context {
-  readonly req: { readonly raw: Request }
-  readonly res: Response
+  readonly req: {
+    readonly raw: Request
+    readonly path: string
+    readonly routeIndex: number
+    readonly matchedRoutes: readonly { readonly path: string; readonly basePath?: string }[]
+  }
+  readonly env: unknown
+  res: Response
   header(name: string, value: string): void
 }
 
@@ -15,8 +22,11 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
   const decide = createPaymentGate(options)
 
   return async (context: C, next: () => Promise<void>): Promise<Response | undefined> => {
-    const { raw } = context.req
-    const decision = await decide({ ...readRequest(raw), request: context })
+    const { raw, path, matchedRoutes, routeIndex } = context.req
+    // `path` is what the router looked for; what `app.mount` took away is in the request of `@hono/node-server`.
+    const { incoming } = (context.env ?? {}) as { readonly incoming?: { readonly url?: string } }
+    const place = { rewritten: [path, incoming?.url], mount: matchedRoutes[routeIndex]?.basePath }
+    const decision = await decide({ ...readRequest(raw), ...place, request: context })
     if (decision.outcome === 'free') {
       await next()
       return undefined
@@ -26,11 +36,13 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
       await next()
       return context.res
     })
+    // Hono has the handler's answer already; this one says when it was taken.
+    if (answer !== context.res) context.res = answer
     for (const [name, value] of Object.entries(decision.headers)) {
       // What the handler said itself stays.
       if (!answer.headers.has(name)) context.header(name, value)
     }
-    // Hono has the handler's answer already; this counts when the handler was not run.
+    // This counts when the handler was not run.
     return answer
   }
 }

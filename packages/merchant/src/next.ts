@@ -2,6 +2,7 @@ import { deliver, readRequest, toResponse, withReceipt } from './fetch-delivery.
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
 
 export type * from './gate.ts'
+export { paymentOf } from './payment.ts'
 
 /** A route handler of Next's App Router that answers requests that are paid: `export const GET = requirePayment(…)`. */
 export function requirePayment<NextRequest extends Request, Rest extends unknown[]>(

@@ -1,6 +1,17 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import type { Answer, Decision, Paid } from './gate.ts'
+
+/** What the gate asks about the head of a request, besides its target. */
+export function readHeaders({ method = 'GET', headers }: RequestHead) {
+  const hosts = [headers.host, headers['x-forwarded-host']]
+  return { method, proof: headers['x-payment-proof'], hosts, reportsDelivery: true }
+}
+
+interface RequestHead {
+  readonly method?: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
 
 /** Sends what stands in the way of the goods. True when nothing does, and the handler is to be run. */
 export function letPass(response: ServerResponse, decision: Decision): boolean {
@@ -12,8 +23,8 @@ export function letPass(response: ServerResponse, decision: Decision): boolean {
 
 /**
  * Puts the receipt on the answer and watches what becomes of it. False when the customer has gone meanwhile:
- * then the handler is not to be run. Nothing was delivered if the connection ends before an answer was begun,
- * or if the answer is a failure of the server (5xx).
+ * then the handler is not to be run. Nothing was delivered if the connection ends before the whole answer was handed to
+ * the system, or if the answer is a failure of the server (5xx).
  */
 export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
   if (response.destroyed || response.closed) {
@@ -21,8 +32,13 @@ export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
     return false
   }
   for (const [name, value] of Object.entries(paid.headers)) response.setHeader(name, value)
+  let isWhole = false
+  // Node tells of the end of an answer that it throws away as well. Once it has told, the socket is not known any more.
+  response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
   response.once('close', () => {
-    if (!response.headersSent || response.statusCode >= 500) void paid.notDelivered()
+    const isEnough = isWhole || (response.headersSent && !paid.redeliversUnfinished)
+    if (isEnough && response.statusCode < 500) void paid.delivered()
+    else void paid.notDelivered()
   })
   return true
 }

@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 
 import { createPaymentGate, type PaymentOptions } from './gate.ts'
-import { letPass } from './node-delivery.ts'
+import { letPass, readHeaders } from './node-delivery.ts'
 
 export type * from './gate.ts'
+export { paymentOf } from './payment.ts'
 
 /** A listener for `http.createServer` that runs the handler for requests that are paid. */
 export function requirePayment(
@@ -14,8 +15,9 @@ export function requirePayment(
   const onError = options.onError ?? console.error
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = 'GET', url = '/', headers } = request
-    const decision = await decide({ method, target: url, proof: headers['x-payment-proof'], request })
+    // What mounts a listener below a path, such as Express and connect, keeps the whole target in `originalUrl`.
+    const { url = '/', originalUrl = url }: IncomingMessage & { readonly originalUrl?: string } = request
+    const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
     if (letPass(response, decision)) await handler(request, response)
   }
 

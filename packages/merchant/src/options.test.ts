@@ -74,11 +74,11 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ ...valid, merchantDomain: 'localhost', publicUrl: 'http://127.0.0.1:3000' }, /^publicUrl must be at/],
 
   [{ client, merchantDomain }, /^Either price or routes .*, but neither is there/],
-  [{ ...valid, price: null, routes: null }, /^Either price or routes .*, but neither is there/],
+  [{ ...valid, price: undefined, routes: null }, /^Either price or routes .*, but neither is there/],
   [{ ...valid, routes: {} }, /^Either price or routes .*, but both are there/],
   [{ ...valid, routes: { 'GET /data': { price } } }, /^Either price or routes .*, but both are there/],
-  ...[4, 4n, '', '0.00', '4,00', '$4', '-4', '4.', '.5', '1e3', ' 4', true, {}, [price]].map(
-    (wrong) => [{ ...valid, price: wrong }, /^A price is text above zero such as "4.00".*, not /] as const,
+  ...[4, 0, 4n, '', '00,0', '4,00', '$4', '-4', '4.', '.5', '1e3', ' 4', true, {}, [price]].map(
+    (wrong) => [{ ...valid, price: wrong }, /^A price is text such as "4.00".*, not /] as const,
   ),
   [{ ...valid, category: 5 }, /^category must be text such as "data", not 5/],
   [{ ...valid, preflight: 'false' }, /^preflight must be true or false, not "false"/],
@@ -89,10 +89,10 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ client, merchantDomain, routes: new Map([['GET /data', { price }]]) }, /^routes must be /],
   [{ client, merchantDomain, routes: { 'GET /data': price } }, /^routes\["GET \/data"\] must be an object/],
   [{ client, merchantDomain, routes: { 'GET /data': null } }, /^routes\["GET \/data"\] must be an object/],
-  [{ client, merchantDomain, routes: { '/data': {} } }, /^A price is text above zero .*routes\["\/data"\]/],
+  [{ client, merchantDomain, routes: { '/data': {} } }, /^A price is text .*routes\["\/data"\]/],
   [
     { client, merchantDomain, routes: { '/a': { price }, '/b': { price: 'free' } } },
-    /^A price is text above zero .*, not "free" \(in routes\["\/b"\]\)/,
+    /^A price is text .*, not "free" \(in routes\["\/b"\]\)/,
   ],
   [{ client, merchantDomain, routes: { '/a': { price, category: 5 } } }, /^category must .*routes\["\/a"\]/],
   [
@@ -124,8 +124,10 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
       ] as const,
   ),
 
-  [{ ...valid, unfinished: {} }, /^unfinished must have the methods take and keep/],
-  [{ ...valid, unfinished: new Map() }, /^unfinished must have the methods take and keep/],
+  [{ ...valid, deliveries: {} }, /^deliveries must be a store such as/],
+  [{ ...valid, deliveries: new Map() }, /^deliveries must be a store such as/],
+  [{ ...valid, unfinished: {} }, /^unfinished has become deliveries/],
+  [{ ...valid, leaseTimeout: 0 }, /^leaseTimeout must be a whole number/],
   [{ ...valid, onError: 'log' }, /^onError must be a function, not "log"/],
 ]
 
@@ -167,7 +169,14 @@ const allowed: readonly [options: Record<string, unknown>, resource: string][] =
   [{ publicUrl: new URL('https://api.example.com/v1') }, 'https://api.example.com/v1/data'],
   // What is undefined or null is left out.
   [
-    { publicUrl: null, timeout: null, priceTimeout: null, unfinished: null, onError: null },
+    {
+      publicUrl: null,
+      timeout: null,
+      priceTimeout: null,
+      deliveries: null,
+      leaseTimeout: null,
+      onError: null,
+    },
     'https://api.example.com/data',
   ],
   [{ category: null, preflight: null, routes: null }, 'https://api.example.com/data'],
@@ -180,9 +189,9 @@ const allowed: readonly [options: Record<string, unknown>, resource: string][] =
     {
       category: '',
       preflight: false,
-      unfinished: new (class {
-        take() {}
-        keep() {}
+      deliveries: new (class {
+        read() {}
+        replace() {}
       })(),
     },
     'https://api.example.com/data',

@@ -1,12 +1,15 @@
 import type { PaymentClient } from './client.ts'
-import { rememberInProcess, type UnfinishedDeliveries } from './deliveries.ts'
+import type { DeliveryStore } from './delivery-store.ts'
 import { assertIsAt, readMerchantDomain } from './merchant-domain.ts'
 import { readPublicUrl } from './resource.ts'
-import { compileRoutes } from './routes.ts'
+import { compileRoutes, type Finding, type Place } from './routes.ts'
 import { spell } from './spell.ts'
 
-/** An amount in USDC as text, such as `'4.00'`, or what makes one of the request. */
-export type Price<Request> = string | ((request: Request) => string | Promise<string>)
+/** An amount in USDC as text, such as `'4.00'`; `null` or `'0'` for nothing this time. */
+type Amount = string | null
+
+/** An amount, or what makes one of the request. */
+export type Price<Request> = Amount | ((request: Request) => Amount | Promise<Amount>)
 
 /** What is asked for a resource. */
 export interface Terms<Request> {
@@ -28,8 +31,16 @@ interface MerchantOptions {
   readonly timeout?: number
   /** For a price that is computed, in milliseconds; 5,000. */
   readonly priceTimeout?: number
-  /** Where deliveries are remembered that did not come to an end; a memory of this process. */
-  readonly unfinished?: UnfinishedDeliveries
+  /** Where deliveries are kept, which several processes may share; a memory of this process. */
+  readonly deliveries?: DeliveryStore
+  /** After how many milliseconds without a sign of life a process's deliveries are taken over; 15,000. */
+  readonly leaseTimeout?: number
+  /**
+   * Whether an answer whose connection ends before all of it was sent counts as not delivered, so that the same proof gets
+   * it again, with at most three runs of the handler for one payment; true. With false, goods count as delivered from the
+   * first byte on.
+   */
+  readonly redeliverUnfinished?: boolean
   /** Hears why a 503 was answered, or why the service lets this merchant collect nothing; `console.error`. */
   readonly onError?: (error: unknown) => void
 }
@@ -52,13 +63,23 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
   // A dot at the end of a domain is no part of the address that customers ask for.
   const publicUrl = readPublicUrl(options.publicUrl ?? `https://${merchantDomain.replace(/\.$/, '')}`)
   assertIsAt(domain, publicUrl)
-  const { findTerms, terms } = readTerms(options)
+  const { findTerms, terms } = readTerms(options, new URL(publicUrl).pathname)
   assertClient(client, terms)
   assertDelay(options, 'timeout')
   assertDelay(options, 'priceTimeout')
-  const unfinished = options.unfinished ?? rememberInProcess()
-  if (!isFunction(unfinished.take) || !isFunction(unfinished.keep)) {
-    throw new TypeError(`unfinished must have the methods take and keep, not be ${spell(unfinished)}`)
+  assertDelay(options, 'leaseTimeout')
+  const deliveries = options.deliveries ?? undefined
+  if (deliveries && !(isFunction(deliveries.read) && isFunction(deliveries.replace))) {
+    throw new TypeError(
+      `deliveries must be a store such as fileDeliveries("./deliveries"), with the methods read and replace, not ${spell(deliveries)}`,
+    )
+  }
+  if (isThere((options as { unfinished?: unknown }).unfinished)) {
+    throw new TypeError('unfinished has become deliveries: a store with the methods read and replace')
+  }
+  const { redeliverUnfinished } = options
+  if (isThere(redeliverUnfinished) && typeof redeliverUnfinished !== 'boolean') {
+    throw new TypeError(`redeliverUnfinished must be true or false, not ${spell(redeliverUnfinished)}`)
   }
   const onError = options.onError ?? ((error: unknown) => console.error('No payment could be taken:', error))
   if (!isFunction(onError)) throw new TypeError(`onError must be a function, not ${spell(onError)}`)
@@ -68,21 +89,39 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
     publicUrl,
     timeout: options.timeout ?? 10_000,
     priceTimeout: options.priceTimeout ?? 5_000,
-    unfinished,
+    leaseTimeout: options.leaseTimeout ?? 15_000,
+    deliveries,
+    redeliverUnfinished: redeliverUnfinished ?? true,
     onError,
     findTerms,
   }
 }
 
-/** Amounts are compared as text, so a number would be ambiguous, and nothing is ever free by accident. */
-export function assertPrice(price: unknown, where = ''): asserts price is string {
-  if (typeof price === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(price) && /[1-9]/.test(price)) return
-  throw new TypeError(`A price is text above zero such as "4.00", not ${spell(price)}${where}`)
+/** Amounts are compared as text, so a number would be ambiguous. Nothing is free by accident: undefined is no price. */
+export function assertPrice(price: unknown, where = ''): asserts price is Amount {
+  if (price === null || (typeof price === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(price))) return
+  throw new TypeError(
+    `A price is text such as "4.00", or null or "0" where nothing is to be paid, not ${spell(price)}${where}`,
+  )
 }
 
+/** Whether a price says that nothing is to be paid. */
+export function isFree(price: Amount): price is null {
+  return price === null || !/[1-9]/.test(price)
+}
+
+type FindTerms<Request> = (place: Place) => Finding<Terms<Request>>
+
 /** All terms, and what finds those of a request. With both a price and a table, one of them would be forgotten. */
-function readTerms<Request>(options: PaymentOptions<Request>) {
-  const hasPrice = isThere(options.price)
+function readTerms<Request>(
+  options: PaymentOptions<Request>,
+  publicPath: string,
+): {
+  readonly terms: readonly Terms<Request>[]
+  readonly findTerms: FindTerms<Request>
+} {
+  // Beside a table, null is left out like everywhere; alone it is a price.
+  const hasPrice = isThere(options.routes) ? isThere(options.price) : options.price !== undefined
   if (hasPrice === isThere(options.routes)) {
     throw new TypeError(
       `Either price or routes says what is paid for, but ${hasPrice ? 'both are' : 'neither is'} there`,
@@ -91,7 +130,8 @@ function readTerms<Request>(options: PaymentOptions<Request>) {
   if (!isThere(options.routes)) {
     const only = options as Terms<Request>
     assertTerms(only)
-    return { terms: [only], findTerms: () => only }
+    const findTerms: FindTerms<Request> = () => ({ outcome: 'found', route: only })
+    return { terms: [only], findTerms }
   }
   const { routes } = options
   const example = '{ "GET /data": { price: "4.00" } }'
@@ -106,7 +146,7 @@ function readTerms<Request>(options: PaymentOptions<Request>) {
       `routes must be an object such as ${example}, with at least one entry: else all is free`,
     )
   }
-  const findTerms = compileRoutes(routes)
+  const findTerms = compileRoutes(routes, publicPath)
   for (const [pattern, terms] of entries) {
     const name = `routes[${spell(pattern)}]`
     assertObject(terms, `${name} must be an object such as { price: "4.00" }`)

@@ -1,3 +1,4 @@
+import { pathOf } from './readings.ts'
 import { spell } from './spell.ts'
 
 /** The beginning of all addresses of a merchant, without a slash at its end. */
@@ -30,12 +31,6 @@ export function isForResource(proofResource: string, resource: string): boolean 
   } catch {
     return false
   }
-}
-
-/** Path and query of a request target, also of one in absolute form (`GET http://host/path`). */
-export function pathOf(target: string): string {
-  const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
-  return path.startsWith('/') ? path : `/${path === '*' ? '' : path}`
 }
 
 function withoutFragment(url: URL): string {

@@ -1,8 +1,29 @@
-import { pathOf } from './resource.ts'
+import { decode, pathOf, readingsOf, type Mount } from './readings.ts'
 import { spell } from './spell.ts'
 
-/** Finds what a request costs in a table like `{ 'GET /reports/:id': … }`; the first that fits is taken. */
-export function compileRoutes<Route>(table: Readonly<Record<string, Route>>) {
+/** What a table says about a request. */
+export type Finding<Route> =
+  | { readonly outcome: 'free' }
+  | { readonly outcome: 'found'; readonly route: Route }
+  // One server would take the request for this entry, and another server for that one; or nobody can tell.
+  | { readonly outcome: 'ambiguous' }
+
+/** Where a request may be looked for in a table. */
+export interface Place {
+  readonly method: string
+  /** The target as it came, and as a framework has rewritten it. */
+  readonly targets: Iterable<string>
+  /** The path below which the framework has mounted the gate, such as `/shop` or `/:tenant`. */
+  readonly mount?: string | undefined
+}
+
+/**
+ * Finds what a request costs in a table like `{ 'GET /reports/:id': … }`; the first entry that fits is taken.
+ *
+ * @param publicPath The path of the public address, which a proxy may have taken away: a path of the table may begin
+ *   with it or not.
+ */
+export function compileRoutes<Route>(table: Readonly<Record<string, Route>>, publicPath = '') {
   const routes = Object.entries(table).map(([pattern, route]) => ({
     ...readPattern(pattern),
     pattern,
@@ -16,26 +37,40 @@ export function compileRoutes<Route>(table: Readonly<Record<string, Route>>) {
     )
   }
 
-  return (method: string, target: string): Route | undefined => {
-    const [path = ''] = pathOf(target).split(/[?#]/)
-    // Some routers take what follows a semicolon for no part of the path.
-    const paths = [path, path.split(';')[0] ?? ''].flatMap(readingsOf)
-    const found = routes.find(
-      (route) => isMethod(route.method, method) && paths.some((segments) => fits(route.segments, segments)),
-    )
-    return found?.route
+  return ({ method, targets, mount = '' }: Place): Finding<Route> => {
+    const all = new Set(targets)
+    if (publicPath !== '') for (const target of targets) all.add(publicPath + pathOf(target))
+    const paths = readingsOf(all, [mount, publicPath].filter((path) => /[^/]/.test(path)).map(toMount))
+    if (paths === undefined) return { outcome: 'ambiguous' }
+    const possible = routes.filter((route) => isMethod(route.method, method))
+    const found = new Set<(typeof routes)[number]>()
+    for (const path of paths) {
+      const exact = segmentsOf(path)
+      for (const [spelling, segments] of [['exact', exact] as const, ['folded', exact.map(fold)] as const]) {
+        const first =
+          possible.find((route) => fits(route[spelling], segments)) ??
+          (path === '/' ? possible.find((route) => fits(route[spelling], [''])) : undefined)
+        if (first) found.add(first)
+      }
+    }
+    const [first, another] = found
+    if (another) return { outcome: 'ambiguous' }
+    return first ? { outcome: 'found', route: first.route } : { outcome: 'free' }
   }
 }
 
 interface Pattern {
   readonly method: string
-  readonly segments: readonly string[]
+  /** The segments as a router that compares letter for letter has them. */
+  readonly exact: readonly string[]
+  /** The segments as `fold` has them. */
+  readonly folded: readonly string[]
 }
 
 function readPattern(pattern: string): Pattern {
   const [, method = '', path = ''] = /^(?:([A-Z]+) +)?(\/[^\s?#\\{}[\]<>|^"`]*)$/.exec(pattern) ?? []
-  const segments = segmentsOf(path)
-  if (path === '' || !segments.every(isReadable)) {
+  const exact = segmentsOf(path.replace(/\/{2,}/g, '/').replace(/\/$/, '') || '/')
+  if (path === '' || !exact.every(isReadable)) {
     throw new TypeError(
       `A route is written "GET /path/:parameter" or "GET /path/*", without a query, not ${spell(pattern)}`,
     )
@@ -45,7 +80,7 @@ function readPattern(pattern: string): Pattern {
       `A route names a method that brings goods, such as GET, which covers HEAD, or none for all of them, not ${spell(pattern)}`,
     )
   }
-  return { method, segments }
+  return { method, exact, folded: exact.map((segment) => (isParameter(segment) ? segment : fold(segment))) }
 }
 
 /** What is a whole `*` at the end, a whole `:parameter`, or a text that stands in the paths which come. */
@@ -59,11 +94,11 @@ const methods =
   'ACL BIND CHECKOUT COPY DELETE GET LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
 
 function takesAllOf(early: Pattern, late: Pattern): boolean {
-  const isPrefix = late.segments.at(-1) === '*'
+  const isPrefix = late.folded.at(-1) === '*'
   return (
     (early.method === '' || early.method === late.method) &&
-    (!isPrefix || early.segments.at(-1) === '*') &&
-    fits(early.segments, isPrefix ? late.segments.slice(0, -1) : late.segments)
+    (!isPrefix || early.folded.at(-1) === '*') &&
+    fits(early.folded, isPrefix ? late.folded.slice(0, -1) : late.folded)
   )
 }
 
@@ -72,47 +107,38 @@ function isMethod(expected: string, method: string): boolean {
   return expected === '' || expected === method || (expected === 'GET' && method === 'HEAD')
 }
 
-/**
- * What a path may be taken for: as it came, as WHATWG URLs resolve `.` and `..` in it, and as a file server does,
- * which decodes first.
- */
-function readingsOf(path: string): string[][] {
-  const { pathname } = new URL(`http://localhost${path}`)
-  return [segmentsOf(path), segmentsOf(pathname), resolve(decode(path))]
-}
-
-function resolve(path: string): string[] {
-  const resolved: string[] = []
-  for (const segment of segmentsOf(path.replaceAll('\\', '/'))) {
-    if (segment === '..') resolved.pop()
-    else if (segment !== '.') resolved.push(segment)
-  }
-  return resolved
-}
-
-/**
- * Routers differ in what they take for the same path: upper and lower case, slashes at the end or doubled,
- * encoded characters. A path that one of them takes for a paid route must be found, or its goods are free;
- * so all of that is ignored here.
- */
+/** The decoded segments of a path; none for the root, and an empty one at the end for a slash there. */
 function segmentsOf(path: string): string[] {
-  return path
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => decode(segment).toLowerCase())
+  return path === '/' ? [] : path.split('/').slice(1).map(decode)
 }
 
+/**
+ * A segment without what some servers and file systems ignore: case, the two ways to write an accented letter, dots and
+ * spaces at the end.
+ */
+function fold(segment: string): string {
+  const text = segment.replace(/(?<=[^. ])[. ]+$/, '')
+  return isAscii(text) ? text.toLowerCase() : text.normalize('NFKC').toUpperCase().toLowerCase()
+}
+
+function isAscii(text: string): boolean {
+  return !/[^\x20-\x7e]/.test(text)
+}
+
+/** Says of each segment of a path below which a router is mounted whether another one is it. */
+function toMount(path: string): Mount {
+  const expected = segmentsOf(path.replace(/\/+$/, '') || '/')
+  return expected.map((one) => (segment) => isParameter(one) || fold(one) === fold(decode(segment)))
+}
+
+/** A `:parameter` also takes an empty segment, as Fastify's routers do. */
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
   const isPrefix = pattern.at(-1) === '*'
   const fixed = isPrefix ? pattern.slice(0, -1) : pattern
   if (isPrefix ? segments.length < fixed.length : segments.length !== fixed.length) return false
-  return fixed.every((expected, index) => expected.startsWith(':') || expected === segments[index])
+  return fixed.every((expected, index) => isParameter(expected) || expected === segments[index])
 }
 
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return segment
-  }
+function isParameter(segment: string): boolean {
+  return segment.startsWith(':')
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 
 import type { PaymentOptions } from '@purser/merchant'
 
 import type { TestService } from '../../../service/testing/service.ts'
 import { encode, price, type Purchase, type ShopAnswer } from './purchase.ts'
+import { largeBytes } from './shop.ts'
 
 /** What every adapter does alike. `spent` is what the whole scenario charges. */
 export interface Scenario {
@@ -263,19 +266,59 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     title:
-      'A customer who goes in the middle of the answer has had it, and the handler is told [decision.97]',
+      'A customer whose connection is killed in the middle of the answer gets it again with the same proof [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
+      const proof = await proofFor('/large')
+      await killInTheMiddle(urlOf('/large'), proof)
+      await deserted()
+      const { status, text } = await pay('/large', proof)
+      assert.deepEqual([status, text.length], [200, largeBytes])
+      const again = await pay('/large', proof)
+      assert.deepEqual([again.status, again.challenge.reason], [402, 'nonce_reused'])
+      assert.match(again.challenge.how_to_pay, /has bought its goods already/)
+      assert.equal(shop.runs, 2)
+    },
+  },
+  {
+    title:
+      'An answer that is broken off three times is not made a fourth time, and each handler is told [decision.97]',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/stream')
-      const customer = new AbortController()
-      const headers = { 'x-payment-proof': encode(proof) }
-      const answer = await fetch(urlOf('/stream'), { headers, signal: customer.signal })
-      assert.equal(answer.status, 200)
-      await answer.body?.getReader().read()
-      customer.abort()
+      for (const run of [1, 2, 3]) {
+        await killInTheMiddle(urlOf('/stream'), proof)
+        await deserted()
+        await until(() => shop.streamsEnded === run)
+      }
+      const { challenge } = await pay('/stream', proof)
+      assert.equal(challenge.reason, 'nonce_reused')
+      assert.match(challenge.how_to_pay, /not been delivered whole in three attempts/)
+      assert.equal(shop.runs, 3)
+    },
+  },
+  {
+    title:
+      'Where unfinished answers count as delivered, a customer who goes in the middle has had it [decision.97]',
+    options: { redeliverUnfinished: false },
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
+      const proof = await proofFor('/stream')
+      await killInTheMiddle(urlOf('/stream'), proof)
       await deserted()
       await until(() => shop.streamsEnded === 1)
       assert.equal((await pay('/stream', proof)).challenge.reason, 'nonce_reused')
+      assert.equal(shop.runs, 1)
+    },
+  },
+  {
+    title: 'An answer without a body is delivered when it was sent [decision.97]',
+    spent: '4.00',
+    play: async ({ proofFor, pay, shop }) => {
+      const proof = await proofFor('/empty')
+      const { status, text } = await pay('/empty', proof)
+      assert.deepEqual([status, text], [200, ''])
+      assert.equal((await pay('/empty', proof)).status, 402)
       assert.equal(shop.runs, 1)
     },
   },
@@ -313,4 +356,18 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 
 function statusesOf(answers: readonly ShopAnswer[]): number[] {
   return answers.map(({ status }) => status).sort((one, other) => one - other)
+}
+
+/** Asks for goods with a proof, reads the beginning of an answer, and resets the connection. */
+async function killInTheMiddle(address: string, proof: unknown): Promise<void> {
+  const { hostname, port, host, pathname } = new URL(address)
+  const socket = connect(Number(port), hostname)
+  const header = `X-Payment-Proof: ${encode(proof)}`
+  socket.write(`GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\n${header}\r\n\r\n`)
+  const [bytes] = (await once(socket, 'data')) as [Buffer]
+  assert.match(bytes.toString('latin1'), /^HTTP\/1.1 200 /)
+  socket.pause()
+  const closed = once(socket, 'close')
+  socket.resetAndDestroy()
+  await closed
 }

@@ -4,6 +4,9 @@ import type { AddressInfo, Socket } from 'node:net'
 /** What a handler answers with: a text, or chunks that are made while they are sent. */
 export type Goods = string | AsyncIterable<Uint8Array>
 
+/** How large `/large` is: far more than what lies in buffers on the way. */
+export const largeBytes = 30_000_000
+
 /** The same shop behind every adapter. It counts how often a handler was run. */
 export class Shop {
   runs = 0
@@ -20,6 +23,8 @@ export class Shop {
     this.runs++
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
     if (path.endsWith('/stream')) return this.stream()
+    if (path.endsWith('/large')) return 'x'.repeat(largeBytes)
+    if (path.endsWith('/empty')) return ''
     if (path.endsWith('/waiting')) {
       this.entered.resolve()
       await this.open.promise

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, describe, test } from 'node:test'
+
+import { keepInProcess, type DeliveryStore, type Worth } from './delivery-store.ts'
+import { fileDeliveries } from './file-store.ts'
+import { sqliteDeliveries } from './sqlite-store.ts'
+
+import BetterSqlite from 'better-sqlite3'
+
+const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+let places = 0
+const newPlace = () => join(folder, String(places++))
+
+interface Settings {
+  readonly now: () => number
+  readonly max: number
+}
+
+const stores: Readonly<Record<string, (settings: Settings) => DeliveryStore>> = {
+  'the memory of a process': keepInProcess,
+  'a folder': (settings) => fileDeliveries(newPlace(), settings),
+  'node:sqlite': (settings) => sqliteDeliveries(new DatabaseSync(newPlace()), { ...settings, sweepEvery: 1 }),
+  'better-sqlite3': (settings) =>
+    sqliteDeliveries(new BetterSqlite(newPlace()), { ...settings, sweepEvery: 1 }),
+}
+
+const kept = (text: string, worth: Worth = 'paid', keepUntilMs = 1_000) => ({ text, worth, keepUntilMs })
+const idOf = (number: number) => number.toString(16).padStart(64, '0')
+
+for (const [name, open] of Object.entries(stores)) {
+  describe(`Deliveries in ${name}`, () => {
+    test('What is kept is replaced only from what it is [decision.131]', async () => {
+      const store = open({ now: () => 0, max: 40 })
+      const id = idOf(1)
+      assert.equal(await store.read(id), undefined)
+      assert.equal(await store.replace(id, 'a', kept('b')), false)
+      assert.equal(await store.replace(id, undefined, kept('a')), true)
+      assert.equal(await store.replace(id, undefined, kept('b')), false)
+      assert.equal(await store.replace(id, 'b', undefined), false)
+      assert.equal(await store.read(id), 'a')
+      const text = JSON.stringify({ state: 'claimed', key: 'é/..\u0000', runs: 2 })
+      assert.equal(await store.replace(id, 'a', kept(text, 'ended')), true)
+      assert.equal(await store.read(id), text)
+      assert.equal(await store.read(idOf(2)), undefined)
+      assert.equal(await store.replace(id, text, undefined), true)
+      assert.equal(await store.read(id), undefined)
+      assert.equal(await store.replace(id, undefined, kept('c')), true)
+    })
+
+    test('What has expired is not there, and may be replaced as such [decision.131]', async () => {
+      let nowMs = 0
+      const store = open({ now: () => nowMs, max: 40 })
+      assert.equal(await store.replace(idOf(1), undefined, kept('a')), true)
+      nowMs = 1_000
+      assert.equal(await store.read(idOf(1)), undefined)
+      assert.equal(await store.replace(idOf(1), 'a', kept('b', 'paid', 2_000)), false)
+      assert.equal(await store.replace(idOf(1), undefined, kept('c', 'paid', 2_000)), true)
+      assert.equal(await store.read(idOf(1)), 'c')
+    })
+
+    test('A full store forgets what is in doubt before what is paid [decision.131]', async () => {
+      const store = open({ now: () => 0, max: 40 })
+      await store.replace(idOf(0), undefined, kept('paid'))
+      for (let number = 1; number <= 100; number++) {
+        await store.replace(idOf(number), undefined, kept('x', 'doubtful', 1_000 + number))
+      }
+      assert.equal(await store.read(idOf(0)), 'paid')
+      const left = await Promise.all(
+        Array.from({ length: 101 }, async (_, number) => store.read(idOf(number))),
+      )
+      const count = left.filter((text) => text !== undefined).length
+      assert.ok(count >= 20 && count <= 42, `${count} are left`)
+      assert.equal(left[1], undefined, 'the oldest has gone')
+      assert.equal(left[100], 'x', 'the newest is there')
+    })
+  })
+}
+
+for (const kind of ['file', 'sqlite']) {
+  test(
+    `Of three processes that replace the same thing in a ${kind} store, one succeeds [decision.131]`,
+    { timeout: 60_000 },
+    async (context) => {
+      const place = newPlace()
+      const count = 150
+      const script = join(import.meta.dirname, '../testing/store-racer.ts')
+      const racers = await Promise.all(
+        [1, 2, 3].map(async () => {
+          const racer = fork(script, [kind, place, String(count)])
+          context.after(() => racer.kill('SIGKILL'))
+          await once(racer, 'message')
+          return racer
+        }),
+      )
+      for (const round of ['claims', 'takeovers']) {
+        const wins = await Promise.all(racers.map((racer) => ask(racer)))
+        assert.equal(
+          wins.reduce((sum, one) => sum + one, 0),
+          count,
+          `${round}: ${wins.join(', ')}`,
+        )
+      }
+    },
+  )
+}
+
+async function ask(racer: ChildProcess): Promise<number> {
+  const answer = once(racer, 'message')
+  racer.send('go')
+  return Number((await answer)[0])
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { DeliveryStore, KeptDelivery, Worth } from './delivery-store.ts'
+
+const worths: readonly Worth[] = ['doubtful', 'ended', 'paid']
+
+/** Deliveries in each of the 256 folders: when it has more, it is brought down to three quarters of it. */
+const maxKeptInEach = 120
+
+/**
+ * A store in a folder, for several processes on one machine, without any database. It keeps at most 30,720 deliveries.
+ *
+ * Each delivery is a folder with one empty file, whose name is what is kept. Renaming that file is the atomic step: of
+ * many processes that rename the same file, one succeeds. Nothing is locked, so a process that is killed leaves no lock.
+ *
+ * @example
+ * const deliveries = fileDeliveries('./data/deliveries')
+ */
+export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptInEach } = {}): DeliveryStore {
+  const shelfOf = (id: string) => join(folder, id.slice(0, 2))
+  const placeOf = (id: string) => join(shelfOf(id), id)
+
+  return {
+    async read(id) {
+      const file = await fileIn(placeOf(id))
+      return file && file.keepUntilMs > now() ? file.text : undefined
+    },
+    async replace(id, from, to) {
+      const place = placeOf(id)
+      const file = await fileIn(place)
+      const isThere = file !== undefined && file.keepUntilMs > now()
+      if ((isThere ? file.text : undefined) !== from) return false
+      if (file && to) return renamed(join(place, file.name), join(place, nameOf(to)))
+      if (to) {
+        await makeRoom(shelfOf(id))
+        return create(place, nameOf(to))
+      }
+      return file ? remove(place, file.name) : true
+    },
+  }
+
+  /** Makes the folder of a delivery with its file in it, both in one step; false when there is one already. */
+  async function create(place: string, name: string): Promise<boolean> {
+    const made = join(folder, `new-${randomUUID()}`)
+    await mkdir(made, { mode: 0o700 })
+    await writeFile(join(made, name), '', { mode: 0o600 })
+    const isMade = await renamed(made, place)
+    if (!isMade) await rm(made, { recursive: true, force: true })
+    return isMade
+  }
+
+  async function remove(place: string, name: string): Promise<boolean> {
+    const taken = join(folder, `old-${randomUUID()}`)
+    if (!(await renamed(join(place, name), taken))) return false
+    await rm(taken, { force: true })
+    // Another process may have put something new there meanwhile.
+    await rmdir(place).catch(() => undefined)
+    return true
+  }
+
+  /** Removes what has expired from a shelf that is full, then what is worth least. */
+  async function makeRoom(shelf: string): Promise<void> {
+    await mkdir(shelf, { recursive: true, mode: 0o700 })
+    const ids = await readdir(shelf)
+    if (ids.length < max) return
+    const files = await Promise.all(
+      ids.map(async (id) => {
+        const place = join(shelf, id)
+        return { place, file: await fileIn(place) }
+      }),
+    )
+    const byWorth = files.toSorted(
+      (one, other) => rankOf(one.file) - rankOf(other.file) || untilOf(one.file) - untilOf(other.file),
+    )
+    const surplus = byWorth.slice(0, Math.ceil(ids.length - max * 0.75))
+    for (const { place, file } of surplus) {
+      if (file) await remove(place, file.name)
+      else await rmdir(place).catch(() => undefined)
+    }
+  }
+
+  function rankOf(file: File | undefined): number {
+    return file && file.keepUntilMs > now() ? worths.indexOf(file.worth) : -1
+  }
+}
+
+interface File extends KeptDelivery {
+  readonly name: string
+}
+
+function untilOf(file: File | undefined): number {
+  return file?.keepUntilMs ?? 0
+}
+
+/** The one file in the folder of a delivery; undefined when there is none. */
+async function fileIn(place: string): Promise<File | undefined> {
+  for (;;) {
+    const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+    const [name, another] = names
+    if (name === undefined) return undefined
+    // A folder that is read while its file is renamed may show both names.
+    if (another === undefined) return readName(name)
+  }
+}
+
+function nameOf({ text, keepUntilMs, worth }: KeptDelivery): string {
+  if (text.length > 150) throw new TypeError(`A delivery is kept in 150 characters, not ${text.length}`)
+  return `${keepUntilMs}.${worth}.${Buffer.from(text).toString('base64url')}`
+}
+
+function readName(name: string): File {
+  const [until, worth, text = ''] = name.split('.')
+  return {
+    name,
+    keepUntilMs: Number(until),
+    worth: worths.find((one) => one === worth) ?? 'doubtful',
+    text: Buffer.from(text, 'base64url').toString(),
+  }
+}
+
+/** Whether a rename succeeded: not when another process was faster. */
+async function renamed(from: string, to: string): Promise<boolean> {
+  try {
+    await rename(from, to)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (['ENOENT', 'ENOTEMPTY', 'EEXIST', 'EPERM'].includes(code)) return false
+    throw error
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { Purser, type Proof } from '@purser/client'
+import { createTestPurser, proofHeader } from '@purser/merchant/testing'
+
+import {
+  issueKey,
+  issueProof,
+  preparePurchase,
+  startTestService,
+  testStartMs,
+} from '../../../service/testing/service.ts'
+import { encode } from '../testing/purchase.ts'
+import type { PaymentClient } from './client.ts'
+
+const service = await startTestService({ after })
+const realClient = new Purser({ apiKey: await issueKey(service, { role: 'merchant' }), baseUrl: service.url })
+const purchase = await preparePurchase(service)
+const kitClock = { nowMs: testStartMs }
+const kit = createTestPurser({ now: () => kitClock.nowMs })
+
+/** The service and the test Purser, each with what issues a proof of 1.00 and what moves its clock. */
+const verifiers = {
+  'the service': {
+    client: realClient as PaymentClient,
+    clock: service.clock,
+    issue: () => issueProof(service, purchase),
+  },
+  'the test Purser': {
+    client: kit.client,
+    clock: kitClock,
+    issue: () => kit.issueProof({ amount: '1.00', resource: purchase.resourceUrl }),
+  },
+}
+
+interface Step {
+  readonly change?: Partial<Proof> & Record<string, unknown>
+  readonly amount?: string
+  readonly currency?: 'USDC'
+  readonly key?: string
+  readonly laterMs?: number
+  readonly answer:
+    'verified' | 'replayed' | 'amount_mismatch' | 'invalid_signature' | 'nonce_reused' | 'proof_expired'
+}
+
+const windowMs = 5 * 60_000
+
+const stories: Readonly<Record<string, readonly Step[]>> = {
+  'a proof is charged once': [{ answer: 'verified' }, { answer: 'nonce_reused' }],
+  'the same key gets the first answer again': [
+    { key: 'one', answer: 'verified' },
+    { key: 'one', answer: 'replayed' },
+    { key: 'other', answer: 'nonce_reused' },
+    { answer: 'nonce_reused' },
+  ],
+  'the same key gets the first answer after the window too': [
+    { key: 'one', answer: 'verified' },
+    { key: 'one', laterMs: windowMs + 1, answer: 'replayed' },
+    { key: 'other', answer: 'proof_expired' },
+    { key: 'one', amount: '2.00', answer: 'proof_expired' },
+  ],
+  'a wrong amount charges nothing, however it is written': [
+    { amount: '1.0', answer: 'amount_mismatch' },
+    { amount: '2.00', answer: 'amount_mismatch' },
+    { answer: 'verified' },
+  ],
+  'a changed proof charges nothing': [
+    { change: { agentId: 'agent_other' }, answer: 'invalid_signature' },
+    { change: { note: 'gift' }, answer: 'invalid_signature' },
+    { change: { signature: 'f'.repeat(64) }, answer: 'invalid_signature' },
+    { change: { amount: '9.00' }, answer: 'amount_mismatch' },
+    { change: { amount: '9.00' }, amount: '9.00', answer: 'invalid_signature' },
+    { answer: 'verified' },
+    { change: { agentId: 'agent_other' }, answer: 'invalid_signature' },
+  ],
+  'the window is five minutes to the millisecond': [
+    { laterMs: windowMs, answer: 'verified' },
+    { laterMs: 1, answer: 'proof_expired' },
+  ],
+  'an old proof is expired, whatever else is wrong': [
+    { laterMs: windowMs + 1, amount: '2.00', answer: 'proof_expired' },
+  ],
+}
+
+for (const [title, steps] of Object.entries(stories)) {
+  for (const [name, { client, clock, issue }] of Object.entries(verifiers)) {
+    test(`With ${name}, ${title} [decision.97]`, async () => {
+      const proof = await issue()
+      const answers = []
+      for (const { change, amount = '1.00', key, laterMs = 0 } of steps) {
+        clock.nowMs += laterMs
+        const verdict = await client.payments.verify(
+          {
+            proof: { ...proof, ...change },
+            merchant_domain: purchase.merchantDomain,
+            expected_amount: amount,
+          },
+          key === undefined ? {} : { idempotencyKey: key },
+        )
+        answers.push(verdict.verified ? (verdict.replayed ? 'replayed' : 'verified') : verdict.reason)
+      }
+      assert.deepEqual(
+        answers,
+        steps.map(({ answer }) => answer),
+      )
+    })
+  }
+}
+
+test('Of ten verifications at once the test Purser charges one, and lists it', async () => {
+  const proof = await kit.issueProof({ amount: '1.00', resource: 'https://api.example.com/ten' })
+  const request = { proof, merchant_domain: 'api.example.com', expected_amount: '1.00' }
+  const verdicts = await Promise.all(Array.from({ length: 10 }, () => kit.client.payments.verify(request)))
+  assert.equal(verdicts.filter(({ verified }) => verified).length, 1)
+  assert.deepEqual(kit.charges.at(-1), {
+    transactionId: `txn_test_${kit.charges.length}`,
+    nonce: proof.nonce,
+    amount: '1.00',
+    resource: 'https://api.example.com/ten',
+    merchantDomain: 'api.example.com',
+  })
+  assert.equal(proofHeader(proof), encode(proof))
+})

@@ -1,0 +1,46 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { DatabaseSync } from 'node:sqlite'
+
+import { Purser } from '@purser/client'
+import type { DeliveryStore } from '@purser/merchant'
+import { fileDeliveries } from '@purser/merchant/file-store'
+import { requirePayment } from '@purser/merchant/node'
+import { sqliteDeliveries } from '@purser/merchant/sqlite-store'
+
+import { redisDeliveries } from '../../../examples/merchant-redis/redis-deliveries.ts'
+
+/** A shop in a process of its own. Its handler does what the path says; the port is sent to the parent. */
+const [kind, place = '', serviceUrl = '', apiKey = ''] = process.argv.slice(2)
+const deliveries = await openDeliveries()
+const failed = new Set<string>()
+
+const sell = requirePayment(
+  {
+    client: new Purser({ apiKey, baseUrl: serviceUrl }),
+    merchantDomain: 'api.example.com',
+    price: '4.00',
+    deliveries,
+    leaseTimeout: 600,
+  },
+  (request, response) => {
+    const { url = '' } = request
+    if (url.startsWith('/killed')) {
+      process.send?.('entered')
+      return // It hangs until the process is killed.
+    }
+    const mayFail = url.startsWith('/broken') || (url.startsWith('/once') && !failed.has(url))
+    failed.add(url)
+    if (mayFail) response.writeHead(500).end('broken')
+    else response.end('goods')
+  },
+)
+
+const server = createServer(sell).listen(0, '127.0.0.1', () => {
+  process.send?.((server.address() as AddressInfo).port)
+})
+
+async function openDeliveries(): Promise<DeliveryStore> {
+  if (kind === 'file') return fileDeliveries(place)
+  return kind === 'redis' ? redisDeliveries(place) : sqliteDeliveries(new DatabaseSync(place))
+}
