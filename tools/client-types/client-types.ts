@@ -75,7 +75,8 @@ function objectType({ properties = {}, required = [] }: Schema): string {
 
 /** The type of a schema: by its name where it has one. */
 function typeOf(schema: Schema): string {
-  const named = namedSchemas.find((one) => one.schema === schema)
+  // A field that says more of a named schema than the schema itself is a copy with the same properties.
+  const named = namedSchemas.find((one) => one.schema.properties === schema.properties && schema.properties)
   if (named) return named.name
   if (schema.const !== undefined) return unionOf([schema.const])
   if (schema.enum) return vocabularyOf(schema.enum) ?? unionOf(schema.enum)

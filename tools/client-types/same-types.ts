@@ -11,6 +11,7 @@ import type * as consoleOverview from '@purser/wire/console-overview'
 import type * as consoleSearch from '@purser/wire/console-search'
 import type * as consoleSellers from '@purser/wire/console-sellers'
 import type * as consoleSession from '@purser/wire/console-session'
+import type * as consoleStatus from '@purser/wire/console-status'
 import type * as consoleStop from '@purser/wire/console-stop'
 import type * as consoleSystem from '@purser/wire/console-system'
 import type * as consoleTransactions from '@purser/wire/console-transactions'
@@ -20,6 +21,7 @@ import type * as pages from '@purser/wire/pages'
 import type * as payments from '@purser/wire/payments'
 import type * as policy from '@purser/wire/policy'
 import type * as sellers from '@purser/wire/sellers'
+import type * as sessions from '@purser/wire/sessions'
 import type * as transactions from '@purser/wire/transactions'
 import type * as verifyAgent from '@purser/wire/verify-agent'
 import type { Static } from 'typebox'
@@ -39,6 +41,11 @@ export const sameTypes: {
   ApiKey: Same<client.ApiKey, Static<NonNullable<typeof apiKeys.ApiKey>>>
   IssuedApiKey: Same<client.IssuedApiKey, Static<NonNullable<typeof apiKeys.IssuedApiKey>>>
   NewApiKey: Same<client.NewApiKey, Static<NonNullable<typeof apiKeys.NewApiKey>>>
+  ListApiKeysQuery: Same<client.ListApiKeysQuery, Static<NonNullable<(typeof apiKeys.listApiKeys)['query']>>>
+  RevokeApiKeyQuery: Same<
+    client.RevokeApiKeyQuery,
+    Static<NonNullable<(typeof apiKeys.revokeApiKey)['query']>>
+  >
   AuditEvent: Same<client.AuditEvent, Static<NonNullable<typeof auditLog.AuditEvent>>>
   ListAuditEventsQuery: Same<
     client.ListAuditEventsQuery,
@@ -91,9 +98,14 @@ export const sameTypes: {
   NewSession: Same<client.NewSession, Static<NonNullable<typeof consoleSession.NewSession>>>
   Session: Same<client.Session, Static<NonNullable<typeof consoleSession.Session>>>
   SignInOptions: Same<client.SignInOptions, Static<NonNullable<typeof consoleSession.SignInOptions>>>
+  ConsoleStatus: Same<client.ConsoleStatus, Static<NonNullable<typeof consoleStatus.ConsoleStatus>>>
   Resumed: Same<client.Resumed, Static<NonNullable<typeof consoleStop.Resumed>>>
   Stopped: Same<client.Stopped, Static<NonNullable<typeof consoleStop.Stopped>>>
   System: Same<client.System, Static<NonNullable<typeof consoleSystem.System>>>
+  NamedTransaction: Same<
+    client.NamedTransaction,
+    Static<NonNullable<typeof consoleTransactions.NamedTransaction>>
+  >
   PolicyCheck: Same<client.PolicyCheck, Static<NonNullable<typeof consoleTransactions.PolicyCheck>>>
   TransactionDetail: Same<
     client.TransactionDetail,
@@ -127,8 +139,23 @@ export const sameTypes: {
   Denial: Same<client.Denial, Static<NonNullable<typeof policy.Denial>>>
   ProposedPayment: Same<client.ProposedPayment, Static<NonNullable<typeof policy.ProposedPayment>>>
   NewSeller: Same<client.NewSeller, Static<NonNullable<typeof sellers.NewSeller>>>
+  ReleasedDomain: Same<client.ReleasedDomain, Static<NonNullable<typeof sellers.ReleasedDomain>>>
   Seller: Same<client.Seller, Static<NonNullable<typeof sellers.Seller>>>
+  SellerVerification: Same<client.SellerVerification, Static<NonNullable<typeof sellers.SellerVerification>>>
+  AccountSession: Same<client.AccountSession, Static<NonNullable<typeof sessions.AccountSession>>>
+  EndSessionOfAccountQuery: Same<
+    client.EndSessionOfAccountQuery,
+    Static<NonNullable<(typeof sessions.endSessionOfAccount)['query']>>
+  >
+  ListSessionsQuery: Same<
+    client.ListSessionsQuery,
+    Static<NonNullable<(typeof sessions.listSessions)['query']>>
+  >
   Transaction: Same<client.Transaction, Static<NonNullable<typeof transactions.Transaction>>>
+  TransactionsQuery: Same<
+    client.TransactionsQuery,
+    Static<NonNullable<typeof transactions.TransactionsQuery>>
+  >
   ListTransactionsQuery: Same<
     client.ListTransactionsQuery,
     Static<NonNullable<(typeof transactions.listTransactions)['query']>>
@@ -143,6 +170,8 @@ export const sameTypes: {
   ApiKey: true,
   IssuedApiKey: true,
   NewApiKey: true,
+  ListApiKeysQuery: true,
+  RevokeApiKeyQuery: true,
   AuditEvent: true,
   ListAuditEventsQuery: true,
   AgentSummary: true,
@@ -168,9 +197,11 @@ export const sameTypes: {
   NewSession: true,
   Session: true,
   SignInOptions: true,
+  ConsoleStatus: true,
   Resumed: true,
   Stopped: true,
   System: true,
+  NamedTransaction: true,
   PolicyCheck: true,
   TransactionDetail: true,
   ExportTransactionsQuery: true,
@@ -192,8 +223,14 @@ export const sameTypes: {
   Denial: true,
   ProposedPayment: true,
   NewSeller: true,
+  ReleasedDomain: true,
   Seller: true,
+  SellerVerification: true,
+  AccountSession: true,
+  EndSessionOfAccountQuery: true,
+  ListSessionsQuery: true,
   Transaction: true,
+  TransactionsQuery: true,
   ListTransactionsQuery: true,
   AgentReport: true,
 }

@@ -54,8 +54,10 @@ function hasName(schema: Schema): boolean {
   return modules.some(({ exports }) => Object.values(exports).includes(schema))
 }
 
+/** Whether a value is an object schema that the client names: one with a `title` has a name in OpenAPI alone. */
 function isObjectSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && 'properties' in value && 'type' in value
+  if (typeof value !== 'object' || value === null || 'title' in value) return false
+  return 'properties' in value && 'type' in value
 }
 
 function isEndpoint(value: unknown): value is { readonly query?: unknown } {

@@ -1,3 +1,4 @@
+import { textUpTo } from './bounded-body.ts'
 import { ConnectionError, TimeoutError } from './errors.ts'
 
 /** One request over the network, and how long it may take. */
@@ -51,9 +52,12 @@ async function exchange(fetch: Attempt['fetch'], url: string, init: RequestInit)
   return replyOf(await fetch(url, init))
 }
 
-/** A response, read whole. */
+/** The longest answer that is read, in bytes; the service sends pages of 512 KiB. */
+const maxReplyBytes = 8 * 1024 * 1024
+
+/** A response, read whole; rejects when it is longer than any of the service. */
 export async function replyOf(response: Response): Promise<Reply> {
-  const text = await response.text()
+  const text = await textUpTo(response, maxReplyBytes)
   return { status: response.status, headers: response.headers, body: parse(text) }
 }
 

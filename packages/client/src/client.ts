@@ -6,12 +6,42 @@ export type { List, Page } from './list.ts'
 export type { CallOptions, PurserOptions, Sleep } from './options.ts'
 export type { PaymentChallenge } from './payment/challenge.ts'
 export { paymentDecisionOf, type PaymentDecision, type SkipReason } from './payment/decision.ts'
-export { PaymentUncertainError } from './payment/paid-request.ts'
-export { wrapFetchWithPayment, type PaymentOptions } from './payment/wrap-fetch.ts'
+export { paymentResultOf, type PaymentResult } from './payment/payment-result.ts'
+export { readReceipt, type PaymentReceipt } from './payment/receipt.ts'
+export { resumePayment, type ResumeOptions } from './payment/resume-payment.ts'
+export {
+  sendPaidRequest,
+  type PaidAttempt,
+  type PaidRequest,
+  type ShownProof,
+} from './payment/send-paid-request.ts'
+export {
+  PaidNotDeliveredError,
+  PaymentNotChargedError,
+  PaymentUncertainError,
+  type PaymentFailure,
+  type ProofFate,
+} from './payment/uncertain-payment.ts'
+export { PurchaseConflictError } from './payment/purchase.ts'
+export {
+  createPurchaseMemory,
+  type KeptAnswer,
+  type PurchaseMemoryOptions,
+  type PurchaseRecord,
+  type PurchaseStep,
+  type PurchaseStore,
+} from './payment/purchase-store.ts'
+export {
+  wrapFetchWithPayment,
+  type PayingFetch,
+  type PayingInit,
+  type PaymentAnswer,
+  type PaymentOptions,
+} from './payment/wrap-fetch.ts'
 export { Purser } from './purser.ts'
 export { randomKey } from './random-key.ts'
 export { sellerWarning } from './seller-warning.ts'
 export type { HealthReport } from './resources/health.ts'
 export type { FeedMessage, FeedOptions, StopOptions } from './resources/console.ts'
-export type { ProofDecision, Verification, VerifyOptions } from './resources/payments.ts'
+export type { ProofDecision, ProofOptions, Verification, VerifyOptions } from './resources/payments.ts'
 export type * from './wire-types.ts'

@@ -1,3 +1,5 @@
+import { ConnectionError } from './errors.ts'
+
 /** One server-sent event. */
 export interface ServerEvent {
   readonly event: string
@@ -5,7 +7,10 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** The events of a stream, as they come; comments are left out. */
+/** The longest event that is read, in characters. */
+const maxEventLength = 8 * 1024 * 1024
+
+/** The events of a stream, as they come; comments are left out. Rejects when one of them is too long. */
 export async function* readEvents(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<ServerEvent, void, undefined> {
@@ -20,6 +25,9 @@ export async function* readEvents(
       const blocks = (waiting + decoder.decode(value, { stream: true })).split('\n\n')
       // What comes last may not be whole yet.
       waiting = blocks.pop() ?? ''
+      if (waiting.length > maxEventLength) {
+        throw new ConnectionError(`an event has more than ${maxEventLength} characters`)
+      }
       for (const block of blocks) {
         const fields = fieldsOf(block)
         id = fields.get('id') ?? id

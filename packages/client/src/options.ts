@@ -4,7 +4,7 @@ export interface PurserOptions {
    * The text of an API key. `null` sends none: for health, or where something else authenticates. `undefined`, such as an
    * environment variable that is not set, throws.
    */
-  readonly apiKey: string | null | undefined
+  readonly apiKey?: string | null | undefined
   /** Where the service answers; `http://127.0.0.1:8080` when left out. A path is kept, as behind a proxy. */
   readonly baseUrl?: string | undefined
   /** Milliseconds that one attempt may take, its body included; 10,000 when left out. */

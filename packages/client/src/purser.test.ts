@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { merchantDomain, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { Purser } from './client.ts'
+import { ConflictError } from './errors.ts'
 
 test('A whole purchase runs through the client: account, key, agent, mandate, seller, proof, charge [decision.90]', async (context) => {
   const service = await startTestService(context)
@@ -57,6 +58,38 @@ test('A whole purchase runs through the client: account, key, agent, mandate, se
   )
   assert.equal((await buyer.payments.getProof(granted.proof.nonce)).status, 'captured')
   assert.equal((await purser.mandates.get(mandate.id)).spent_total, '4.00')
+})
+
+test('A proof is voided, again when the answer was lost, and not once it is charged [decision.145] [decision.90]', async (context) => {
+  const service = await startTestService(context)
+  let lost = 1
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: () => Promise.resolve(),
+    fetch: async (...request) => {
+      const response = await fetch(...request)
+      if (new Request(...request).url.endsWith('/void') && lost-- > 0) throw new TypeError('terminated')
+      return response
+    },
+  })
+  const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
+  const payment = { agent_id: agentId, mandate_id: mandateId, amount: '4.00', resource_url: resourceUrl }
+  const granted = await purser.payments.requestProof(payment)
+  assert(granted.decision === 'approved')
+  const voided = await purser.payments.voidProof(granted.proof.nonce)
+  assert.deepEqual([voided.status, voided.transaction_id, lost], ['voided', null, -1])
+  assert.equal((await purser.mandates.get(mandateId)).held_total, '0.00')
+  const charge = { proof: granted.proof, merchant_domain: merchantDomain, expected_amount: '4.00' }
+  assert.deepEqual(await purser.payments.verify(charge), { verified: false, reason: 'proof_expired' })
+
+  const second = await purser.payments.requestProof(payment)
+  assert(second.decision === 'approved')
+  await purser.payments.verify({ ...charge, proof: second.proof })
+  await assert.rejects(
+    purser.payments.voidProof(second.proof.nonce),
+    (error) => error instanceof ConflictError && error.code === 'proof_captured',
+  )
 })
 
 test('A refused payment is a result, not an error, of each of the four calls [decision.90]', async (context) => {

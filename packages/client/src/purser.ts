@@ -9,6 +9,7 @@ import { mandates, type Mandates } from './resources/mandates.ts'
 import { payments, type Payments } from './resources/payments.ts'
 import { policy, verifyAgent, type Policy } from './resources/policy.ts'
 import { sellers, type Sellers } from './resources/sellers.ts'
+import { sessions, type Sessions } from './resources/sessions.ts'
 import { transactions, type Transactions } from './resources/transactions.ts'
 import { createOpen, createSend } from './send.ts'
 
@@ -19,6 +20,8 @@ import { createOpen, createSend } from './send.ts'
 export class Purser {
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
+  /** Who is signed in to the console; for keys of owners and operators. */
+  readonly sessions: Sessions
   readonly agents: Agents
   readonly mandates: Mandates
   readonly sellers: Sellers
@@ -34,17 +37,19 @@ export class Purser {
 
   constructor(options: PurserOptions) {
     const send = createSend(options)
+    const open = createOpen(options)
     this.accounts = accounts(send)
     this.apiKeys = apiKeys(send)
+    this.sessions = sessions(send)
     this.agents = agents(send)
     this.mandates = mandates(send)
     this.sellers = sellers(send)
     this.payments = payments(send)
     this.policy = policy(send)
     this.verifyAgent = verifyAgent(send)
-    this.transactions = transactions(send)
+    this.transactions = transactions(send, open)
     this.auditLog = auditLog(send)
     this.health = health(send)
-    this.console = consoleOf(send, createOpen(options))
+    this.console = consoleOf(send, open)
   }
 }

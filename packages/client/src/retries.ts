@@ -7,25 +7,32 @@ const longestPauseMs = 10_000
 const firstPauseMs = 200
 const longestBackoffMs = 5_000
 
-/** Whether an answer of this status may be another one a little later. */
+/** Whether the same request may get another answer than this status a little later. */
 export function isPassing(status: number): boolean {
-  return status === 408 || status === 429 || status >= 500
+  return status === 408 || status === 425 || status === 429 || status >= 500
 }
 
 /**
- * Milliseconds to wait before repetition `retry` (from 1), anywhere between none and twice as much each time, so that
- * those who failed together do not return together. What the service asks for is waited for at the least.
- * Undefined when that is longer than a call waits.
+ * Milliseconds to wait before repetition `retry` (from 1): what the service asks for, and a backoff. Undefined when the
+ * service asks for longer than a call waits.
  */
 export function pauseMs(retry: number, askedMs: number | null, random: () => number): number | undefined {
-  const spreadMs = random() * Math.min(firstPauseMs * 2 ** (retry - 1), longestBackoffMs)
-  const pause = (askedMs ?? 0) + spreadMs
-  return askedMs !== null && askedMs > longestPauseMs ? undefined : pause
+  return askedMs !== null && askedMs > longestPauseMs ? undefined : (askedMs ?? 0) + backoffMs(retry, random)
 }
 
-/** What `Retry-After` asks for, in milliseconds: seconds, or a date; null when it says nothing that can be read. */
+/** Exponential backoff with full jitter, in milliseconds, so that clients that failed together do not return together. */
+export function backoffMs(retry: number, random: () => number): number {
+  return random() * Math.min(firstPauseMs * 2 ** (retry - 1), longestBackoffMs)
+}
+
+/** What `Retry-After` asks for, in milliseconds; null when it says nothing that can be read. */
 export function retryAfterMs(headers: Headers): number | null {
-  const text = headers.get('retry-after')?.trim() ?? ''
+  return parseRetryAfter(headers.get('retry-after'))
+}
+
+/** The value of a `Retry-After` header, seconds or a date, in milliseconds; null when it is neither. */
+export function parseRetryAfter(value: string | null): number | null {
+  const text = value?.trim() ?? ''
   if (/^\d+$/.test(text)) return Number(text) * 1000
   const ms = Date.parse(text) - Date.now()
   return Number.isNaN(ms) ? null : Math.max(0, ms)

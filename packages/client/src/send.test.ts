@@ -6,7 +6,15 @@ import { endpoints } from '@purser/wire/openapi'
 
 import { issueProof, preparePurchase, startTestService } from '../../../service/testing/service.ts'
 import { startServer } from '../testing/scripted-server.ts'
-import { ConnectionError, Purser, PurserError, TimeoutError, UnavailableError } from './client.ts'
+import {
+  ApiError,
+  ConnectionError,
+  Purser,
+  PurserError,
+  TimeoutError,
+  UnavailableError,
+  type Proof,
+} from './client.ts'
 
 test('A lost reply to a verification is retried with the same key, and charged once [decision.90]', async (context) => {
   const service = await startTestService(context)
@@ -31,6 +39,46 @@ test('A lost reply to a verification is retried with the same key, and charged o
   assert.deepEqual([keys.length, new Set(keys).size], [3, 1])
   assert.match(keys[0] ?? '', /^[0-9a-f]{32}$/)
   assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.spent_total, '4.00')
+})
+
+test('A lost reply to a request for a proof is retried with the same key, and holds once [decision.90] [decision.146]', async (context) => {
+  const service = await startTestService(context)
+  const purchase = await preparePurchase(service)
+  const payment = {
+    agent_id: purchase.agentId,
+    mandate_id: purchase.mandateId,
+    amount: '4.00',
+    resource_url: purchase.resourceUrl,
+  }
+  const nonces: string[] = []
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      if (nonces.length > 2) return answer
+      const { proof } = (await answer.clone().json()) as { proof: Proof }
+      if (nonces.push(proof.nonce) > 2) return answer
+      throw new TypeError('the connection broke after the hold')
+    },
+  })
+  const granted = await purser.payments.requestProof(payment)
+  assert(granted.decision === 'approved')
+  assert.deepEqual([nonces.length, granted.replayed], [3, true])
+  assert.deepEqual([...new Set(nonces)], [granted.proof.nonce])
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.held_total, '4.00')
+
+  const own = { idempotencyKey: 'order-1001' }
+  const first = await purser.payments.requestProof(payment, own)
+  const again = await purser.payments.requestProof(payment, own)
+  assert(first.decision === 'approved' && again.decision === 'approved')
+  assert.deepEqual([first.replayed, again], [false, { ...first, replayed: true }])
+  await assert.rejects(
+    purser.payments.requestProof({ ...payment, amount: '5.00' }, own),
+    (error) => error instanceof ApiError && error.status === 422 && error.code === 'idempotency_key_reused',
+  )
+  assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.held_total, '8.00')
 })
 
 /** A client of a server that breaks the first connections, and the pauses that it takes. */
@@ -61,17 +109,13 @@ test('What comes to the same when done twice is repeated twice, after pauses wit
   assert.deepEqual(late.pauses.map(Math.round), [200, 400, 799, 1598, 3197, 4995, 4995, 4995, 4995, 4995])
 })
 
-test('A POST that the service cannot recognise again is never repeated [decision.90]', async (context) => {
+test('A POST that the service cannot recognise again is never repeated; evaluate, which holds and charges nothing, is [decision.90]', async (context) => {
   const { purser, seen, pauses } = await breaking(context, { breaks: 3 })
-  const payment = { agent_id: 'a', mandate_id: 'm', amount: '1.00', resource_url: 'https://api.example.com/' }
-  await assert.rejects(purser.payments.requestProof(payment), ConnectionError)
-  await assert.rejects(
-    purser.policy.evaluate({ ...payment, merchant_domain: 'api.example.com' }),
-    ConnectionError,
-  )
   await assert.rejects(purser.agents.create({ name: 'research-bot' }, { maxRetries: 5 }), ConnectionError)
-  assert.deepEqual(seen, ['POST /v1/payments/proof', 'POST /v1/policy/evaluate', 'POST /agents'])
-  assert.deepEqual(pauses, [])
+  assert.deepEqual([seen, pauses], [['POST /agents'], []])
+  const payment = { agent_id: 'a', mandate_id: 'm', amount: '1.00', resource_url: 'https://api.example.com/' }
+  await purser.policy.evaluate({ ...payment, merchant_domain: 'api.example.com' })
+  assert.deepEqual(seen.slice(1), Array(3).fill('POST /v1/policy/evaluate'))
 })
 
 test('Retry-After is waited for, in seconds or as a date; a longer one than ten seconds is thrown at once [decision.90]', async (context) => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -20,7 +19,7 @@ export interface MerchantOptions {
   readonly deliver?: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 }
 
-/** A merchant that sells everything on a real port at one price, and what it was sent. */
+/** A merchant that sells everything on a real port at one price, and gives the goods again to who shows a proof again. */
 export interface TestMerchant {
   readonly url: string
   /** The requests that came, with the nonce of the proof that each showed, and its body. */
@@ -50,7 +49,7 @@ export async function startMerchant(
     if (!proof) return demand(response, asked)
     if (beforeVerify?.(request, response)) return
     const charge = { proof, merchant_domain: merchantDomain, expected_amount: price }
-    const verdict = await purser.payments.verify(charge, { idempotencyKey: randomUUID() })
+    const verdict = await purser.payments.verify(charge, { idempotencyKey: proof.nonce })
     if (!verdict.verified) return demand(response, { ...asked, reason: verdict.reason })
     await deliver(request, response)
   }

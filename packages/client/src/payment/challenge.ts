@@ -1,5 +1,6 @@
 import { isAmount } from '../amounts.ts'
 import { isHostOrParent } from '../host-names.ts'
+import { decodeJson } from './base64url.ts'
 import { peekJson } from './peek-json.ts'
 
 /** What a merchant asks for in a 402 answer. */
@@ -20,13 +21,16 @@ export interface PaymentChallenge {
 /** The header in which a merchant repeats its challenge, as base64url of the JSON. */
 const challengeHeader = 'x-payment-challenge'
 
+/** The longest header that is read; far longer than any challenge. */
+const maxHeaderLength = 16_384
+
 /**
  * The challenge of a 402 answer, from its header, or else from its body, which stays readable. Undefined when there is
  * none that this client understands.
  */
 export async function readChallenge(response: Response): Promise<PaymentChallenge | undefined> {
   const header = response.headers.get(challengeHeader)
-  const fromHeader = header === null ? undefined : decodeJson(header)
+  const fromHeader = header === null || header.length > maxHeaderLength ? undefined : decodeJson(header)
   const challenge = fromHeader ?? (await peekJson(response))
   return isChallenge(challenge) ? challenge : undefined
 }
@@ -63,16 +67,4 @@ function withoutFragment(address: string): string {
 /** Whether the merchant collects under the host of what it sells, or under a domain that the host lies below. */
 export function isCollectedByHost({ resource, merchant_domain }: PaymentChallenge): boolean {
   return isHostOrParent(merchant_domain, new URL(resource).hostname)
-}
-
-/** The JSON in base64url, or undefined when it is none. */
-function decodeJson(header: string): unknown {
-  try {
-    const bytes = Uint8Array.from(atob(header.replaceAll('-', '+').replaceAll('_', '/')), (one) =>
-      one.charCodeAt(0),
-    )
-    return JSON.parse(new TextDecoder().decode(bytes))
-  } catch {
-    return undefined
-  }
 }

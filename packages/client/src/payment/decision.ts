@@ -10,8 +10,9 @@ export const skipReasons = {
   other_resource: 'the challenge names another address than the one that was asked for',
   other_merchant: 'the domain of the merchant is neither the host of the address nor a parent of it',
   over_max_amount: 'it costs more than maxAmount',
+  refused_by_caller: 'onPaymentRequired refused it',
   body_cannot_be_repeated:
-    'the body of the request is a stream, which cannot be sent twice; pass text, bytes, a Blob or a form in `init.body`',
+    'the body of the request cannot be sent twice: it is a stream, or a Request with more than 10 MiB; pass text, bytes, a Blob or a form in `init.body`',
 } as const
 export type SkipReason = keyof typeof skipReasons
 
@@ -22,6 +23,8 @@ export type PaymentDecision =
       readonly challenge: PaymentChallenge
       /** The nonce of the proof: what `payments.getProof` finds the payment by. */
       readonly nonce: string
+      /** The `approved` transaction that records the decision; null when a purchase that was begun before goes on. */
+      readonly transaction_id: string | null
     }
   | {
       readonly outcome: 'denied'
@@ -29,13 +32,17 @@ export type PaymentDecision =
       readonly reason_code: DenialCode
       /** What was asked for, the limit, and what would help. */
       readonly reason_detail: string
+      /** The `denied` transaction that records the decision; null when it was approved and the proof was refused. */
+      readonly transaction_id: string | null
     }
   | {
       readonly outcome: 'skipped'
       readonly why: SkipReason
-      /** The sentence of `skipReasons`; for `other_resource` with both addresses. */
+      /** What is wrong; with both addresses for `other_resource`, and both amounts for `over_max_amount`. */
       readonly detail: string
       readonly challenge: PaymentChallenge | undefined
+      /** For `over_max_amount`: the limit that the price in `challenge.amount` is above. */
+      readonly max_amount?: string
     }
 
 const decisions = new WeakMap<Response, PaymentDecision>()

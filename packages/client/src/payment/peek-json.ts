@@ -1,13 +1,20 @@
 /** A challenge is far smaller; a body that is longer is somebody else's and is left alone. */
 const maxPeekedBytes = 16_384
 
-/** The JSON at the beginning of a short body, which stays readable; undefined when it is none, or too long. */
-export async function peekJson(response: Response): Promise<unknown> {
+const peekTimeoutMs = 10_000
+
+/**
+ * The JSON at the beginning of a short body, which stays readable; undefined when it is none, too long, or not whole in
+ * time.
+ */
+export async function peekJson(response: Response, timeoutMs = peekTimeoutMs): Promise<unknown> {
   if (!/\bjson\b/i.test(response.headers.get('content-type') ?? '') || response.bodyUsed) return undefined
   const reader = response.clone().body?.getReader()
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
+  // A read that waits ends as if the body did.
+  const timer = setTimeout(() => void reader?.cancel().catch(() => {}), timeoutMs)
   try {
     for (;;) {
       const chunk = await reader?.read()
@@ -19,6 +26,7 @@ export async function peekJson(response: Response): Promise<unknown> {
   } catch {
     return undefined
   } finally {
+    clearTimeout(timer)
     // Not awaited: a copy's cancelling is done only when the original is read or cancelled too.
     void reader?.cancel().catch(() => {})
   }

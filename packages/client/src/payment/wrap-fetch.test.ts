@@ -1,57 +1,22 @@
 import assert from 'node:assert/strict'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { test, type TestContext } from 'node:test'
+import { after, test } from 'node:test'
 
-import {
-  issueKey,
-  issueProof,
-  preparePurchase,
-  startTestService,
-} from '../../../../service/testing/service.ts'
-import { merchantDomain, startMerchant, type MerchantOptions } from '../../testing/merchant.ts'
+import { issueProof, preparePurchase, startTestService } from '../../../../service/testing/service.ts'
+import { openMarket } from '../../testing/market.ts'
 import {
   ConnectionError,
-  PaymentUncertainError,
   paymentDecisionOf,
+  paymentResultOf,
   Purser,
-  wrapFetchWithPayment,
-  type PaymentDecision,
-  type PaymentOptions,
+  type PaymentChallenge,
 } from '../client.ts'
 
-/** An agent with a mandate over 10.00, at most 5.00 at once, at a merchant that asks 4.00. */
-async function prepareMarket(context: TestContext, merchantOptions: MerchantOptions = {}) {
-  const service = await startTestService(context)
-  const merchant = await startMerchant(context, service, merchantOptions)
-  const { agentId, mandateId } = await preparePurchase(service, {
-    max_spend_total: '10.00',
-    max_spend_per_transaction: '5.00',
-    allowed_sellers: [merchantDomain],
-  })
-  const apiKey = await issueKey(service, { role: 'agent', agent_id: agentId })
-  const client = new Purser({ apiKey, baseUrl: service.url })
-  const decisions: PaymentDecision[] = []
-  const pauses: number[] = []
-  const pay = (options: Partial<PaymentOptions> = {}, fetch: typeof globalThis.fetch = globalThis.fetch) =>
-    wrapFetchWithPayment(fetch, {
-      client,
-      agentId,
-      mandateId,
-      onDecision: (decision) => void decisions.push(decision),
-      random: () => 0.5,
-      sleep: async (milliseconds) => void pauses.push(milliseconds),
-      ...options,
-    })
-  const budget = async () => {
-    const { spent_total, held_total } = await client.mandates.get(mandateId)
-    return { spent: spent_total, held: held_total }
-  }
-  return { service, merchant, client, decisions, pauses, pay, budget, mandateId }
-}
+const service = await startTestService({ after })
 
 test('A 402 with a challenge is paid, and the request sent again once, as it was [decision.91]', async (context) => {
-  const { merchant, decisions, pay, budget } = await prepareMarket(context)
+  const { merchant, decisions, pay, budget } = await openMarket(context, service)
   const order = { method: 'POST', body: '{"query":"rain"}', headers: { 'x-trace': '7' } }
   const answer = await pay()(`${merchant.url}/data?of=today#top`, order)
   assert.deepEqual([answer.status, await answer.json()], [200, { data: [1, 2, 3] }])
@@ -66,7 +31,7 @@ test('A 402 with a challenge is paid, and the request sent again once, as it was
 })
 
 test('A challenge that stands in the body only is read, and the body of a refused 402 stays readable [decision.91]', async (context) => {
-  const { merchant, pay, budget } = await prepareMarket(context, { isBodyOnly: true })
+  const { merchant, pay, budget } = await openMarket(context, service, { isBodyOnly: true })
   assert.equal((await pay()(merchant.url)).status, 200)
   const refused = await pay({ maxAmount: '3.99' })(merchant.url)
   assert.equal(refused.status, 402)
@@ -82,14 +47,14 @@ const spoilHeader: typeof globalThis.fetch = async (input, init) => {
 }
 
 test('A header that is no challenge does not hide the one in the body [decision.91]', async (context) => {
-  const { merchant, pay } = await prepareMarket(context, { isBodyOnly: true })
+  const { merchant, pay } = await openMarket(context, service, { isBodyOnly: true })
   const before = globalThis.fetch
   assert.equal((await pay({}, spoilHeader)(merchant.url)).status, 200)
   assert.equal(globalThis.fetch, before, 'the global fetch is not touched')
 })
 
 test('What asks for no payment passes through untouched, the same object [decision.91]', async (context) => {
-  const { decisions, pay } = await prepareMarket(context)
+  const { decisions, pay } = await openMarket(context, service)
   const given = new Response('free', { status: 404 })
   const answer = await pay({}, async () => given)('http://127.0.0.1/free')
   assert.equal(answer, given)
@@ -99,7 +64,7 @@ test('What asks for no payment passes through untouched, the same object [decisi
 })
 
 test('A denial hands the 402 back, and says what was asked, the limit and what would help [decision.91]', async (context) => {
-  const { merchant, decisions, pay, budget } = await prepareMarket(context, { price: '5.01' })
+  const { merchant, decisions, pay, budget } = await openMarket(context, service, { price: '5.01' })
   const answer = await pay()(merchant.url)
   assert.deepEqual([answer.status, (await answer.json()).amount], [402, '5.01'])
   const [decision] = decisions
@@ -111,7 +76,7 @@ test('A denial hands the 402 back, and says what was asked, the limit and what w
 })
 
 test('A merchant or category that the mandate does not admit is denied before anything is held [decision.91]', async (context) => {
-  const { service, merchant, decisions, pay, budget } = await prepareMarket(context, {
+  const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     challenge: () => ({ category: 'games' }),
   })
   const { agentId, mandateId } = await preparePurchase(service, { allowed_sellers: ['shop.example'] })
@@ -142,7 +107,9 @@ const challenges: [title: string, challenge: Record<string, unknown>, why: strin
 
 test('A challenge that is not about what was asked for, or not understood, is not paid, and onDecision is told why [decision.91]', async (context) => {
   let challenge: Record<string, unknown> = {}
-  const { merchant, decisions, pay, budget } = await prepareMarket(context, { challenge: () => challenge })
+  const { merchant, decisions, pay, budget } = await openMarket(context, service, {
+    challenge: () => challenge,
+  })
   for (const [title, fields, why] of challenges) {
     challenge = fields
     const answer = await pay()(`${merchant.url}/data`)
@@ -157,14 +124,14 @@ test('A challenge that is not about what was asked for, or not understood, is no
 
 test('Of an offer for another address both are named: localhost is not 127.0.0.1 [decision.91]', async (context) => {
   const resource = 'http://localhost:3000/data'
-  const { merchant, pay } = await prepareMarket(context, { challenge: () => ({ resource }) })
+  const { merchant, pay } = await openMarket(context, service, { challenge: () => ({ resource }) })
   const decision = paymentDecisionOf(await pay()(`${merchant.url}/data`))
   assert(decision?.outcome === 'skipped')
   assert.ok(decision.detail.endsWith(` (${resource}, not ${merchant.url}/data)`), decision.detail)
 })
 
 test('maxAmount compares money, not text: 4.0 pays 4.00 [decision.91]', async (context) => {
-  const { merchant, decisions, pay } = await prepareMarket(context)
+  const { merchant, decisions, pay } = await openMarket(context, service)
   assert.equal((await pay({ maxAmount: '3.999999' })(merchant.url)).status, 402)
   assert.equal((await pay({ maxAmount: '4.0' })(merchant.url)).status, 200)
   assert.deepEqual(
@@ -174,27 +141,8 @@ test('maxAmount compares money, not text: 4.0 pays 4.00 [decision.91]', async (c
   assert.throws(() => pay({ maxAmount: 'much' }), /"much" is no amount/)
 })
 
-test('A body that cannot be sent twice is not paid for; one that can is [decision.91]', async (context) => {
-  const { merchant, decisions, pay } = await prepareMarket(context)
-  const stream = new Blob(['rain']).stream()
-  const streamed = await pay()(merchant.url, { method: 'POST', body: stream, duplex: 'half' } as RequestInit)
-  const asRequest = await pay()(new Request(merchant.url, { method: 'POST', body: 'rain' }))
-  assert.deepEqual([streamed.status, asRequest.status], [402, 402])
-  assert.deepEqual(
-    decisions.map((one) => one.outcome === 'skipped' && one.why),
-    ['body_cannot_be_repeated', 'body_cannot_be_repeated'],
-  )
-  const bodiless = await pay()(new Request(merchant.url, { headers: { 'x-trace': '7' } }))
-  const bytes = await pay()(new URL(merchant.url), { method: 'POST', body: new TextEncoder().encode('rain') })
-  assert.deepEqual([bodiless.status, bytes.status], [200, 200])
-  assert.deepEqual(
-    merchant.visits.map(({ body }) => body),
-    ['rain', 'rain', '', '', 'rain', 'rain'],
-  )
-})
-
 test('A request that shows a proof of its own is left alone [decision.91]', async (context) => {
-  const { service, merchant, decisions, pay } = await prepareMarket(context)
+  const { merchant, decisions, pay } = await openMarket(context, service)
   const proof = await issueProof(service, await preparePurchase(service), '1.00')
   const headers = { 'X-Payment-Proof': Buffer.from(JSON.stringify(proof)).toString('base64url') }
   const answer = await pay()(merchant.url, { headers })
@@ -207,7 +155,7 @@ test('A request that shows a proof of its own is left alone [decision.91]', asyn
 })
 
 test('HEAD brings no goods, so nothing is paid for it [decision.91]', async (context) => {
-  const { merchant, decisions, pay, budget } = await prepareMarket(context)
+  const { merchant, decisions, pay, budget } = await openMarket(context, service)
   for (const [input, init] of [
     [merchant.url, { method: 'head' }],
     [new Request(merchant.url, { method: 'HEAD' }), undefined],
@@ -224,7 +172,7 @@ test('HEAD brings no goods, so nothing is paid for it [decision.91]', async (con
 })
 
 test('A 402 that came by a redirect is not paid [decision.91]', async (context) => {
-  const { merchant, decisions, pay } = await prepareMarket(context)
+  const { merchant, decisions, pay } = await openMarket(context, service)
   const server = createServer((_request, response) =>
     response.writeHead(302, { location: merchant.url }).end(),
   )
@@ -239,53 +187,8 @@ test('A 402 that came by a redirect is not paid [decision.91]', async (context) 
   )
 })
 
-test('A connection that breaks is tried again with the same proof, and charged once [decision.91]', async (context) => {
-  let cuts = 2
-  const { merchant, pauses, pay, budget } = await prepareMarket(context, {
-    beforeVerify: (request) => cuts-- > 0 && Boolean(request.socket.destroy()),
-  })
-  const answer = await pay()(merchant.url)
-  assert.equal(answer.status, 200)
-  const nonces = merchant.visits.map(({ nonce }) => nonce).slice(1)
-  assert.deepEqual([nonces.length, new Set(nonces).size], [3, 1])
-  assert.deepEqual(pauses, [100, 200])
-  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
-})
-
-test('503 payment_could_not_be_verified is tried again with the same proof after Retry-After; another 503 is not [decision.91]', async (context) => {
-  const errors = ['payment_could_not_be_verified', 'closed_for_lunch']
-  const { merchant, pauses, pay, budget } = await prepareMarket(context, {
-    beforeVerify: (_request, response) => {
-      response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '2' })
-      response.end(JSON.stringify({ error: errors.shift() }))
-      return true
-    },
-  })
-  const answer = await pay()(merchant.url)
-  assert.deepEqual([answer.status, await answer.json()], [503, { error: 'closed_for_lunch' }])
-  assert.deepEqual(pauses, [2100])
-  const nonces = merchant.visits.map(({ nonce }) => nonce).slice(1)
-  assert.deepEqual([nonces.length, new Set(nonces).size], [2, 1])
-  assert.deepEqual(await budget(), { spent: '0.00', held: '4.00' })
-})
-
-test('When no answer comes at all, the error carries the nonce by which the payment is found [decision.91]', async (context) => {
-  const { merchant, client, decisions, pay } = await prepareMarket(context, {
-    deliver: (request) => void request.socket.destroy(),
-  })
-  const error = await pay({ maxRetries: 0 })(merchant.url).catch((error: unknown) => error)
-  assert(error instanceof PaymentUncertainError)
-  assert.deepEqual(
-    decisions.map((one) => one.outcome === 'approved' && one.nonce),
-    [error.nonce],
-  )
-  assert.ok(error.cause instanceof Error)
-  const { status, amount } = await client.payments.getProof(error.nonce)
-  assert.deepEqual([status, amount], ['captured', '4.00'])
-})
-
 test('A merchant that refuses the proof is not shown a second one [decision.91]', async (context) => {
-  const { merchant, decisions, pay, budget, service } = await prepareMarket(context, {
+  const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     beforeVerify: () => {
       service.clock.nowMs += 6 * 60_000
       return false
@@ -301,8 +204,21 @@ test('A merchant that refuses the proof is not shown a second one [decision.91]'
   assert.equal((await budget()).spent, '0.00')
 })
 
+test('A proof that a merchant refuses is voided: the 402 is handed back, and nothing can be charged [decision.135]', async (context) => {
+  const { merchant, decisions, pay, budget, client } = await openMarket(context, service, {
+    beforeVerify: (_request, response) => Boolean(response.writeHead(402).end('{"amount":"4.50"}')),
+  })
+  const answer = await pay()(merchant.url)
+  assert.deepEqual([answer.status, await answer.text()], [402, '{"amount":"4.50"}'])
+  assert.equal(paymentResultOf(answer)?.status, 'voided')
+  const [decision] = decisions
+  assert(decision?.outcome === 'approved')
+  assert.equal((await client.payments.getProof(decision.nonce)).status, 'voided')
+  assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+})
+
 test('When Purser cannot decide, the error is that of the client, and nothing is sent again [decision.91]', async (context) => {
-  const { merchant, decisions, pay } = await prepareMarket(context)
+  const { merchant, decisions, pay } = await openMarket(context, service)
   const client = new Purser({ apiKey: 'svc_sand_unknown', baseUrl: 'http://127.0.0.1:1' })
   await assert.rejects(pay({ client })(merchant.url), ConnectionError)
   assert.equal(merchant.visits.length, 1)
@@ -310,29 +226,16 @@ test('When Purser cannot decide, the error is that of the client, and nothing is
 })
 
 test('When onDecision throws, nothing is bought [decision.91]', async (context) => {
-  const { merchant, pay, budget } = await prepareMarket(context)
+  const { merchant, pay, budget } = await openMarket(context, service)
   const buying = pay({ onDecision: () => Promise.reject(new Error('the person said no')) })(merchant.url)
   await assert.rejects(buying, /the person said no/)
   assert.equal(merchant.visits.length, 1)
-  assert.equal((await budget()).spent, '0.00')
-})
-
-test('The signal of the request ends the wait between attempts [decision.91]', async (context) => {
-  const controller = new AbortController()
-  const { merchant, pay } = await prepareMarket(context, {
-    beforeVerify: (request) => Boolean(request.socket.destroy()),
-  })
-  const sleep = (_milliseconds: number, signal?: AbortSignal) => {
-    controller.abort(new Error('enough'))
-    return signal?.aborted ? Promise.reject(signal.reason as Error) : Promise.resolve()
-  }
-  await assert.rejects(pay({ sleep })(merchant.url, { signal: controller.signal }), /enough/)
-  assert.equal(merchant.visits.length, 2)
+  assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' }, 'the proof is void')
 })
 
 test('The goods are handed over as they come, before the last of them is sent [decision.91]', async (context) => {
   let open: ServerResponse | undefined
-  const { merchant, pay } = await prepareMarket(context, {
+  const { merchant, pay } = await openMarket(context, service, {
     deliver: (_request, response) => {
       response.writeHead(200).write('first')
       open = response
@@ -345,4 +248,114 @@ test('The goods are handed over as they come, before the last of them is sent [d
   open?.end('last')
   const last = await reader?.read()
   assert.equal(Buffer.from(last?.value ?? []).toString(), 'last')
+})
+
+test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not [decision.91]', async (context) => {
+  const { merchant, decisions, pay } = await openMarket(context, service, { price: '1.00' })
+  const order = { method: 'POST', body: 'rain', headers: { 'content-type': 'text/plain', 'x-trace': '7' } }
+  const asRequest = await pay()(new Request(merchant.url, order))
+  const form = new FormData()
+  form.set('query', 'snow')
+  const asForm = await pay()(new Request(merchant.url, { method: 'POST', body: form }))
+  const bodiless = await pay()(new Request(merchant.url, { headers: { 'x-trace': '7' } }))
+  const bytes = await pay()(new URL(merchant.url), { method: 'POST', body: new TextEncoder().encode('hail') })
+  assert.deepEqual([asRequest.status, asForm.status, bodiless.status, bytes.status], [200, 200, 200, 200])
+  const bodies = merchant.visits.map(({ body }) => body)
+  assert.deepEqual(
+    [bodies.slice(0, 2), bodies.slice(4)],
+    [
+      ['rain', 'rain'],
+      ['', '', 'hail', 'hail'],
+    ],
+  )
+  assert.ok(bodies[2]?.includes('snow') && bodies[2] === bodies[3])
+
+  const streamed = { method: 'POST', body: new Blob(['rain']).stream(), duplex: 'half' } as RequestInit
+  const tooLong = new Request(merchant.url, { method: 'POST', body: new Uint8Array(10 * 1024 * 1024 + 1) })
+  assert.deepEqual([(await pay()(merchant.url, streamed)).status, (await pay()(tooLong)).status], [402, 402])
+  assert.deepEqual(
+    decisions.slice(-2).map((one) => one.outcome === 'skipped' && one.why),
+    ['body_cannot_be_repeated', 'body_cannot_be_repeated'],
+  )
+})
+
+test('onPaymentRequired may refuse before anything is asked of Purser [decision.137]', async (context) => {
+  const { merchant, decisions, pay, budget, client } = await openMarket(context, service)
+  const asked: unknown[] = []
+  for (const said of [false, { refuse: 'too dear' }, true, undefined] as const) {
+    const onPaymentRequired = async ({ amount, resource, merchant_domain }: PaymentChallenge) => {
+      asked.push([amount, resource, merchant_domain])
+      return said
+    }
+    const isPaid = said === true || said === undefined
+    assert.equal((await pay({ onPaymentRequired })(merchant.url)).status, isPaid ? 200 : 402)
+    if (!isPaid) {
+      assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
+      assert.deepEqual((await client.transactions.list().page()).items, [], 'no record, no hold')
+    }
+  }
+  assert.deepEqual(
+    asked,
+    Array.from({ length: 4 }, () => ['4.00', `${merchant.url}/`, '127.0.0.1']),
+  )
+  assert.deepEqual(
+    decisions.map((one) => (one.outcome === 'skipped' ? [one.why, one.detail] : one.outcome)),
+    [
+      ['refused_by_caller', 'onPaymentRequired refused it'],
+      ['refused_by_caller', 'too dear'],
+      'approved',
+      'approved',
+    ],
+  )
+  const throwing = pay({ onPaymentRequired: () => Promise.reject(new Error('nobody is there to ask')) })
+  await assert.rejects(throwing(merchant.url), /nobody is there to ask/)
+})
+
+test('A decision carries its transaction, and over_max_amount both amounts [decision.91]', async (context) => {
+  const { merchant, decisions, pay, client } = await openMarket(context, service)
+  await pay({ maxAmount: '3.5' })(merchant.url)
+  await pay()(merchant.url)
+  const [skipped, approved] = decisions
+  assert(skipped?.outcome === 'skipped' && approved?.outcome === 'approved')
+  assert.deepEqual([skipped.challenge?.amount, skipped.max_amount], ['4.00', '3.50'])
+  assert.equal(skipped.detail, 'it costs 4.00 USDC, more than maxAmount 3.50')
+  assert(approved.transaction_id)
+  assert.equal((await client.transactions.get(approved.transaction_id)).status, 'approved')
+  const dear = await openMarket(context, service, { price: '5.01' })
+  await dear.pay()(dear.merchant.url)
+  const [denied] = dear.decisions
+  assert(denied?.outcome === 'denied' && denied.transaction_id)
+  assert.equal((await dear.client.transactions.get(denied.transaction_id)).status, 'denied')
+})
+
+test('Agent and mandate that are left out are those of the key, where there is just one [decision.138]', async (context) => {
+  const { merchant, client, agentId, mandateId, pay, budget } = await openMarket(context, service)
+  for (const ids of [{}, { agentId: undefined, mandateId: '' }, { agentId: '' }]) {
+    const given = { agentId: undefined, mandateId: undefined, ...ids }
+    const answer = await pay({ ...given, maxAmount: '4.00' })(merchant.url)
+    assert.ok([200, 402].includes(answer.status))
+  }
+  assert.equal((await budget()).spent, '8.00', 'the third is over the budget')
+  const body = {
+    agent_id: agentId,
+    purpose: 'Buy more',
+    max_spend_total: '1.00',
+    max_spend_per_transaction: '1.00',
+    expires_at: '2099-01-01T00:00:00Z',
+  }
+  await service.call('POST', '/mandates', { body })
+  await assert.rejects(
+    pay({ mandateId: undefined })(merchant.url),
+    new RegExp(`several mandates: .*${mandateId}`),
+  )
+  const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  await assert.rejects(
+    pay({ client: owner, agentId: undefined })(merchant.url),
+    /this key sees several agents/,
+  )
+  await assert.rejects(
+    pay({ client: { policy: client.policy, payments: client.payments }, agentId: '' })(merchant.url),
+    /agentId is missing/,
+  )
+  assert.equal((await budget()).held, '0.00')
 })

@@ -1,103 +1,303 @@
 import { compareAmounts, formatAmount } from '../amounts.ts'
+import { PurserError } from '../errors.ts'
 import type { Sleep } from '../options.ts'
 import type { Purser } from '../purser.ts'
-import { maxRetriesLimit } from '../retries.ts'
 import type { Denial, Proof, ProofDenial } from '../wire-types.ts'
 import { isCollectedByHost, isForAddress, readChallenge, type PaymentChallenge } from './challenge.ts'
 import { skipReasons, withDecision, type PaymentDecision, type SkipReason } from './decision.ts'
-import { sendPaid } from './paid-request.ts'
+import { abandonProof, finishPayment } from './finish-payment.ts'
+import { payerOf } from './payer.ts'
+import { paymentResultOf } from './payment-result.ts'
+import { fingerprintOf, openPurchase, replayed, type Purchase } from './purchase.ts'
+import type { PurchaseStore } from './purchase-store.ts'
 import {
   addressOf,
   headersOf,
-  isRepeatable,
+  keepRequest,
   methodOf,
   signalOf,
   type FetchArguments,
+  type KeptRequest,
 } from './repeatable-request.ts'
+import { PaymentNotChargedError } from './uncertain-payment.ts'
 
 /** Who pays, out of what, and how much at the most. */
 export interface PaymentOptions {
   /** A client with the agent's key. */
-  readonly client: Pick<Purser, 'policy' | 'payments'>
-  readonly agentId: string
-  readonly mandateId: string
+  readonly client: Pick<Purser, 'policy' | 'payments'> & Partial<Pick<Purser, 'agents' | 'mandates'>>
+  /** The agent that pays; the only one that the key sees when left out. */
+  readonly agentId?: string | undefined
+  /** The mandate to pay from; the only one of the agent that can be used when left out. */
+  readonly mandateId?: string | undefined
   /** The most that one request may cost, such as `5.00`; the mandate's own limits hold besides. */
   readonly maxAmount?: string | undefined
+  /**
+   * Asked before anything is asked of Purser, so that a refusal costs nothing and holds nothing: `challenge` has the price,
+   * the resource and the seller. `false`, or `{ refuse: 'why' }`, refuses; `true` and nothing at all go on. When it
+   * throws, nothing is bought.
+   */
+  readonly onPaymentRequired?:
+    ((challenge: PaymentChallenge) => PaymentAnswer | Promise<PaymentAnswer>) | undefined
   /** Told what became of each 402, before anything is sent again. When it throws, nothing is bought. */
   readonly onDecision?: ((decision: PaymentDecision) => void | Promise<void>) | undefined
-  /** How often a paid request without an answer is sent again, with the same proof; 2 when left out. */
+  /**
+   * Remembers purchases, so that a call with the same `purchaseId` never pays twice and gets the goods that were paid for,
+   * also after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of `@purser/client/purchase-files`.
+   */
+  readonly purchases?: PurchaseStore | undefined
+  /**
+   * How often a paid request is sent again, with the same proof, when the merchant does not answer or answers 408, 425,
+   * 429 or 5xx; 4 when left out, 10 at the most.
+   */
   readonly maxRetries?: number | undefined
+  /** Milliseconds that the answer to one paid request may take to begin; 60,000 when left out. */
+  readonly timeout?: number | undefined
   /** As in `PurserOptions`, for tests. */
   readonly random?: (() => number) | undefined
   readonly sleep?: Sleep | undefined
 }
 
-/**
- * A fetch that pays. A 402 with a challenge is evaluated, paid within the mandate, and the request sent again, once,
- * with its proof. Whatever is not paid is handed back as the 402 that it was, and `paymentDecisionOf(answer)` says why.
- * One call buys once: one proof, whose nonce names the purchase. Bodies are not read, only challenges.
- *
- * Rejects as the given fetch does; with the errors of the client when Purser cannot decide; and with a
- * `PaymentUncertainError` when the paid request gets no answer.
- */
-export function wrapFetchWithPayment(
-  fetch: typeof globalThis.fetch,
-  options: PaymentOptions,
-): typeof globalThis.fetch {
-  const { client, agentId, mandateId, onDecision } = options
-  const maxAmount = options.maxAmount === undefined ? undefined : formatAmount(options.maxAmount)
-  const maxRetries = Math.min(options.maxRetries ?? 2, maxRetriesLimit)
+/** Whether to pay. */
+export type PaymentAnswer = boolean | { readonly refuse: string } | undefined | void
 
-  return async (input, init) => {
+/** What a fetch that pays takes besides what every fetch takes. */
+export interface PayingInit extends RequestInit {
+  /** Your own name for the purchase, up to 255 characters: the same one again is the same purchase. Needs `purchases`. */
+  readonly purchaseId?: string | undefined
+}
+
+/** A fetch that pays. */
+export type PayingFetch = (
+  input: Parameters<typeof globalThis.fetch>[0],
+  init?: PayingInit,
+) => Promise<Response>
+
+/** How many bytes of goods are read whole and remembered with a purchase; more are handed on and not remembered. */
+const maxKeptBytes = 8 * 1024 * 1024
+
+const maxPurchaseIdLength = 255
+
+/**
+ * A fetch that pays. A 402 with a challenge is evaluated, paid within the mandate, and the request sent again with its
+ * proof, until the goods come. Whatever is not paid is handed back as the 402 that it was, and
+ * `paymentDecisionOf(answer)` says why. One call buys once: one proof, whose nonce names the purchase; with `purchaseId`
+ * all calls with the same id buy once. Without one, no body is read, only challenges.
+ *
+ * Rejects as the given fetch does; with the errors of the client when Purser cannot decide; with a
+ * `PaymentUncertainError` when a proof was shown and no goods came; and with a `PurchaseConflictError` when the purchase id
+ * belongs to another request.
+ *
+ * @example
+ * const fetchPaid = wrapFetchWithPayment(fetch, { client, maxAmount: '5.00' })
+ * const answer = await fetchPaid('https://api.example.com/data')
+ */
+export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: PaymentOptions): PayingFetch {
+  const { client, onPaymentRequired, onDecision, purchases } = options
+  const maxAmount = options.maxAmount === undefined ? undefined : formatAmount(options.maxAmount)
+  const payer = payerOf(options)
+  const running = new Map<string, Promise<unknown>>()
+
+  return async (input, given) => {
+    if (given?.purchaseId === undefined) {
+      const request: FetchArguments = { input, init: given }
+      // Without a purchase nobody else can be first, so there is an answer.
+      return (await fetchOnce(request, keepRequest(request))) as Response
+    }
+    const { purchaseId, ...init } = given
     const request: FetchArguments = { input, init }
-    const answer = await fetch(input, init)
-    if (answer.status !== 402) return answer
+    if (!purchases) throw new PurserError('purchaseId needs the option purchases, which remembers purchases')
+    if (purchaseId === '' || purchaseId.length > maxPurchaseIdLength) {
+      throw new PurserError(`purchaseId must have 1 to ${maxPurchaseIdLength} characters`)
+    }
+    // In this process one purchase is one at a time; between processes the store decides.
+    const before = running.get(purchaseId)
+    const buying = (before ?? Promise.resolve()).then(() => buy(request, purchaseId, purchases))
+    const ended = buying.catch(() => {})
+    running.set(purchaseId, ended)
     try {
-      const address = addressOf(request) || answer.url
-      const challenge = await readChallenge(answer)
-      const why = challenge ? whyNot(request, address, answer, challenge, maxAmount) : 'no_challenge'
-      if (!challenge || why) {
-        const decision = skipped(why ?? 'no_challenge', challenge, address)
-        await onDecision?.(decision)
-        return withDecision(answer, decision)
+      return await buying
+    } finally {
+      if (running.get(purchaseId) === ended) running.delete(purchaseId)
+    }
+  }
+
+  /** Goes on with the purchase where it stopped, and begins it anew when its proof can never be charged. */
+  async function buy(request: FetchArguments, purchaseId: string, store: PurchaseStore): Promise<Response> {
+    const kept = keepRequest(request)
+    const repeatable = await kept.repeatable()
+    if (!repeatable)
+      throw new PurserError(
+        `A purchase needs a request that can be sent again: ${skipReasons.body_cannot_be_repeated}`,
+      )
+    const fingerprint = await fingerprintOf(repeatable, addressOf(request))
+    for (let look = 0; look < maxLooks; look++) {
+      const purchase = await openPurchase(store, { purchaseId, fingerprint })
+      const { step } = purchase
+      if (step?.kind === 'delivered') return replayed(step)
+      if (step?.kind !== 'paying') {
+        const answer = await fetchOnce(repeatable, keepRequest(repeatable), purchase)
+        if (answer) return answer
+        continue
       }
-      const payment = await pay(challenge, signalOf(request))
-      await onDecision?.(payment.decision)
-      if (!payment.proof) return withDecision(answer, payment.decision)
-      await answer.body?.cancel()
-      const paid = await sendPaid(request, payment.proof, { ...options, fetch, maxRetries })
-      return withDecision(paid, payment.decision)
+      const { challenge, proof } = step
+      const decision: PaymentDecision = {
+        outcome: 'approved',
+        challenge,
+        nonce: proof.nonce,
+        transaction_id: null,
+      }
+      const answer = await finish(purchase, repeatable, proof)
+      if (isPaidFor(answer)) return withDecision(answer, decision)
+    }
+    throw new PurserError(
+      `The purchase ${purchaseId} is changed by other processes all the time; try again later`,
+    )
+  }
+
+  /** Asks once, and pays; undefined when the purchase has to be looked up again. */
+  async function fetchOnce(
+    request: FetchArguments,
+    kept: KeptRequest,
+    purchase?: Purchase,
+  ): Promise<Response | undefined> {
+    let answer: Response | undefined
+    try {
+      answer = await fetch(request.input, request.init)
+      return answer.status === 402 ? await payFor(request, kept, answer, purchase) : answer
     } catch (error) {
       // The answer is handed to nobody, so nobody else would let go of its connection.
-      if (!answer.bodyUsed) await answer.body?.cancel().catch(() => {})
+      if (answer && !answer.bodyUsed) await answer.body?.cancel().catch(() => {})
+      throw error
+    } finally {
+      kept.release()
+    }
+  }
+
+  async function payFor(
+    request: FetchArguments,
+    kept: KeptRequest,
+    answer: Response,
+    purchase: Purchase | undefined,
+  ): Promise<Response | undefined> {
+    const signal = signalOf(request)
+    const address = addressOf(request) || answer.url
+    const challenge = await readChallenge(answer)
+    const why = challenge ? whyNot(request, address, answer, challenge, maxAmount) : 'no_challenge'
+    const repeatable = why ? undefined : await kept.repeatable()
+    if (!challenge || !repeatable) {
+      return decided(answer, skipped(why ?? 'body_cannot_be_repeated', { challenge, address, maxAmount }))
+    }
+    const veto = await vetoOf(challenge)
+    if (veto !== undefined) {
+      return decided(answer, { outcome: 'skipped', why: 'refused_by_caller', detail: veto, challenge })
+    }
+    if (purchase && !(await purchase.begin(challenge))) return letGoOf(answer)
+    const { decision, proof, isReplayed } = await pay(challenge, signal, purchase)
+    if (proof && purchase && !(await purchase.pay(challenge, proof))) return letGoOf(answer)
+    try {
+      await onDecision?.(decision)
+      signal?.throwIfAborted()
+    } catch (error) {
+      if (proof) await abandonProof(proof.nonce, client)
       throw error
     }
+    if (!proof) return withDecision(answer, decision)
+    await answer.body?.cancel()
+    const paid = await finish(purchase, repeatable, proof)
+    // A proof of an earlier run that is over: this purchase has not had its own chance yet.
+    if (purchase && isReplayed && !isPaidFor(paid)) return undefined
+    return withDecision(paid, decision)
+  }
+
+  async function decided(answer: Response, decision: PaymentDecision): Promise<Response> {
+    await onDecision?.(decision)
+    return withDecision(answer, decision)
+  }
+
+  /** Why the caller refuses; undefined when it does not. */
+  async function vetoOf(challenge: PaymentChallenge): Promise<string | undefined> {
+    const said = await onPaymentRequired?.(challenge)
+    if (said === undefined || said === true) return undefined
+    return said === false || typeof said !== 'object' ? skipReasons.refused_by_caller : said.refuse
+  }
+
+  async function finish(
+    purchase: Purchase | undefined,
+    request: FetchArguments,
+    proof: Proof,
+  ): Promise<Response> {
+    const signal = signalOf(request)
+    const kept = purchase ? maxKeptBytes : undefined
+    const answer = await finishPayment(
+      { proof, request },
+      { ...options, fetch, signal, maxKeptBytes: kept },
+    ).catch(async (error: unknown) => {
+      if (error instanceof PaymentNotChargedError) await purchase?.end()
+      throw error
+    })
+    if (!isPaidFor(answer)) await purchase?.end()
+    // The goods come first: a store that fails now costs only the next call its replay.
+    else await purchase?.deliver(answer).catch(() => {})
+    return answer
   }
 
   /** Has the payment evaluated, which knows the merchant and the category, and then asks for a proof of it. */
   async function pay(
     challenge: PaymentChallenge,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly decision: PaymentDecision; readonly proof?: Proof }> {
+    purchase: Purchase | undefined,
+  ): Promise<{ readonly decision: PaymentDecision; readonly proof?: Proof; readonly isReplayed?: boolean }> {
     const { amount, currency, resource, merchant_domain, category = null } = challenge
+    const { agentId, mandateId } = await payer(signal)
     const payment = { agent_id: agentId, mandate_id: mandateId, amount, currency, resource_url: resource }
     const evaluation = await client.policy.evaluate({ ...payment, merchant_domain, category }, { signal })
-    if (evaluation.decision === 'denied') return { decision: denied(challenge, evaluation) }
-    const granted = await client.payments.requestProof(payment, { signal })
-    if (granted.decision === 'denied') return { decision: denied(challenge, granted) }
-    const { proof } = granted
-    return { decision: { outcome: 'approved', challenge, nonce: proof.nonce }, proof }
+    const { transaction_id } = evaluation
+    if (evaluation.decision === 'denied') return { decision: denied(challenge, evaluation, transaction_id) }
+    const idempotencyKey = await purchase?.keyFor(payment)
+    const granted = await client.payments.requestProof(payment, { signal, idempotencyKey })
+    if (granted.decision === 'denied') return { decision: denied(challenge, granted, null) }
+    const { proof, replayed: isReplayed } = granted
+    return {
+      decision: { outcome: 'approved', challenge, nonce: proof.nonce, transaction_id },
+      proof,
+      isReplayed,
+    }
   }
+}
+
+/** How often a purchase is looked up again because another process, or an earlier run, was there first. */
+const maxLooks = 5
+
+/** Another process has gone on with the purchase. */
+async function letGoOf(answer: Response): Promise<undefined> {
+  await answer.body?.cancel()
+}
+
+/** Whether the answer brought the goods; a refusal of a proof that can never be charged did not. */
+function isPaidFor(answer: Response): boolean {
+  const status = paymentResultOf(answer)?.status
+  return status !== 'expired' && status !== 'voided'
 }
 
 function denied(
   challenge: PaymentChallenge,
   { reason_code, reason_detail }: Denial | ProofDenial,
+  transaction_id: string | null,
 ): PaymentDecision {
-  return { outcome: 'denied', challenge, reason_code, reason_detail }
+  return { outcome: 'denied', challenge, reason_code, reason_detail, transaction_id }
 }
 
-function skipped(why: SkipReason, challenge: PaymentChallenge | undefined, address: string): PaymentDecision {
+interface SkippedFacts {
+  readonly challenge: PaymentChallenge | undefined
+  readonly address: string
+  readonly maxAmount: string | undefined
+}
+
+function skipped(why: SkipReason, { challenge, address, maxAmount }: SkippedFacts): PaymentDecision {
+  if (why === 'over_max_amount' && challenge && maxAmount !== undefined) {
+    const detail = `it costs ${challenge.amount} ${challenge.currency}, more than maxAmount ${maxAmount}`
+    return { outcome: 'skipped', why, detail, challenge, max_amount: maxAmount }
+  }
   const addresses =
     why === 'other_resource' && challenge && address
       ? ` (${new URL(challenge.resource).href}, not ${address})`
@@ -119,6 +319,5 @@ function whyNot(
   if (!isForAddress(challenge, address)) return 'other_resource'
   if (!isCollectedByHost(challenge)) return 'other_merchant'
   if (maxAmount !== undefined && compareAmounts(challenge.amount, maxAmount) > 0) return 'over_max_amount'
-  if (!isRepeatable(request)) return 'body_cannot_be_repeated'
   return undefined
 }

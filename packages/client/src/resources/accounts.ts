@@ -1,6 +1,8 @@
+import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
+import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { CreatedAccount, NewAccount } from '../wire-types.ts'
+import type { Account, CreatedAccount, NewAccount, PageQuery } from '../wire-types.ts'
 
 export type Accounts = ReturnType<typeof accounts>
 
@@ -9,5 +11,20 @@ export function accounts(send: Send) {
     /** Creates an account, with an owner key of each environment. */
     create: async (body: NewAccount, options?: CallOptions): Promise<CreatedAccount> =>
       (await send({ method: 'POST', path: '/accounts', body }, options)).body as CreatedAccount,
+    /** All accounts of the service, newest first; for operators. */
+    list: (query?: PageQuery, options?: CallOptions): List<Account> =>
+      listOf(send, '/accounts', query, options),
+    /** An account: an operator sees any, an owner the key's own. */
+    get: async (id: string, options?: CallOptions): Promise<Account> =>
+      (await send({ method: 'GET', path: path`/accounts/${id}` }, options)).body as Account,
+    /**
+     * Disables an account; for operators. When this resolves, its keys and sessions no longer work, and its open proofs
+     * are voided. A `ConflictError` with the code `own_account` refuses the operator's own account.
+     */
+    disable: async (id: string, options?: CallOptions): Promise<Account> =>
+      (await send({ method: 'PATCH', path: path`/accounts/${id}/disable` }, options)).body as Account,
+    /** Enables a disabled account; for operators. Its keys, and its sessions that are not over, work again. */
+    enable: async (id: string, options?: CallOptions): Promise<Account> =>
+      (await send({ method: 'PATCH', path: path`/accounts/${id}/enable` }, options)).body as Account,
   }
 }

@@ -2,7 +2,7 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import type { Send } from '../send.ts'
-import type { ApiKey, IssuedApiKey, NewApiKey, PageQuery } from '../wire-types.ts'
+import type { ApiKey, IssuedApiKey, ListApiKeysQuery, NewApiKey, RevokeApiKeyQuery } from '../wire-types.ts'
 
 export type ApiKeys = ReturnType<typeof apiKeys>
 
@@ -11,11 +11,14 @@ export function apiKeys(send: Send) {
     /** Issues an API key; its text is shown once. */
     create: async (body: NewApiKey, options?: CallOptions): Promise<IssuedApiKey> =>
       (await send({ method: 'POST', path: '/accounts/api-keys', body }, options)).body as IssuedApiKey,
-    /** The API keys of the account, in both environments, without their text. */
-    list: (query?: PageQuery, options?: CallOptions): List<ApiKey> =>
+    /** The API keys of the account, in both environments, without their text; an operator may name another account. */
+    list: (query?: ListApiKeysQuery, options?: CallOptions): List<ApiKey> =>
       listOf(send, '/accounts/api-keys', query, options),
-    /** Revokes an API key, for good. */
-    revoke: async (id: string, options?: CallOptions): Promise<ApiKey> =>
-      (await send({ method: 'DELETE', path: path`/accounts/api-keys/${id}` }, options)).body as ApiKey,
+    /** Revokes an API key permanently; an operator names the account of the key when it is another. */
+    revoke: async (id: string, options?: CallOptions & RevokeApiKeyQuery): Promise<ApiKey> => {
+      const query = { account_id: options?.account_id }
+      return (await send({ method: 'DELETE', path: path`/accounts/api-keys/${id}`, query }, options))
+        .body as ApiKey
+    },
   }
 }

@@ -3,9 +3,11 @@ import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
 import { randomKey } from '../random-key.ts'
+import { bodyOf } from '../response-body.ts'
 import type { Open, Send } from '../send.ts'
 import type {
   AgentSummary,
+  ConsoleStatus,
   ExportTransactionsQuery,
   FeedEnd,
   FeedEvent,
@@ -18,6 +20,7 @@ import type {
   ListedMandate,
   MandateDetail,
   MandateSpend,
+  NamedTransaction,
   NewSession,
   Overview,
   PageQuery,
@@ -28,7 +31,6 @@ import type {
   Stopped,
   StreamTransactionsQuery,
   System,
-  Transaction,
   TransactionDetail,
 } from '../wire-types.ts'
 
@@ -73,6 +75,8 @@ export function consoleOf(send: Send, open: Open) {
 
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
+    /** Whether agents are stopped. An answer also means that the service reaches its database. */
+    status: (options?: CallOptions) => get<ConsoleStatus>('/v1/console/status', undefined, options),
     /**
      * Pauses every active mandate, and ends their open proofs; nothing is authorised after the answer. Retried with the
      * same key, so a lost answer is told whole by the next.
@@ -101,7 +105,7 @@ export function consoleOf(send: Send, open: Open) {
         get<MandateSpend>(path`/v1/console/mandates/${id}/spend`, query, options),
     },
     transactions: {
-      list: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<Transaction> =>
+      list: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<NamedTransaction> =>
         listOf(send, '/v1/console/transactions', query, options),
       /** A transaction with the nine checks and the values that they compared. */
       get: (id: string, options?: CallOptions) =>
@@ -149,8 +153,4 @@ async function* feed(
       return
     }
   }
-}
-
-function bodyOf({ body }: Response): ReadableStream<Uint8Array> {
-  return body ?? new ReadableStream({ start: (controller) => controller.close() })
 }

@@ -6,10 +6,20 @@ export type Policy = ReturnType<typeof policy>
 
 export function policy(send: Send) {
   return {
-    /** Decides whether a payment would be allowed, and records the decision; nothing is held or charged. */
+    /**
+     * Decides whether a payment would be allowed, and records the decision; nothing is held or charged. Retried, so a lost
+     * answer may leave a second record.
+     */
     evaluate: async (body: ProposedPayment, options?: CallOptions): Promise<Approval | Denial> => {
       const refusal = { status: 402, field: 'decision' }
-      const reply = await send({ method: 'POST', path: '/v1/policy/evaluate', body, refusal }, options)
+      const request = {
+        method: 'POST',
+        path: '/v1/policy/evaluate',
+        body,
+        refusal,
+        isRepeatable: true,
+      } as const
+      const reply = await send(request, options)
       return reply.body as Approval | Denial
     },
   }

@@ -1,12 +1,13 @@
 import { listOf, type List } from '../list.ts'
 import type { CallOptions } from '../options.ts'
 import { path } from '../path.ts'
-import type { Send } from '../send.ts'
-import type { ListTransactionsQuery, Transaction } from '../wire-types.ts'
+import { bodyOf } from '../response-body.ts'
+import type { Open, Send } from '../send.ts'
+import type { ListTransactionsQuery, Transaction, TransactionsQuery } from '../wire-types.ts'
 
 export type Transactions = ReturnType<typeof transactions>
 
-export function transactions(send: Send) {
+export function transactions(send: Send, open: Open) {
   return {
     /** The transactions that the key may see, newest first. */
     list: (query?: ListTransactionsQuery, options?: CallOptions): List<Transaction> =>
@@ -14,5 +15,20 @@ export function transactions(send: Send) {
     /** One transaction; a `NotFoundError` when the key sees none of this id. */
     get: async (id: string, options?: CallOptions): Promise<Transaction> =>
       (await send({ method: 'GET', path: path`/v1/transactions/${id}` }, options)).body as Transaction,
+    /**
+     * Every transaction that the key may see and that fits, newest first, as CSV, as it comes. With a merchant key these
+     * are its sales.
+     *
+     * @example
+     * const csv = await purser.transactions.exportCsv({ created_from: '2026-11-01T00:00:00Z' })
+     * await writeFile('sales.csv', csv)
+     */
+    exportCsv: async (
+      query?: TransactionsQuery,
+      options?: { readonly signal?: AbortSignal | undefined },
+    ): Promise<ReadableStream<Uint8Array>> => {
+      const request = { method: 'GET', path: '/v1/transactions.csv', query } as const
+      return bodyOf(await open({ ...request, headers: { accept: 'text/csv' } }, options))
+    },
   }
 }

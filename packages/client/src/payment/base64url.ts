@@ -1,0 +1,18 @@
+/** The JSON text of a value as base64url of its UTF-8. */
+export function encodeJson(value: unknown): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(value))
+  const text = Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** The value whose JSON text is in base64url; undefined when the text is not that. */
+export function decodeJson(text: string): unknown {
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) =>
+      one.charCodeAt(0),
+    )
+    return JSON.parse(new TextDecoder().decode(bytes))
+  } catch {
+    return undefined
+  }
+}

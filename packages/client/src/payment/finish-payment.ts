@@ -1,0 +1,174 @@
+import type { Sleep } from '../options.ts'
+import type { Purser } from '../purser.ts'
+import type { ProofRecord } from '../wire-types.ts'
+import { bytesOf, paidAnswer, shortAnswer, withBytes } from './paid-answer.ts'
+import { withResult, type PaymentResult } from './payment-result.ts'
+import { readReceipt } from './receipt.ts'
+import { headersOf, methodOf, redirectModeOf, settingsOf, type FetchArguments } from './repeatable-request.ts'
+import { sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
+import { failedPayment, type PaymentFailure, type ShownPayment } from './uncertain-payment.ts'
+
+/** How a proof is shown, and who is asked what became of it. */
+export interface FinishOptions {
+  readonly client: Pick<Purser, 'payments'>
+  readonly fetch: typeof globalThis.fetch
+  readonly signal: AbortSignal | undefined
+  readonly maxRetries?: number | undefined
+  readonly timeout?: number | undefined
+  /** Reads goods of up to so many bytes whole, so that a body that breaks off is asked for again. */
+  readonly maxKeptBytes?: number | undefined
+  readonly random?: (() => number) | undefined
+  readonly sleep?: Sleep | undefined
+}
+
+/**
+ * Shows the proof, again and again where that helps, and gives the goods; or the merchant's refusal, when it is certain
+ * that nothing is charged. Rejects with a `PaymentUncertainError` otherwise.
+ */
+export async function finishPayment(payment: ShownPayment, options: FinishOptions): Promise<Response> {
+  const { client, signal } = options
+  const shown = await showProof(payment, options)
+  if (shown.outcome === 'answered' && isDelivery(shown.answer, payment.request)) {
+    const result = await deliveredResult(payment, shown.answer, client)
+    const answer = bytesOf(shown.answer) ? shown.answer : paidAnswer(shown.answer, payment, result)
+    return withResult(answer, result)
+  }
+  const answer = shown.answer && (await shortAnswer(shown.answer))
+  const reason = failureOf(shown, signal)
+  const location = shown.outcome === 'redirected' ? shown.location : null
+  const cause = shown.outcome === 'failed' ? shown.error : undefined
+  // Who gave up waiting is not kept waiting.
+  const fate = reason === 'aborted' ? undefined : await fateOf(payment, shown, client, signal)
+  const isOver = fate?.status === 'expired' || fate?.status === 'voided'
+  if (reason === 'refused' && answer && isOver) return withResult(answer, resultOf(payment, answer, fate))
+  throw failedPayment({ payment, reason, fate, response: answer, location, cause })
+}
+
+async function showProof(payment: ShownPayment, options: FinishOptions): Promise<ShownProof<Response>> {
+  const { proof, request } = payment
+  const { fetch, maxRetries, timeout, maxKeptBytes, signal, random, sleep } = options
+  const shown = await sendPaidRequest<Response>({
+    proof,
+    method: methodOf(request),
+    send: async (attempt) => {
+      const answer = await sendAttempt(fetch, request, attempt)
+      return maxKeptBytes !== undefined && answer.ok ? withBytes(answer, maxKeptBytes) : answer
+    },
+    read: ({ status, headers }) => ({ status, header: (name) => headers.get(name) }),
+    discard: (answer) => answer.body?.cancel(),
+    followRedirects: redirectModeOf(request) === 'follow',
+    maxRetries,
+    timeoutMs: timeout,
+    signal,
+    random,
+    sleep,
+  })
+  if (redirectModeOf(request) === 'manual') {
+    return shown.outcome === 'redirected' ? { outcome: 'answered', answer: shown.answer } : shown
+  }
+  // Browsers hide where a redirect leads.
+  return shown.outcome === 'answered' && shown.answer.type === 'opaqueredirect'
+    ? { outcome: 'redirected', answer: shown.answer, location: null }
+    : shown
+}
+
+function sendAttempt(
+  fetch: typeof globalThis.fetch,
+  request: FetchArguments,
+  { url, method, withBody, headers: proofHeaders, signal }: PaidAttempt,
+): Promise<Response> {
+  const headers = headersOf(request)
+  for (const [name, value] of Object.entries(proofHeaders)) headers.set(name, value)
+  if (!withBody) for (const name of bodyHeaders) headers.delete(name)
+  const { body, ...settings } = settingsOf(request)
+  const init: RequestInit = { ...settings, method, headers, redirect: 'manual', signal }
+  if (withBody && body !== undefined && body !== null) init.body = body
+  return fetch(url, init)
+}
+
+const bodyHeaders = [
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-location',
+  'content-type',
+]
+
+/** Whether the merchant gave what was asked for. */
+function isDelivery({ ok, status, type }: Response, request: FetchArguments): boolean {
+  const isRedirect = (status >= 300 && status < 400) || type === 'opaqueredirect'
+  return ok || status === 304 || (isRedirect && redirectModeOf(request) === 'manual')
+}
+
+function failureOf(shown: ShownProof<Response>, signal: AbortSignal | undefined): PaymentFailure {
+  switch (shown.outcome) {
+    case 'answered':
+      return 'refused'
+    case 'redirected':
+      return 'redirected'
+    case 'failed':
+      if (signal?.aborted) return 'aborted'
+      return shown.answer ? 'merchant_failed' : 'no_answer'
+    default:
+      return shown satisfies never
+  }
+}
+
+/** How long the service is asked what became of a proof, in milliseconds: when no goods came, and when they did. */
+const lookUpTimeoutMs = 5_000
+const deliveredLookUpTimeoutMs = 2_000
+
+/**
+ * What the service says became of a proof that brought no goods; undefined when it does not answer. A merchant that
+ * has answered will not deliver any more, so the proof is voided first, which ends all doubt.
+ */
+async function fateOf(
+  { proof: { nonce } }: ShownPayment,
+  { outcome }: ShownProof<Response>,
+  { payments }: Pick<Purser, 'payments'>,
+  signal: AbortSignal | undefined,
+): Promise<ProofRecord | undefined> {
+  const call = { timeout: lookUpTimeoutMs, maxRetries: 1, signal }
+  const isFinal = outcome !== 'failed'
+  const voided = isFinal ? await payments.voidProof(nonce, call).catch(() => undefined) : undefined
+  return voided ?? (await payments.getProof(nonce, call).catch(() => undefined))
+}
+
+/** Voids a proof that was never shown, so that its amount is free at once; without an answer it expires by itself. */
+export async function abandonProof(nonce: string, { payments }: Pick<Purser, 'payments'>): Promise<void> {
+  await payments.voidProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 }).catch(() => {})
+}
+
+/** The goods are here, so the merchant's receipt will do; without one, the service is asked, and not for long. */
+async function deliveredResult(
+  payment: ShownPayment,
+  answer: Response,
+  { payments }: Pick<Purser, 'payments'>,
+): Promise<PaymentResult> {
+  const { nonce } = payment.proof
+  const receipt = readReceipt(answer)
+  if (receipt?.nonce === nonce) {
+    return resultOf(payment, answer, { status: 'captured', transaction_id: receipt.transaction_id })
+  }
+  const call = { timeout: deliveredLookUpTimeoutMs, maxRetries: 0 }
+  return resultOf(payment, answer, await payments.getProof(nonce, call).catch(() => undefined))
+}
+
+function resultOf(
+  { proof }: ShownPayment,
+  answer: Response,
+  fate: Pick<ProofRecord, 'status' | 'transaction_id'> | undefined,
+): PaymentResult {
+  const { nonce, amount, currency, resource } = proof
+  const given = readReceipt(answer)
+  return {
+    nonce,
+    amount,
+    currency,
+    resource,
+    status: fate?.status ?? 'unknown',
+    transaction_id: fate?.transaction_id ?? null,
+    replayed: false,
+    receipt: given?.nonce === nonce ? given : undefined,
+  }
+}

@@ -1,0 +1,105 @@
+import type { PaymentResult } from './payment-result.ts'
+import { failedPayment, type ShownPayment } from './uncertain-payment.ts'
+
+/**
+ * The answer that carries the goods. Its body comes as the merchant sends it; when it breaks off, reading it rejects with
+ * a `PaymentUncertainError`.
+ */
+export function paidAnswer(answer: Response, payment: ShownPayment, result: PaymentResult): Response {
+  const reader = answer.body?.getReader()
+  if (!reader) return answer
+  const { status, transaction_id } = result
+  const fate = status === 'unknown' ? undefined : { status, transaction_id }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read()
+          if (done) controller.close()
+          else controller.enqueue(value)
+        } catch (cause) {
+          controller.error(failedPayment({ payment, reason: 'incomplete', fate, cause }))
+        }
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  return likeAnswer(answer, body)
+}
+
+const maxShortBytes = 64 * 1024
+const shortAnswerTimeoutMs = 5_000
+
+/** An answer that brought no goods, with what it says: the beginning of its body, as far as it comes within 5 seconds. */
+export async function shortAnswer(answer: Response): Promise<Response> {
+  const reader = answer.body?.getReader()
+  if (!reader) return answer
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  const timer = setTimeout(() => void reader.cancel().catch(() => {}), shortAnswerTimeoutMs)
+  try {
+    while (size < maxShortBytes) {
+      const { done, value } = await reader.read()
+      if (done) break
+      chunks.push(value)
+      size += value.length
+    }
+  } catch {
+    // What came before the connection broke is better than nothing.
+  } finally {
+    clearTimeout(timer)
+    void reader.cancel().catch(() => {})
+  }
+  return likeAnswer(answer, new Blob(chunks).slice(0, maxShortBytes).stream())
+}
+
+const bodies = new WeakMap<Response, Uint8Array<ArrayBuffer>>()
+
+/** The same answer with its body read whole; with more than `maxBytes`, its body comes as the merchant sends it. */
+export async function withBytes(answer: Response, maxBytes: number): Promise<Response> {
+  const reader = answer.body?.getReader()
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let size = 0
+  for (;;) {
+    const chunk = await reader?.read()
+    if (!chunk || chunk.done) break
+    chunks.push(chunk.value)
+    size += chunk.value.length
+    if (size > maxBytes) return likeAnswer(answer, continued(chunks, reader))
+  }
+  const bytes = new Uint8Array(await new Blob(chunks).arrayBuffer())
+  const copy = reader ? likeAnswer(answer, bytes) : answer
+  bodies.set(copy, bytes)
+  return copy
+}
+
+/** The body of an answer that was read whole; undefined for others. */
+export function bytesOf(answer: Response): Uint8Array<ArrayBuffer> | undefined {
+  return bodies.get(answer)
+}
+
+function continued(
+  begun: Uint8Array<ArrayBuffer>[],
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return new ReadableStream({
+    pull: async (controller) => {
+      const next = begun.shift() ?? (await reader?.read())?.value
+      if (next) controller.enqueue(next)
+      else controller.close()
+    },
+    cancel: (reason) => reader?.cancel(reason),
+  })
+}
+
+/** What a response is besides its body. */
+type Head = Pick<Response, 'status' | 'statusText' | 'headers' | 'url' | 'redirected'>
+
+/** A response with the status, the headers and the address of the answer, and another body. */
+export function likeAnswer(answer: Head, body: BodyInit | null): Response {
+  const { status, statusText, headers, url, redirected } = answer
+  const copy = new Response(body, { status, statusText, headers })
+  Object.defineProperties(copy, { url: { value: url }, redirected: { value: redirected } })
+  return copy
+}

@@ -1,0 +1,70 @@
+import { PurserError } from '../errors.ts'
+import type { Purser } from '../purser.ts'
+import type { Mandate } from '../wire-types.ts'
+
+/** The agent that pays, and the mandate that it pays from. */
+export interface Payer {
+  readonly agentId: string
+  readonly mandateId: string
+}
+
+export interface PayerOptions {
+  readonly client: Partial<Pick<Purser, 'agents' | 'mandates'>>
+  readonly agentId?: string | undefined
+  readonly mandateId?: string | undefined
+}
+
+/** How many mandates are looked through. */
+const maxMandates = 200
+
+/**
+ * Finds out who pays. What is left out, or empty, is looked up with the key, once: an agent's key sees one agent, and may
+ * see one mandate that can be used. Rejects with a `PurserError` that names what to pass when there is not just one.
+ */
+export function payerOf({ client, ...given }: PayerOptions): (signal?: AbortSignal) => Promise<Payer> {
+  let known: Payer | undefined
+  return async (signal) => {
+    if (known) return known
+    const agentId = given.agentId || (await onlyAgent(client, signal))
+    const mandateId = given.mandateId || (await onlyMandate(client, agentId, signal))
+    return (known = { agentId, mandateId })
+  }
+}
+
+async function onlyAgent({ agents }: PayerOptions['client'], signal?: AbortSignal): Promise<string> {
+  if (!agents) throw new PurserError('agentId is missing')
+  const [only, ...others] = await agents.list({ limit: 2 }, { signal }).toArray({ limit: 2 })
+  if (only && others.length === 0) return only.id
+  throw new PurserError(
+    only
+      ? 'agentId is missing, and this key sees several agents; pass agentId, or use a key of the role agent'
+      : 'agentId is missing, and this key sees no agent; use a key of the role agent',
+  )
+}
+
+async function onlyMandate(
+  { mandates }: PayerOptions['client'],
+  agentId: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  if (!mandates) throw new PurserError('mandateId is missing')
+  const seen = await mandates.list({ limit: maxMandates }, { signal }).toArray({ limit: maxMandates })
+  const own = seen.filter(({ agent_id, status }) => agent_id === agentId && status !== 'revoked')
+  const usable = own.filter(isUsable)
+  // Of a paused or expired one the service says what would help.
+  const [only, ...others] = usable.length > 0 ? usable : own
+  if (only && others.length === 0) return only.id
+  throw new PurserError(
+    only
+      ? `mandateId is missing, and the agent has several mandates: ${[only, ...others].slice(0, 5).map(nameOf).join(', ')}`
+      : 'mandateId is missing, and the agent has no mandate; its owner can make one',
+  )
+}
+
+function isUsable({ status, expires_at }: Mandate): boolean {
+  return status === 'active' && Date.parse(expires_at) > Date.now()
+}
+
+function nameOf({ id, purpose }: Mandate): string {
+  return `${id} (${purpose.slice(0, 40)})`
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+
+import { startTestService } from '../../../../service/testing/service.ts'
+import { openMarket } from '../../testing/market.ts'
+import {
+  createPurchaseMemory,
+  PaidNotDeliveredError,
+  paymentDecisionOf,
+  paymentResultOf,
+  PurchaseConflictError,
+  type PurchaseRecord,
+} from '../client.ts'
+import { openPurchaseFiles } from '../purchase-files.ts'
+
+const service = await startTestService({ after })
+const goods = '{"data":[1,2,3]}'
+
+function newFolder(context: { readonly after: (clean: () => void) => void }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-purchases-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+test('The same purchase id pays once, and gets the goods again without asking the merchant [decision.136]', async (context) => {
+  const { merchant, pay, budget } = await openMarket(context, service)
+  const buy = pay({ purchases: createPurchaseMemory() })
+  const order = { method: 'POST', body: 'rain', purchaseId: 'order-1' }
+  const first = await buy(`${merchant.url}/data`, order)
+  const again = await buy(`${merchant.url}/data`, order)
+  assert.deepEqual([await first.text(), await again.text()], [goods, goods])
+  assert.deepEqual(
+    [again.status, again.url, again.headers.get('content-type')],
+    [200, first.url, 'application/json'],
+  )
+  const [before, after] = [paymentResultOf(first), paymentResultOf(again)]
+  assert.deepEqual([before?.replayed, after?.replayed], [false, true])
+  assert.deepEqual([after?.transaction_id, after?.nonce], [before?.transaction_id, before?.nonce])
+  assert.equal(merchant.visits.length, 2)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A purchase id belongs to one request: another address, method or body is refused, and nothing is bought [decision.136]', async (context) => {
+  const { merchant, pay, budget } = await openMarket(context, service)
+  const buy = pay({ purchases: createPurchaseMemory() })
+  await buy(`${merchant.url}/data`, { method: 'POST', body: 'rain', purchaseId: 'order-1' })
+  const others: [string, object][] = [
+    ['/other', { method: 'POST', body: 'rain' }],
+    ['/data', { method: 'PUT', body: 'rain' }],
+    ['/data', { method: 'POST', body: 'snow' }],
+    ['/data', {}],
+  ]
+  for (const [path, order] of others) {
+    await assert.rejects(buy(merchant.url + path, { ...order, purchaseId: 'order-1' }), PurchaseConflictError)
+  }
+  assert.equal(merchant.visits.length, 2)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A purchase id without a store, empty or too long is refused before anything is sent [decision.136]', async (context) => {
+  const { merchant, pay } = await openMarket(context, service)
+  await assert.rejects(pay()(merchant.url, { purchaseId: 'order-1' }), /needs the option purchases/)
+  const buy = pay({ purchases: createPurchaseMemory() })
+  for (const purchaseId of ['', 'x'.repeat(256)]) {
+    await assert.rejects(buy(merchant.url, { purchaseId }), /must have 1 to 255 characters/)
+  }
+  assert.equal(merchant.visits.length, 0)
+})
+
+test('Ten calls with one purchase id at once, in two processes with one folder, are charged once [decision.136]', async (context) => {
+  const folder = newFolder(context)
+  const { merchant, pay, budget } = await openMarket(context, service)
+  const buyers = [
+    pay({ purchases: await openPurchaseFiles(folder) }),
+    pay({ purchases: await openPurchaseFiles(folder) }),
+  ]
+  const bought = Array.from({ length: 10 }, async (_, number) => {
+    const answer = await buyers[number % 2]?.(merchant.url, { purchaseId: 'order-1' })
+    return answer?.text()
+  })
+  assert.deepEqual(new Set(await Promise.all(bought)), new Set([goods]))
+  assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1)
+  assert.equal((await budget()).spent, '4.00')
+})
+
+test('A store that was lost does not pay again: the same id gets the same proof [decision.136]', async (context) => {
+  const { merchant, pay, budget } = await openMarket(context, service)
+  for (let run = 0; run < 2; run++) {
+    const answer = await pay({ purchases: createPurchaseMemory() })(merchant.url, {
+      purchaseId: 'order-lost',
+    })
+    assert.equal(await answer.text(), goods)
+  }
+  assert.equal(new Set(merchant.visits.flatMap(({ nonce }) => nonce ?? [])).size, 1)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A purchase whose proof was refused begins anew with the same id [decision.136]', async (context) => {
+  let refusals = 1
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    beforeVerify: (_request, response) => refusals-- > 0 && Boolean(response.writeHead(402).end()),
+  })
+  const buy = pay({ purchases: createPurchaseMemory() })
+  assert.equal((await buy(merchant.url, { purchaseId: 'order-1' })).status, 402)
+  assert.equal(await (await buy(merchant.url, { purchaseId: 'order-1' })).text(), goods)
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('A purchase that was paid and not delivered goes on with the same proof [decision.136]', async (context) => {
+  let isOpen = false
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end(goods),
+  })
+  const buy = pay({ purchases: createPurchaseMemory(), maxRetries: 0 })
+  await assert.rejects(buy(merchant.url, { purchaseId: 'order-1' }), PaidNotDeliveredError)
+  isOpen = true
+  const answer = await buy(merchant.url, { purchaseId: 'order-1' })
+  assert.equal(await answer.text(), goods)
+  assert.equal(paymentDecisionOf(answer)?.outcome, 'approved')
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+test('With a purchase id, goods that break off are asked for again [decision.136]', async (context) => {
+  let breaks = 1
+  const { merchant, pay } = await openMarket(context, service, {
+    deliver: (_, response) => (breaks-- > 0 ? cut(response) : void response.writeHead(200).end(goods)),
+  })
+  const answer = await pay({ purchases: createPurchaseMemory() })(merchant.url, { purchaseId: 'order-1' })
+  assert.equal(await answer.text(), goods)
+})
+
+test('Goods of more than 8 MiB are handed on whole, and not remembered [decision.136]', async (context) => {
+  const large = Buffer.alloc(9 * 1024 * 1024, 'x')
+  const { merchant, pay, budget } = await openMarket(context, service, {
+    deliver: (_, response) => void response.writeHead(200).end(large),
+  })
+  const buy = pay({ purchases: createPurchaseMemory() })
+  for (let run = 0; run < 2; run++) {
+    const answer = await buy(merchant.url, { purchaseId: 'order-1' })
+    assert.equal((await answer.arrayBuffer()).byteLength, large.length)
+    assert.equal(paymentResultOf(answer)?.replayed, false)
+  }
+  assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
+})
+
+function cut(response: ServerResponse): void {
+  response.writeHead(200, { 'content-length': '1000' })
+  response.write('half', () => response.destroy())
+}
+
+const record: PurchaseRecord = {
+  purchaseId: 'a',
+  revision: 1,
+  attempt: 1,
+  fingerprint: 'f',
+  changedAtMs: 0,
+  step: { kind: 'over' },
+}
+
+test('Purchase files are for their owner alone, whole, and each revision is written by one process [decision.136]', async (context) => {
+  const folder = join(newFolder(context), 'purchases')
+  const stores = [await openPurchaseFiles(folder), await openPurchaseFiles(folder)]
+  const saved = await Promise.all(
+    Array.from({ length: 10 }, async (_, at) => stores[at % 2]?.save({ ...record, attempt: at })),
+  )
+  assert.equal(saved.filter(Boolean).length, 1)
+  assert.equal(await stores[0]?.save({ ...record, revision: 2 }), true)
+  assert.equal(await stores[1]?.save({ ...record, revision: 1 }), false, 'an older revision')
+  assert.equal((await stores[1]?.find('a'))?.revision, 2)
+  assert.equal(await stores[1]?.find('b'), undefined)
+  const names = readdirSync(folder)
+  assert.equal(names.length, 1, 'nothing is left beside')
+  assert.equal(statSync(folder).mode & 0o777, 0o700)
+  assert.equal(statSync(join(folder, names[0] ?? '')).mode & 0o777, 0o600)
+})
+
+test('The memory of purchases forgets the oldest that is settled, and none that may be charged [decision.136]', async () => {
+  let nowMs = 0
+  const store = createPurchaseMemory({ maxPurchases: 2, now: () => nowMs })
+  const asking = { kind: 'asking', challenge: {} } as unknown as PurchaseRecord['step']
+  await store.save({ ...record, step: asking })
+  await store.save({ ...record, purchaseId: 'b' })
+  await store.save({ ...record, purchaseId: 'c', step: asking })
+  assert.equal(await store.find('b'), undefined)
+  await assert.rejects(
+    store.save({ ...record, purchaseId: 'd', step: asking }),
+    /Too many purchases are under way/,
+  )
+  nowMs = 11 * 60_000
+  assert.equal(await store.save({ ...record, purchaseId: 'd', step: asking }), true)
+})
+
+test('A buyer killed at any step buys once, and the same id gets the goods [decision.136]', async (context) => {
+  const folder = newFolder(context)
+  const { merchant, pay, budget, apiKey } = await openMarket(context, service, { price: '0.01' })
+  const purchases = await openPurchaseFiles(folder)
+  let bought = 0
+
+  async function killedAt(
+    purchaseId: string,
+    killAt: number | undefined,
+    killAfterMs?: number,
+  ): Promise<boolean> {
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../../testing/buyer.ts')], {
+      env: {
+        ...process.env,
+        ADDRESS: merchant.url,
+        PURSER_URL: service.url,
+        PURSER_AGENT_KEY: apiKey,
+        FOLDER: folder,
+        PURCHASE_ID: purchaseId,
+        KILL_AT: String(killAt ?? 0),
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    if (killAfterMs !== undefined) {
+      child.stdout.once('data', () => setTimeout(() => child.kill('SIGKILL'), killAfterMs))
+    }
+    const output = text(child.stdout)
+    const [code, signal] = await once(child, 'exit')
+    if (signal === null) assert.deepEqual([code, await output], [0, `ready\n${goods}`])
+    return signal === 'SIGKILL'
+  }
+
+  async function resume(purchaseId: string): Promise<void> {
+    const answer = await pay({ purchases })(merchant.url, { purchaseId })
+    assert.equal(await answer.text(), goods, purchaseId)
+    bought++
+    const { spent } = await budget()
+    assert.equal(Number(spent).toFixed(2), (bought / 100).toFixed(2), purchaseId)
+  }
+
+  let steps = 1
+  while (await killedAt(`step-${steps}`, steps)) await resume(`step-${steps++}`)
+  await resume(`step-${steps}`)
+  assert.ok(steps > 10, `the purchase has ${steps} steps`)
+  for (const killAfterMs of [2, 5, 9, 14, 20, 30]) {
+    await killedAt(`moment-${killAfterMs}`, undefined, killAfterMs)
+    await resume(`moment-${killAfterMs}`)
+  }
+})

@@ -1,0 +1,157 @@
+import { PurserError } from '../errors.ts'
+import type { Proof, ProofRecord, ProofStatus } from '../wire-types.ts'
+import type { FetchArguments } from './repeatable-request.ts'
+
+/** Why a proof that was shown brought no goods. */
+export type PaymentFailure =
+  /** No answer: the connection broke, or the answer took too long. */
+  | 'no_answer'
+  /** The caller's signal aborted. */
+  | 'aborted'
+  /** The merchant answered 408, 425, 429 or 5xx to the last attempt too. */
+  | 'merchant_failed'
+  /** The merchant answered with another 4xx. A 402 refuses the proof. */
+  | 'refused'
+  /** The merchant redirects to another origin, or too often; see `location`. */
+  | 'redirected'
+  /** The body of the goods broke off. */
+  | 'incomplete'
+
+/** What the service says became of the proof; `unknown` when it was not asked, or did not answer. */
+export type ProofFate = ProofStatus | 'unknown'
+
+/** A payment whose proof was shown, with what it takes to show it again. */
+export interface ShownPayment {
+  readonly proof: Proof
+  readonly request: FetchArguments
+}
+
+interface FailureFacts {
+  readonly payment: ShownPayment
+  readonly reason: PaymentFailure
+  readonly fate: Pick<ProofRecord, 'status' | 'transaction_id'> | undefined
+  readonly response?: Response | undefined
+  readonly location?: string | null | undefined
+  readonly cause?: unknown
+}
+
+const payments = new WeakMap<PaymentUncertainError, ShownPayment>()
+
+/**
+ * A proof was shown, and no goods came. The payment may be charged; the subclasses are for when that is known.
+ * `resumePayment(error, { client })` shows the same proof again, which is charged once at most. Calling the fetch again
+ * would buy again.
+ */
+export class PaymentUncertainError extends PurserError {
+  override readonly name: string = 'PaymentUncertainError'
+  /** The nonce of the proof: `payments.getProof(nonce)` tells what became of it. */
+  readonly nonce: string
+  /** What the proof pays, such as `4.00`. */
+  readonly amount: string
+  readonly currency: string
+  /** The address that the proof pays for. */
+  readonly resource: string
+  readonly reason: PaymentFailure
+  /** What the service said became of the proof when the error was made. */
+  readonly status: ProofFate
+  /** The transaction of the charge, when it is known. */
+  readonly transactionId: string | null
+  /** The merchant's last answer, with up to 64 KiB of its body; null when there was none. */
+  readonly response: Response | null
+  /** Where the merchant redirects to; null when it does not. */
+  readonly location: string | null
+
+  constructor(facts: FailureFacts) {
+    const { payment, reason, fate, response, location = null, cause } = facts
+    super(messageOf(facts), cause === undefined ? undefined : { cause })
+    const { nonce, amount, currency, resource } = payment.proof
+    this.nonce = nonce
+    this.amount = amount
+    this.currency = currency
+    this.resource = resource
+    this.reason = reason
+    this.status = fate?.status ?? 'unknown'
+    this.transactionId = fate?.transaction_id ?? null
+    this.response = response ?? null
+    this.location = location
+    payments.set(this, payment)
+  }
+
+  /** The proof itself. It can be spent, so it is left out when the error is printed or turned into JSON. */
+  get proof(): Proof {
+    return shownPaymentOf(this).proof
+  }
+}
+
+/** The payment was charged, and no goods came. Showing the same proof again may still get them. */
+export class PaidNotDeliveredError extends PaymentUncertainError {
+  override readonly name = 'PaidNotDeliveredError'
+}
+
+/** No goods came, and the payment was not charged and never will be. */
+export class PaymentNotChargedError extends PaymentUncertainError {
+  override readonly name = 'PaymentNotChargedError'
+}
+
+/** The error for a proof that brought no goods, of the class that says what became of it. */
+export function failedPayment(facts: FailureFacts): PaymentUncertainError {
+  const status = facts.fate?.status
+  switch (status) {
+    case 'captured':
+      return new PaidNotDeliveredError(facts)
+    case 'expired':
+    case 'voided':
+      return new PaymentNotChargedError(facts)
+    case 'open':
+    case undefined:
+      return new PaymentUncertainError(facts)
+    default:
+      return status satisfies never
+  }
+}
+
+export function shownPaymentOf(error: PaymentUncertainError): ShownPayment {
+  const payment = payments.get(error)
+  if (!payment) throw new PurserError('This error was not made by this copy of @purser/client')
+  return payment
+}
+
+function messageOf({ payment, reason, fate, response, location }: FailureFacts): string {
+  const { amount, currency, resource, nonce } = payment.proof
+  return `${happened(reason, response?.status, location)}; ${charged(fate, `${amount} ${currency}`)} (${resource}, nonce ${nonce})`
+}
+
+function happened(reason: PaymentFailure, status: number | undefined, location?: string | null): string {
+  switch (reason) {
+    case 'no_answer':
+      return 'The merchant did not answer the paid request'
+    case 'aborted':
+      return 'The paid request was aborted'
+    case 'merchant_failed':
+    case 'refused':
+      return `The merchant answered the paid request with ${status}`
+    case 'redirected':
+      return `The merchant redirects the paid request to ${location ?? 'another address'}, where nothing was sent`
+    case 'incomplete':
+      return 'The answer to the paid request broke off'
+    default:
+      return reason satisfies never
+  }
+}
+
+function charged(fate: FailureFacts['fate'], price: string): string {
+  const status = fate?.status
+  switch (status) {
+    case 'captured':
+      return `${price} was charged (transaction ${fate?.transaction_id}): resumePayment(error) asks for the goods again`
+    case 'expired':
+    case 'voided':
+      return 'nothing was charged'
+    case 'open':
+      return `${price} was not charged yet but may be: resumePayment(error) shows the same proof again`
+    case undefined:
+      return `${price} may have been charged: resumePayment(error) shows the same proof again`
+    default:
+      return status satisfies never
+  }
+}

@@ -1,0 +1,201 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { link, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
+
+export type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
+
+export interface PurchaseFilesOptions {
+  /** How many purchases are remembered; 10,000 when left out. */
+  readonly maxPurchases?: number | undefined
+  /** How many bytes their files may have in all; 1 GiB when left out. */
+  readonly maxBytes?: number | undefined
+}
+
+/**
+ * A store of purchases in a folder, for processes that may be killed at any moment. Every record is a file of its own
+ * (mode 0600, in a folder of mode 0700), on the disk before anything relies on it, and appears whole or not at all.
+ * Several processes may share the folder. When it is full, the oldest purchases are forgotten, but none that changed
+ * within the last hour. Rejects when the folder cannot be used.
+ *
+ * @example
+ * const purchases = await openPurchaseFiles('/var/lib/my-agent/purchases')
+ * const fetchPaid = wrapFetchWithPayment(fetch, { client, purchases })
+ */
+export async function openPurchaseFiles(
+  folder: string,
+  { maxPurchases, maxBytes }: PurchaseFilesOptions = {},
+): Promise<PurchaseStore> {
+  const files = await openPrivateFolder(folder, { maxFiles: maxPurchases, maxBytes })
+
+  async function revisionsOf(purchaseId: string): Promise<number[]> {
+    const start = `${digestOf(purchaseId)}.`
+    const names = (await files.names()).filter((name) => name.startsWith(start))
+    return names.map((name) => Number.parseInt(name.slice(start.length), 10)).toSorted((a, b) => b - a)
+  }
+
+  return {
+    find: async (purchaseId) => {
+      // A newer revision may take the place of the one that was listed.
+      for (let look = 0; look < 10; look++) {
+        const [latest] = await revisionsOf(purchaseId)
+        if (latest === undefined) return undefined
+        const text = await files.read(nameOf(purchaseId, latest))
+        if (text !== undefined) return JSON.parse(text) as PurchaseRecord
+      }
+      throw new Error(`The purchase ${purchaseId} changes faster than it can be read`)
+    },
+    save: async (record) => {
+      const { purchaseId } = record
+      const name = nameOf(purchaseId, record.revision)
+      if (!(await files.create(name, JSON.stringify(record)))) return false
+      const revisions = await revisionsOf(purchaseId)
+      if (revisions.some((revision) => revision > record.revision)) {
+        await files.remove(name)
+        return false
+      }
+      for (const revision of revisions) {
+        if (revision < record.revision) await files.remove(nameOf(purchaseId, revision))
+      }
+      return true
+    },
+  }
+}
+
+function digestOf(purchaseId: string): string {
+  return createHash('sha256').update(purchaseId).digest('hex')
+}
+
+function nameOf(purchaseId: string, revision: number): string {
+  return `${digestOf(purchaseId)}.${revision}.json`
+}
+
+/** A folder of JSON files that only their owner can read. Several processes may share it, and be killed at any moment. */
+export interface PrivateFolder {
+  /** The names of the files. */
+  readonly names: () => Promise<string[]>
+  /** The text of a file; undefined when there is none. */
+  readonly read: (name: string) => Promise<string | undefined>
+  /** Makes a file, which is on the disk when this resolves; false when there is one of that name, which stays as it is. */
+  readonly create: (name: string, text: string) => Promise<boolean>
+  /** Puts a text in place of a file's; both are never there in part. */
+  readonly replace: (name: string, text: string) => Promise<void>
+  readonly remove: (name: string) => Promise<void>
+}
+
+export interface PrivateFolderOptions {
+  /** How many files are kept; 10,000 when left out. */
+  readonly maxFiles?: number | undefined
+  /** How many bytes they may have in all; 1 GiB when left out. */
+  readonly maxBytes?: number | undefined
+}
+
+/**
+ * Opens a folder of mode 0700, and makes it where it is missing. Its files have mode 0600 and names that end in `.json`.
+ * When it is full, the oldest are removed, but none that changed within the last hour. Rejects when it cannot be used.
+ *
+ * @example
+ * const files = await openPrivateFolder('/var/lib/my-agent/orders')
+ * const isMine = await files.create('order-7.json', '{}')
+ */
+export async function openPrivateFolder(
+  folder: string,
+  options: PrivateFolderOptions = {},
+): Promise<PrivateFolder> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await removeOldest(folder, options)
+  let created = 0
+
+  /** Has the text on the disk under a name of its own, until `place` has given it another one. */
+  async function write(text: string, place: (aside: string) => Promise<void>): Promise<void> {
+    const aside = join(folder, `${randomUUID()}.tmp`)
+    try {
+      await writeDurably(aside, text)
+      await place(aside)
+    } finally {
+      await rm(aside, { force: true })
+    }
+    await syncFolder(folder)
+  }
+
+  return {
+    names: async () => (await readdir(folder)).filter((name) => name.endsWith('.json')),
+    read: (name) => readIfThere(join(folder, name)),
+    create: async (name, text) => {
+      if (++created % filesPerTidying === 0) await removeOldest(folder, options)
+      try {
+        // Fails when another process was first; a rename would replace what it wrote.
+        await write(text, (aside) => link(aside, join(folder, name)))
+        return true
+      } catch (error) {
+        if (codeOf(error) === 'EEXIST') return false
+        throw error
+      }
+    },
+    replace: (name, text) => write(text, (aside) => rename(aside, join(folder, name))),
+    remove: (name) => rm(join(folder, name), { force: true }),
+  }
+}
+
+const filesPerTidying = 100
+const keptForCertainMs = 60 * 60_000
+
+/** Leaves space for the newest; what a crash left half written goes as well. */
+async function removeOldest(
+  folder: string,
+  { maxFiles = 10_000, maxBytes = 1024 * 1024 * 1024 }: PrivateFolderOptions,
+): Promise<void> {
+  const oldMs = Date.now() - keptForCertainMs
+  const files: { path: string; size: number; changedAtMs: number }[] = []
+  for (const name of await readdir(folder)) {
+    if (!/\.(json|tmp)$/.test(name)) continue
+    const path = join(folder, name)
+    const found = await stat(path).catch(() => undefined)
+    if (!found) continue
+    if (name.endsWith('.tmp') && found.mtimeMs < oldMs) await rm(path, { force: true })
+    if (name.endsWith('.json')) files.push({ path, size: found.size, changedAtMs: found.mtimeMs })
+  }
+  let count = files.length
+  let bytes = files.reduce((sum, { size }) => sum + size, 0)
+  for (const { path, size, changedAtMs } of files.toSorted((a, b) => a.changedAtMs - b.changedAtMs)) {
+    if ((count < maxFiles && bytes < maxBytes) || changedAtMs > oldMs) break
+    await rm(path, { force: true })
+    count--
+    bytes -= size
+  }
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Puts the names in the folder on the disk. Windows cannot do this, and does not need it. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined
+}

@@ -1,0 +1,40 @@
+import { issueKey, preparePurchase, type TestService } from '../../../service/testing/service.ts'
+import { Purser, wrapFetchWithPayment, type PaymentDecision, type PaymentOptions } from '../src/client.ts'
+import { merchantDomain, startMerchant, type MerchantOptions } from './merchant.ts'
+
+/** An agent with its own key and a mandate over 10.00, at most 5.00 at once, at a merchant that asks 4.00. */
+export async function openMarket(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  service: TestService,
+  merchantOptions: MerchantOptions = {},
+) {
+  const merchant = await startMerchant(context, service, merchantOptions)
+  const { agentId, mandateId } = await preparePurchase(service, {
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '5.00',
+    allowed_sellers: [merchantDomain],
+  })
+  const apiKey = await issueKey(service, { role: 'agent', agent_id: agentId })
+  const client = new Purser({ apiKey, baseUrl: service.url })
+  const decisions: PaymentDecision[] = []
+  const pauses: number[] = []
+  /** So that nothing waits: pauses are written down, half of the longest that they may be. */
+  const impatient = {
+    random: () => 0.5,
+    sleep: async (milliseconds: number) => void pauses.push(milliseconds),
+  }
+  const pay = (options: Partial<PaymentOptions> = {}, fetch: typeof globalThis.fetch = globalThis.fetch) =>
+    wrapFetchWithPayment(fetch, {
+      client,
+      agentId,
+      mandateId,
+      onDecision: (decision) => void decisions.push(decision),
+      ...impatient,
+      ...options,
+    })
+  const budget = async () => {
+    const { spent_total, held_total } = await client.mandates.get(mandateId)
+    return { spent: spent_total, held: held_total }
+  }
+  return { merchant, apiKey, client, agentId, mandateId, decisions, pauses, impatient, pay, budget }
+}
