@@ -1,20 +1,60 @@
 import { tool, type Tool as AiTool } from 'ai'
 
+import { proposalOf, type ProposedPurchase } from './purchases/order.ts'
 import { callTool, tools } from './tools/call-tool.ts'
 import type { Tool } from './tools/tool.ts'
 import { openWallet, type Wallet, type WalletOptions } from './wallet.ts'
 
-/** The tools for `generateText`, `streamText` and agents of the AI SDK, by their names. */
-export function purserTools(wallet: Wallet | WalletOptions): Record<string, AiTool> {
-  const opened = 'client' in wallet ? wallet : openWallet(wallet)
-  return Object.fromEntries(tools.map((one) => [one.name, toAiTool(one as unknown as Tool, opened)]))
+export type { ProposedPurchase } from './purchases/order.ts'
+
+export interface AiSdkOptions {
+  /**
+   * Whether a person has to approve a purchase before it begins: `true` for every one, or a function that decides by its
+   * price, resource and seller. The run stops with a `tool-approval-request`; until it is approved nothing is asked of
+   * the merchant, held or charged. Anything that the function answers but `false` asks. `toolApproval` of `generateText`
+   * and `streamText` takes precedence.
+   */
+  readonly needsApproval?: boolean | NeedsApproval | undefined
 }
 
-function toAiTool(one: Tool, wallet: Wallet): AiTool {
+/** Decides about a purchase; `call` is what the AI SDK gives to `needsApproval` of a tool. */
+export type NeedsApproval = (purchase: ProposedPurchase, call: ApprovalCall) => boolean | PromiseLike<boolean>
+
+type ApprovalCall = Parameters<Extract<AiTool['needsApproval'], (...args: never) => unknown>>[1]
+
+/**
+ * The tools for `generateText`, `streamText` and agents of the AI SDK, by their names.
+ *
+ * @example
+ * const tools = purserTools(
+ *   { apiKey, url },
+ *   { needsApproval: ({ price }) => compareAmounts(price, '1.00') > 0 },
+ * )
+ */
+export function purserTools(
+  wallet: Wallet | WalletOptions,
+  options: AiSdkOptions = {},
+): Record<string, AiTool> {
+  const opened = 'client' in wallet ? wallet : openWallet(wallet)
+  return Object.fromEntries(tools.map((one) => [one.name, toAiTool(one as unknown as Tool, opened, options)]))
+}
+
+function toAiTool(one: Tool, wallet: Wallet, { needsApproval }: AiSdkOptions): AiTool {
   return tool({
     description: one.description,
     inputSchema: one.input,
+    needsApproval: approvalOf(one, needsApproval),
     execute: async (input, { abortSignal }) =>
       (await callTool(one, wallet, input, { signal: abortSignal })).structured,
   })
+}
+
+/** Tools that spend nothing need no approval. */
+function approvalOf({ order }: Tool, needsApproval: AiSdkOptions['needsApproval'] = false) {
+  if (!order || typeof needsApproval === 'boolean') return order !== undefined && needsApproval !== false
+  return async (input: Record<string, unknown>, call: ApprovalCall) => {
+    const said: unknown = await needsApproval(proposalOf(order(input)), call)
+    // A function that forgets to answer has not allowed the purchase.
+    return said !== false
+  }
 }

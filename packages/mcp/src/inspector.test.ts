@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -101,4 +101,45 @@ test('The MCP inspector is denied over HTTP, and told why', async (context) => {
   assert.equal(result.structuredContent.reason_code, 'amount_exceeds_per_transaction_limit')
   assert.match(result.content[0].text, /What to do: /)
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})
+
+const root = join(import.meta.dirname, '../../..')
+
+test("The guide's command for the inspector buys, with the key in a file and a port in the host [decision.106]", async (context) => {
+  const shop = await openShop(context, {}, service)
+  const home = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(home, { recursive: true, force: true }))
+  const guide = readFileSync(join(root, 'docs/guides/mcp.md'), 'utf8')
+  const block = /```sh\n((?:(?!```).*\n)*?.*npx mcp-inspector [^`]*)```/.exec(guide)?.[1] ?? ''
+  assert.doesNotMatch(block, /-e PURSER_AGENT_KEY=/, 'arguments can be read by every user of the machine')
+  assert.match(block, /PURSER_MCP_PRIVATE_HOSTS=localhost:3000 /)
+  const commands = block
+    .replace('npx mcp-inspector', `'${process.execPath}' '${inspector}'`)
+    .replace('http://localhost:3000/weather', `${shop.merchant.url}/tagged`)
+    .replace('localhost:3000', new URL(shop.merchant.url).host)
+  const { stdout } = await promisify(execFile)('sh', ['-euc', commands], {
+    cwd: root,
+    env: { ...process.env, HOME: home, PURSER_URL: service.url, PURSER_AGENT_KEY: shop.agentKey },
+    timeout: 30_000,
+  })
+  assert.match(stdout, /Paid 1\.00 USDC to localhost for purchase first/)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+test('Every sample of a private host carries a port [decision.102]', () => {
+  const samples = [
+    ['packages/mcp/README.md', 2],
+    ['docs/guides/mcp.md', 4],
+    ['packages/mcp/src/settings.ts', 1],
+    ['examples/mcp-client/client.ts', 1],
+    ['examples/ai-sdk-agent/agent.ts', 1],
+  ] as const
+  for (const [path, atLeast] of samples) {
+    const lines = readFileSync(join(root, path), 'utf8').split('\n')
+    const named = lines.filter(
+      (line) => /PRIVATE_HOSTS|privateHosts/.test(line) && /localhost|10\.0/.test(line),
+    )
+    assert.ok(named.length >= atLeast, `${path}: ${named.length}`)
+    for (const line of named) assert.doesNotMatch(line, /localhost(?!:\d)/, `${path}: ${line}`)
+  }
 })

@@ -25,13 +25,13 @@ else if ('faults' in reading) {
 } else await serve(reading.settings)
 
 async function serve(settings: Settings): Promise<void> {
-  const { url, agentKey: apiKey, agentId, mandateId, privateHosts, stateFolder, http } = settings
+  const { url, agentKey: apiKey, agentId, mandateId, privateHosts, stateFolder, askAbove, http } = settings
   if (stateFolder !== undefined && !(await isUsable(stateFolder))) return
   // Purchases belong to the agent, so that they are found again with another key of it.
   const openRecords =
     stateFolder === undefined ? undefined : (id: string) => openRecordFiles(join(stateFolder, id))
   const wallet = openWallet({ apiKey, url, agentId, mandateId, privateHosts, openRecords })
-  const createServer = () => createMcpServer(wallet, { log })
+  const createServer = () => createMcpServer(wallet, { log, askAbove })
 
   if (!http) {
     const running = serveStdio(createServer, { onerror: (error) => log(wallet.secrets.clean(error.message)) })

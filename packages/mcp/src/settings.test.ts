@@ -28,6 +28,7 @@ test('A key is all that is needed', () => {
       mandateId: undefined,
       stateFolder: '/state/purser-mcp',
       privateHosts: [],
+      askAbove: undefined,
       http: undefined,
     },
   })
@@ -44,6 +45,7 @@ test('Every setting is read', (context) => {
     PURSER_MANDATE_ID: 'mandate_1',
     PURSER_MCP_STATE: 'memory',
     PURSER_MCP_PRIVATE_HOSTS: 'localhost, 10.0.0.5:8443',
+    PURSER_MCP_ASK_ABOVE: '10.00',
     PURSER_MCP_TOKEN: 'a token of twenty-four and more',
   })
   assert.deepEqual(reading, {
@@ -54,6 +56,7 @@ test('Every setting is read', (context) => {
       mandateId: 'mandate_1',
       stateFolder: undefined,
       privateHosts: ['localhost', '10.0.0.5:8443'],
+      askAbove: '10.00',
       http: { port: 9000, token: 'a token of twenty-four and more' },
     },
   })

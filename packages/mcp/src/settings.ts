@@ -3,6 +3,8 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { isAmount } from '@purser/client'
+
 /** How the server is set up. */
 export interface Settings {
   readonly url: string
@@ -12,6 +14,8 @@ export interface Settings {
   /** The folder of the purchases; undefined keeps them in memory. */
   readonly stateFolder: string | undefined
   readonly privateHosts: readonly string[]
+  /** A person is asked before a payment above this amount; undefined asks nobody. */
+  readonly askAbove: string | undefined
   /** Undefined serves on standard input and output. */
   readonly http: { readonly port: number; readonly token: string | undefined } | undefined
 }
@@ -45,6 +49,10 @@ export function readSettings(argv: readonly string[], environment: Environment):
   if (token !== undefined && token.length < minTokenLength) {
     faults.push(`PURSER_MCP_TOKEN must have ${minTokenLength} characters or more`)
   }
+  const askAbove = text('PURSER_MCP_ASK_ABOVE')
+  if (askAbove !== undefined && !isAmount(askAbove)) {
+    faults.push('PURSER_MCP_ASK_ABOVE must be an amount such as 10.00, or 0 to ask about every payment')
+  }
   if (faults.length > 0) return { faults }
   const state = text('PURSER_MCP_STATE')
   return {
@@ -55,6 +63,7 @@ export function readSettings(argv: readonly string[], environment: Environment):
       mandateId: text('PURSER_MANDATE_ID'),
       stateFolder: state === 'memory' ? undefined : resolve(state ?? standardFolder(environment)),
       privateHosts: (text('PURSER_MCP_PRIVATE_HOSTS') ?? '').split(/[\s,]+/).filter((host) => host !== ''),
+      askAbove,
       http: port === undefined ? undefined : { port, token },
     },
   }
@@ -75,7 +84,9 @@ Settings, from the environment:
   PURSER_AGENT_ID           the agent that the key should speak for; found out when unset
   PURSER_MANDATE_ID         the only mandate to pay from; any of the agent's when unset
   PURSER_MCP_STATE          folder that remembers purchases, or: memory
-  PURSER_MCP_PRIVATE_HOSTS  hosts, comma-separated, that may be private and asked without TLS
+  PURSER_MCP_PRIVATE_HOSTS  hosts that may be private and asked without TLS: localhost:3000,10.0.0.5:8443
+  PURSER_MCP_ASK_ABOVE      amount above which a person must approve a payment, such as 10.00; 0 is every payment.
+                            Asks by elicitation; clients without it are refused. Nobody is asked when unset
   PURSER_MCP_TOKEN          bearer token for --http (or PURSER_MCP_TOKEN_FILE); made at start when unset`
 
 function readFlags(argv: readonly string[], faults: string[]) {

@@ -1,4 +1,4 @@
-import { NotFoundError, PermissionError, Purser, type Agent, type Mandate } from '@purser/client'
+import { NotFoundError, PermissionError, Purser, type Agent, type Mandate, type Sleep } from '@purser/client'
 
 import { Failure } from './failure.ts'
 import { createRecordsInMemory, type PurchaseRecords } from './purchases/purchase-records.ts'
@@ -18,8 +18,10 @@ export interface WalletOptions {
   readonly mandateId?: string | undefined
   /** Opens the memory of an agent's purchases; they are kept in memory when left out. */
   readonly openRecords?: ((agentId: string) => Promise<PurchaseRecords>) | undefined
-  /** Hosts, or `host:port`, that may be private and may be asked without TLS. */
+  /** Hosts that may be private and may be asked without TLS, such as `localhost:3000`. Without a port: all of its ports. */
   readonly privateHosts?: readonly string[] | undefined
+  /** As in `PurserOptions`, for tests: waits before a proof is shown again. */
+  readonly sleep?: Sleep | undefined
 }
 
 /** What the tools work with: one agent, its mandates, and the memory of what it bought. */
@@ -101,6 +103,7 @@ export function openWallet(options: WalletOptions): Wallet {
     agent,
     chooseMandate,
     openRecords,
+    sleep: options.sleep,
     guard: new AddressGuard(options.privateHosts ?? []),
   })
   return { client, secrets, purchases, agent, mandates, chooseMandate }

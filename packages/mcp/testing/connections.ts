@@ -9,10 +9,15 @@ import {
   InMemoryTransport,
   StreamableHTTPClientTransport,
   type CallToolResult,
+  type ClientCapabilities,
+  type ClientOptions,
+  type ElicitRequestFormParams,
+  type ElicitResult,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-import { createMcpServer } from '../src/mcp-server.ts'
+import { compileCache } from '../../../service/testing/compile-cache.ts'
+import { createMcpServer, type McpServerOptions } from '../src/mcp-server.ts'
 import { openWallet, type WalletOptions } from '../src/wallet.ts'
 
 /** The command, as a shell would run it with the release of Node that runs the tests. */
@@ -36,6 +41,23 @@ export interface Connection {
   readonly kill: () => Promise<void>
 }
 
+/** Who answers the questions that a client shows. */
+export interface Person {
+  /** What the client declares; nothing when undefined. */
+  readonly capability: ClientCapabilities['elicitation']
+  readonly answer: (form: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>
+}
+
+function clientFor(person: Person | undefined, options: ClientOptions = {}): Client {
+  if (person?.capability === undefined) return new Client({ name: 'test', version: '1' }, options)
+  const capabilities = { elicitation: person.capability }
+  const client = new Client({ name: 'test', version: '1' }, { ...options, capabilities })
+  client.setRequestHandler('elicitation/create', async ({ params }) =>
+    person.answer(params as ElicitRequestFormParams),
+  )
+  return client
+}
+
 interface Context {
   readonly after: (stop: () => Promise<void>) => void
 }
@@ -44,9 +66,10 @@ export async function connect(
   context: Context,
   { transport, revision }: Way,
   environment: Readonly<Record<string, string>>,
+  person?: Person,
 ): Promise<Connection> {
   const mode = revision === '2026' ? ({ pin: '2026-07-28' } as const) : 'legacy'
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
+  const client = clientFor(person, { versionNegotiation: { mode } })
   const { log, kill } = await (transport === 'stdio' ? overStdio : overHttp)(context, client, environment)
   context.after(() => client.close())
   return {
@@ -61,9 +84,11 @@ export async function connect(
 export async function connectHere(
   context: Context,
   options: WalletOptions,
+  serverOptions: McpServerOptions = {},
+  person?: Person,
 ): Promise<Pick<Connection, 'client' | 'call'>> {
-  const client = new Client({ name: 'test', version: '1' })
-  const server = createMcpServer(openWallet(options))
+  const client = clientFor(person)
+  const server = createMcpServer(openWallet(options), serverOptions)
   const [here, there] = InMemoryTransport.createLinkedPair()
   await server.connect(there)
   await client.connect(here)
@@ -75,7 +100,7 @@ async function overStdio(_context: Context, client: Client, env: Readonly<Record
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [command],
-    env: { ...env },
+    env: { ...compileCache, ...env },
     stderr: 'pipe',
   })
   let text = ''
@@ -104,7 +129,7 @@ async function overHttp(context: Context, client: Client, env: Readonly<Record<s
 /** The command, serving HTTP on a free port. */
 export async function startHttp(context: Context, env: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [command, '--http', '0'], {
-    env: { ...env },
+    env: { ...compileCache, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const closed = once(child, 'close')

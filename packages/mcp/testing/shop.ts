@@ -22,6 +22,8 @@ export interface Shop {
   readonly environment: Readonly<Record<string, string>>
   /** What the mandate has spent and holds. */
   readonly spent: () => Promise<{ spent: string; held: string }>
+  /** Fails when something was held, recorded or charged. */
+  readonly assertUntouched: () => Promise<void>
 }
 
 export async function openShop(
@@ -39,23 +41,31 @@ export async function openShop(
   const agentKey = await issueKey(service, { role: 'agent', agent_id: agentId })
   const merchantKey = await issueKey(service, { role: 'merchant' })
   const merchant = await startMerchant(context, { url: service.url, merchantKey })
+  const { host } = new URL(merchant.url)
+  const spent = async () => {
+    const { status, body } = await service.call('GET', `/mandates/${mandateId}`)
+    assert.equal(status, 200)
+    return { spent: body.spent_total, held: body.held_total }
+  }
   return {
     service,
     merchant,
     agentId,
     mandateId,
     agentKey,
-    wallet: { apiKey: agentKey, url: service.url, privateHosts: ['localhost'] },
+    wallet: { apiKey: agentKey, url: service.url, privateHosts: [host], sleep: async () => undefined },
     environment: {
       PURSER_URL: service.url,
       PURSER_AGENT_KEY: agentKey,
-      PURSER_MCP_PRIVATE_HOSTS: 'localhost',
+      PURSER_MCP_PRIVATE_HOSTS: host,
       PURSER_MCP_STATE: 'memory',
     },
-    spent: async () => {
-      const { status, body } = await service.call('GET', `/mandates/${mandateId}`)
-      assert.equal(status, 200)
-      return { spent: body.spent_total, held: body.held_total }
+    spent,
+    assertUntouched: async () => {
+      assert.deepEqual(await spent(), { spent: '0.00', held: '0.00' })
+      const { body } = await service.call('GET', `/v1/transactions?mandate_id=${mandateId}`)
+      assert.deepEqual(body, [])
+      assert.deepEqual(merchant.shown, [])
     },
   }
 }

@@ -1,11 +1,13 @@
 import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
 
-import { remedyFor, type Reason } from '../reason.ts'
+import { remedyFor, withoutCategory, type Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import { sellerFor } from '../sellers.ts'
 import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
-import { contentOf, type Content } from '../web/content.ts'
+import { quoteChallenge, type QuotedChallenge } from '../web/challenge.ts'
+import { contentOf, maxAnswerBytes, type Content } from '../web/content.ts'
 import { exchange, exchangeFollowing, type WebAnswer } from '../web/exchange.ts'
+import type { Approval } from './approval.ts'
 import { billOf } from './bill.ts'
 import { headersOf, type Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
@@ -39,11 +41,18 @@ type PolicyDenial = { readonly reason_code: DenialCode; readonly reason_detail: 
 
 /**
  * Asks the merchant for its price, and the service whether it may be paid. Up to here nothing is held and
- * nothing can be charged. The decision is recorded as a transaction, so that its owner sees what was tried.
+ * nothing can be charged. The decision is recorded as a transaction, so that its owner sees what was tried. A person who has to
+ * approve is asked before that, but not about what the policy denies.
  */
-export async function askFirst(parts: AskingParts, order: Order, signal: AbortSignal): Promise<Asked> {
+export async function askFirst(
+  parts: AskingParts,
+  order: Order,
+  { signal, approval }: { readonly signal: AbortSignal; readonly approval: Approval | undefined },
+): Promise<Asked> {
   const { client, secrets } = parts
-  const deny = (reason: Reason, bill?: Bill) => ({ result: resultOf(order, 'denied', { reason, bill }) })
+  const deny = (reason: Reason, asked: { bill?: Bill; challenge?: QuotedChallenge | null } = {}) => ({
+    result: resultOf(order, 'denied', { reason, ...asked }),
+  })
 
   const { id: agentId } = await parts.agent(signal)
   const choice = await parts.chooseMandate(order.mandateId, signal)
@@ -56,26 +65,35 @@ export async function askFirst(parts: AskingParts, order: Order, signal: AbortSi
   if ('result' in answer) return answer
   if (answer.status !== 402) return { free: contentOf(answer, secrets) }
 
+  const challenge = quoteChallenge(answer)
   const bill = billOf(order, answer, mandate)
-  if ('reason_code' in bill) return deny(bill)
+  if ('reason_code' in bill) return deny(bill, { challenge })
   const { category, ...billed } = bill
   const explain = (denial: PolicyDenial): Reason => ({
     reason_code: denial.reason_code,
-    reason_detail: denial.reason_detail,
+    reason_detail: withoutCategory(denial.reason_detail),
     remedy: remedyFor(denial.reason_code, mandate),
   })
-  const decision = await client.policy.evaluate(
-    {
-      agent_id: agentId,
-      mandate_id: mandate.id,
-      merchant_domain: bill.merchant_domain,
-      amount: bill.amount,
-      resource_url: bill.resource_url,
-      category: category ?? null,
-    },
-    { signal },
-  )
-  if (decision.decision === 'denied') return deny(explain(decision), billed)
+  const payment = {
+    agent_id: agentId,
+    mandate_id: mandate.id,
+    merchant_domain: bill.merchant_domain,
+    amount: bill.amount,
+    resource_url: bill.resource_url,
+    category: category ?? null,
+  }
+  const evaluate = () => client.policy.evaluate(payment, { signal })
+  const refusal = (decision: Awaited<ReturnType<typeof evaluate>>) =>
+    decision.decision === 'denied' ? deny(explain(decision), { bill: billed, challenge }) : undefined
+  if (approval?.isNeeded(billed)) {
+    const { reason_code: forecast } = await client.verifyAgent(payment, { signal })
+    const denied = forecast === 'within_policy' ? undefined : refusal(await evaluate())
+    if (denied) return denied
+    const reason = approval.ask({ order, bill: billed, mandate })
+    if (reason) return deny(reason, { bill: billed, challenge })
+  }
+  const denied = refusal(await evaluate())
+  if (denied) return denied
   return { bill: billed, url: answer.url, agentId, explain }
 }
 
@@ -84,10 +102,17 @@ async function ask(
   order: Order,
   signal: AbortSignal,
 ): Promise<WebAnswer | { readonly result: PurchaseResult }> {
-  const { url, method, body, maxBytes } = order
+  const { url, method, body } = order
   const send = method === 'GET' ? exchangeFollowing : exchange
   try {
-    return await send(guard, { url, method, headers: headersOf(order), body, maxBytes, signal })
+    return await send(guard, {
+      url,
+      method,
+      headers: headersOf(order),
+      body,
+      maxBytes: maxAnswerBytes,
+      signal,
+    })
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof AddressRefusal) {

@@ -55,6 +55,7 @@ test('A merchant whose domain ends in a dot is paid, by a mandate that spells it
     mandateId: undefined,
     category: undefined,
     maxBytes: 65_536,
+    offset: 0,
   })
   assert.equal(result.outcome, 'paid', result.reason_detail ?? '')
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })

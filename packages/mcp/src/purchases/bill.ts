@@ -7,7 +7,10 @@ import type { WebAnswer } from '../web/exchange.ts'
 import type { Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 
-/** What is to be paid, or why it is not. A merchant may ask for what was asked of it only, or proofs could be stolen. */
+/**
+ * What is to be paid, or why it is not. A merchant may ask only for what was asked of it, or it could steal proofs.
+ * No reason repeats the merchant's text: that is in the quoted challenge.
+ */
 export function billOf(
   order: Order,
   answer: WebAnswer,
@@ -33,21 +36,21 @@ export function billOf(
   if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
     return {
       reason_code: 'payment_for_something_else',
-      reason_detail: `${host} asks for a payment for ${asked.resource} to ${asked.merchantDomain}, which is not what was asked for.`,
+      reason_detail: `${host} asks to pay for another address or to another seller than was asked for.`,
       remedy: 'Do not pay this. Buy elsewhere, or tell the person you work for.',
     }
   }
   if (asked.currency !== mandate.currency) {
     return {
       reason_code: 'currency_not_supported',
-      reason_detail: `${host} asks for ${asked.currency}; the mandate is in ${mandate.currency}.`,
+      reason_detail: `${host} asks for another currency than the mandate's, which is ${mandate.currency}.`,
       remedy: 'Buy elsewhere.',
     }
   }
   if (compareAmounts(asked.amount, '0') === 0) {
     return {
       reason_code: 'no_price_given',
-      reason_detail: `${host} asks for ${asked.amount}, which is no payment.`,
+      reason_detail: `${host} asks for ${asked.amount}, which is not a payment.`,
       remedy: 'Buy elsewhere, or tell the person you work for.',
     }
   }
@@ -68,7 +71,8 @@ export function billOf(
   return {
     amount: asked.amount,
     currency: asked.currency,
-    resource_url: asked.resource,
+    // Without a fragment: it never reaches a merchant, so in a challenge it could only be a message to the model.
+    resource_url: withoutFragment(new URL(asked.resource)),
     merchant_domain: asked.merchantDomain,
     mandate_id: mandate.id,
     category: order.category ?? asked.category,

@@ -13,8 +13,38 @@ export interface Order {
   readonly price: { readonly exactly: string } | { readonly atMost: string }
   readonly mandateId: string | undefined
   readonly category: string | undefined
-  /** How much of the answer is read; another limit is no other purchase. */
+  /** The part of the answer that is returned; another part is not another purchase. */
   readonly maxBytes: number
+  readonly offset: number
+}
+
+/** What a model proposes to buy, before anybody was asked anything: what `needsApproval` of a framework decides on. */
+export interface ProposedPurchase {
+  readonly purchaseId: string
+  /** What is paid at most, in USDC, such as `4.00`; exactly that when `isExact`. */
+  readonly price: string
+  readonly isExact: boolean
+  /** The address of what is bought. */
+  readonly resource: string
+  /** The host that is asked, and paid. */
+  readonly seller: string
+  readonly method: 'GET' | 'POST'
+  /** The mandate that the model named. */
+  readonly mandateId: string | undefined
+}
+
+/** What an order comes to, for whoever may refuse it. */
+export function proposalOf({ purchaseId, price, url, method, mandateId }: Order): ProposedPurchase {
+  const isExact = 'exactly' in price
+  return {
+    purchaseId,
+    price: isExact ? price.exactly : price.atMost,
+    isExact,
+    resource: url.href,
+    seller: url.hostname,
+    method,
+    mandateId,
+  }
 }
 
 /** The headers of the order, without its proof. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test, type TestContext } from 'node:test'
@@ -8,26 +8,12 @@ import { change } from '../../../../service/testing/purchases.ts'
 import { startTestService } from '../../../../service/testing/service.ts'
 import { openBreakableWay } from '../../testing/breakable-way.ts'
 import { goods } from '../../testing/merchant.ts'
+import { order } from '../../testing/order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { openWallet, type Wallet } from '../wallet.ts'
 import type { Order } from './order.ts'
 import { createRecordsInMemory, type PurchaseRecord } from './purchase-records.ts'
 import { openRecordFiles } from './record-files.ts'
-
-function order(shop: Shop, path: string, fields: Partial<Order> = {}): Order {
-  return {
-    purchaseId: `buy ${path}`,
-    url: new URL(path, shop.merchant.url),
-    method: 'GET',
-    body: undefined,
-    contentType: undefined,
-    price: { atMost: '5.00' },
-    mandateId: undefined,
-    category: undefined,
-    maxBytes: 65_536,
-    ...fields,
-  }
-}
 
 const service = await startTestService({ after })
 
@@ -63,7 +49,7 @@ test('A purchase id that belongs to another purchase is refused, and nothing is 
   for (const fields of changes) {
     const other = await purchases.buy(order(shop, '/report', fields))
     assert.deepEqual([other.outcome, other.reason_code], ['denied', 'purchase_id_in_use'])
-    assert.match(other.reason_detail ?? '', /4\.00 USDC for http:\/\/localhost:\d+\/report/)
+    assert.match(other.reason_detail ?? '', /4\.00 USDC to localhost, transaction txn_\w+/)
   }
   assert.equal(shop.merchant.requests.length, asked)
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
@@ -83,37 +69,13 @@ test('An answer that is lost after the charge is told as paid, and never paid ag
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const lost = await purchases.buy(order(shop, '/cut'))
-  assert.deepEqual([lost.outcome, lost.reason_code, lost.response], ['paid', 'answer_lost', null])
+  assert.deepEqual(
+    [lost.outcome, lost.reason_code, lost.response],
+    ['paid_not_delivered', 'answer_lost', null],
+  )
   assert.match(lost.payment?.transaction_id ?? '', /^txn_/)
-  assert.deepEqual(await purchases.buy(order(shop, '/cut')), { ...lost, replayed: true })
+  assert.deepEqual(await purchases.buy(order(shop, '/cut')), lost)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
-})
-
-for (const [path, outcome, reason] of [
-  ['/drop', 'uncertain', 'not_charged_yet'],
-  ['/busy', 'uncertain', 'merchant_cannot_verify_now'],
-] as const) {
-  test(`After ${path.slice(1)} a retry shows the same proof, and it is charged once [decision.101]`, async (context) => {
-    const shop = await openShop(context, {}, service)
-    const { purchases } = openWallet(shop.wallet)
-    const first = await purchases.buy(order(shop, path))
-    assert.equal(first.reason_code, reason)
-    assert.equal(first.outcome, path === '/busy' ? 'not_paid' : outcome)
-    assert.deepEqual(await shop.spent(), { spent: '0.00', held: '1.00' })
-    const second = await purchases.buy(order(shop, path))
-    assert.equal(second.outcome, 'paid')
-    assert.equal(new Set(proofsShown(shop)).size, 1)
-    assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
-  })
-}
-
-test('A payment that the merchant refuses is not paid, and says why', async (context) => {
-  const shop = await openShop(context, {}, service)
-  const { purchases } = openWallet(shop.wallet)
-  const refused = await purchases.buy(order(shop, '/refuses'))
-  assert.deepEqual([refused.outcome, refused.reason_code], ['not_paid', 'merchant_refused_payment'])
-  assert.match(refused.reason_detail ?? '', /proof_for_another_resource/)
-  assert.equal(refused.payment?.transaction_id, null)
 })
 
 test('Only the service says that something was charged: goods without a charge are uncertain', async (context) => {
@@ -128,9 +90,9 @@ test('Only the service says that something was charged: goods without a charge a
 test('After the proof has expired unused, the same purchase id buys anew', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
-  assert.equal((await purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
+  assert.equal((await purchases.buy(order(shop, '/gone'))).outcome, 'uncertain')
   shop.service.clock.nowMs += 7 * 60_000
-  const second = await purchases.buy(order(shop, '/drop'))
+  const second = await purchases.buy(order(shop, '/gone'))
   assert.deepEqual([second.outcome, second.replayed], ['paid', false])
   assert.equal(new Set(proofsShown(shop)).size, 2)
   assert.equal((await shop.spent()).spent, '1.00')
@@ -150,9 +112,9 @@ test('What was denied may be asked again with the same purchase id', async (cont
 test('A mandate that is paused while the merchant has the proof ends it: not paid, and free to buy anew', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
-  await purchases.buy(order(shop, '/drop'))
+  await purchases.buy(order(shop, '/gone'))
   await change(shop.service, `/mandates/${shop.mandateId}/pause`)
-  const denied = await purchases.buy(order(shop, '/drop'))
+  const denied = await purchases.buy(order(shop, '/gone'))
   assert.deepEqual([denied.outcome, denied.reason_code], ['denied', 'mandate_expired'])
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 })
@@ -193,7 +155,7 @@ test('When the service cannot be asked whether it was charged, the purchase is u
   const uncertain = await wallet.purchases.buy(order(shop, '/held'))
   assert.deepEqual([uncertain.outcome, uncertain.reason_code], ['uncertain', 'service_unavailable'])
   assert.equal(uncertain.payment?.transaction_id, null)
-  await assert.rejects(wallet.purchases.buy(order(shop, '/held')), { name: 'ConnectionError' })
+  assert.equal((await wallet.purchases.buy(order(shop, '/held'))).reason_code, 'service_unavailable')
 
   // A server that is started again finds out what the first one could not.
   const found = await open(service.url).purchases.buy(order(shop, '/held'))
@@ -208,12 +170,12 @@ test('When the service cannot be asked whether it was charged, the purchase is u
 test('A server that is started again waits for an open proof to end before it buys anew [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
-  assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'uncertain')
-  const early = await start().purchases.buy(order(shop, '/drop'))
+  assert.equal((await start().purchases.buy(order(shop, '/gone'))).outcome, 'uncertain')
+  const early = await start().purchases.buy(order(shop, '/gone'))
   assert.deepEqual([early.outcome, early.reason_code], ['uncertain', 'payment_under_way'])
-  assert.equal(shop.merchant.shown.length, 1)
+  assert.equal(new Set(proofsShown(shop)).size, 1)
   shop.service.clock.nowMs += 7 * 60_000
-  assert.equal((await start().purchases.buy(order(shop, '/drop'))).outcome, 'paid')
+  assert.equal((await start().purchases.buy(order(shop, '/gone'))).outcome, 'paid')
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
@@ -231,12 +193,12 @@ test('Of several servers that buy with one purchase id at once, one shows a proo
 test('Of several servers that try again after an unused proof, one shows a new one [decision.101]', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
-  await start().purchases.buy(order(shop, '/drop'))
+  await start().purchases.buy(order(shop, '/gone'))
   service.clock.nowMs += 7 * 60_000
   const wallets = Array.from({ length: 8 }, start)
-  await Promise.all(wallets.map(({ purchases }) => purchases.buy(order(shop, '/drop'))))
+  await Promise.all(wallets.map(({ purchases }) => purchases.buy(order(shop, '/gone'))))
   assert.equal(new Set(proofsShown(shop)).size, 2)
-  const last = await start().purchases.buy(order(shop, '/drop'))
+  const last = await start().purchases.buy(order(shop, '/gone'))
   assert.deepEqual([last.outcome, last.replayed], ['paid', true])
   assert.equal((await shop.spent()).spent, '1.00')
 })
@@ -245,7 +207,7 @@ test("What is kept on the disk is for its owner's eyes, and holds neither key, p
   const shop = await openShop(context, {}, service)
   const { folder, start } = processes(context, shop)
   await start().purchases.buy(order(shop, '/report'))
-  await start().purchases.buy(order(shop, '/drop'))
+  await start().purchases.buy(order(shop, '/gone'))
   const own = join(folder, shop.agentId)
   const names = readdirSync(own)
   assert.equal(names.length, 2)
@@ -294,7 +256,13 @@ test('The memory is bounded, and forgets nothing that may still be charged [deci
   const files = await openRecordFiles(folder, 100)
   for (let count = 0; count < 110; count++) await files.claim(recordOf(`p${count}`, { transactionId: 't' }))
   await openRecordFiles(folder, 100)
-  assert.equal(readdirSync(folder).length, 100)
+  assert.equal(readdirSync(folder).length, 110, 'those of the last hour may still be charged')
+  const twoHoursAgo = Date.now() / 1000 - 7200
+  for (const name of readdirSync(folder)) utimesSync(join(folder, name), twoHoursAgo, twoHoursAgo)
+  await files.claim(recordOf('newest', null))
+  const again = await openRecordFiles(folder, 100)
+  assert.equal(readdirSync(folder).length, 99)
+  assert.ok(await again.find('newest'))
 })
 
 test('A redirect within the host is followed and paid there; one that leads elsewhere is told [decision.102]', async (context) => {

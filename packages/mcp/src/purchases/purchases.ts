@@ -1,9 +1,10 @@
-import { NotFoundError, type Agent, type Mandate, type Purser } from '@purser/client'
+import { NotFoundError, type Agent, type Mandate, type Purser, type Sleep } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import type { AddressGuard } from '../web/addresses.ts'
-import type { Content } from '../web/content.ts'
+import { partOf } from '../web/content.ts'
+import type { Approval } from './approval.ts'
 import { askFirst } from './ask-first.ts'
 import { KeptResults } from './kept-results.ts'
 import { fingerprintOf, type Order } from './order.ts'
@@ -11,10 +12,15 @@ import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.t
 import {
   answerLost,
   fateUnknown,
-  idInUse,
-  notCharged,
+  idInUseByDone,
+  idInUseByOpen,
+  idInUseNow,
+  latestEnd,
+  notDelivered,
   notKept,
+  paymentEnded,
   sentByAnother,
+  stillOpen,
   tooMany,
 } from './purchase-reasons.ts'
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
@@ -25,6 +31,7 @@ export interface PurchaseParts {
   readonly client: Purser
   readonly secrets: Secrets
   readonly guard: AddressGuard
+  readonly sleep?: Sleep | undefined
   readonly openRecords: (signal?: AbortSignal) => Promise<PurchaseRecords>
   readonly agent: (signal?: AbortSignal) => Promise<Agent>
   readonly chooseMandate: (
@@ -51,19 +58,29 @@ export class Purchases {
   /**
    * Buys what is ordered, or says what became of it before. A refusal is a result. Rejects when nothing could
    * be decided: the service is down, the key is not accepted, the signal aborted; then nothing was charged
-   * that the same order would not find again.
+   * that the same order would not find again. Whoever approves is asked before a proof is requested.
    */
-  async buy(order: Order, callerSignal?: AbortSignal): Promise<PurchaseResult> {
+  async buy(order: Order, callerSignal?: AbortSignal, approval?: Approval): Promise<PurchaseResult> {
+    const result = await this.#buyOnce(order, callerSignal, approval)
+    return { ...result, response: result.response && partOf(result.response, order) }
+  }
+
+  /** The result with the whole answer, of which each caller may want another part. */
+  async #buyOnce(
+    order: Order,
+    callerSignal: AbortSignal | undefined,
+    approval: Approval | undefined,
+  ): Promise<PurchaseResult> {
     const fingerprint = fingerprintOf(order)
     const running = this.#running.get(order.purchaseId)
     if (running) {
-      if (running.fingerprint !== fingerprint) return resultOf(order, 'denied', { reason: idInUse(null) })
+      if (running.fingerprint !== fingerprint) return resultOf(order, 'uncertain', { reason: idInUseNow })
       return { ...(await running.result), replayed: true }
     }
     if (this.#running.size >= maxAtOnce) return resultOf(order, 'denied', { reason: tooMany })
     const patience = AbortSignal.timeout(purchaseTimeoutMs)
     const signal = callerSignal ? AbortSignal.any([callerSignal, patience]) : patience
-    const result = this.#resume(order, fingerprint, signal)
+    const result = this.#resume(order, fingerprint, { signal, approval })
     this.#running.set(order.purchaseId, { fingerprint, result })
     try {
       return await result
@@ -73,29 +90,46 @@ export class Purchases {
   }
 
   /** Goes on where an earlier call with the same purchase id stopped. */
-  async #resume(order: Order, fingerprint: string, signal: AbortSignal): Promise<PurchaseResult> {
+  async #resume(order: Order, fingerprint: string, call: Call): Promise<PurchaseResult> {
+    const { signal } = call
     const records = await this.#parts.openRecords(signal)
     const found = await records.find(order.purchaseId)
-    if (!found) return this.#start(order, { fingerprint, attempt: 0 }, signal)
-    const { record, state } = await this.#lookUp(found, signal)
-    if (state === 'over') return this.#start(order, { fingerprint, attempt: record.attempt + 1 }, signal)
-    if (record.fingerprint !== fingerprint) {
-      return resultOf(order, 'denied', { reason: idInUse(record.bill) })
-    }
-    if (state === 'settled') return this.#replay(order, record)
+    if (!found) return this.#start(order, { fingerprint, attempt: 0 }, call)
+    const fate = await this.#lookUp(found, signal).catch((error: unknown) => {
+      // What was sent stays uncertain, whatever keeps the service from answering.
+      if (signal.aborted || !found.bill) throw error
+      return unknownFate(found)
+    })
+    const { record } = fate
+    if (fate.state === 'over') return this.#start(order, { fingerprint, attempt: record.attempt + 1 }, call)
     const proof = record.nonce === null ? undefined : this.#proofs.get(record.nonce)
-    if (proof && record.bill) return this.#pay(order, record, record.bill, proof, signal)
-    return resultOf(order, 'uncertain', { reason: sentByAnother(record), bill: record.bill })
+    if (fate.state === 'settled') {
+      if (record.fingerprint !== fingerprint)
+        return resultOf(order, 'denied', { reason: idInUseByDone(record) })
+      // Paid, and the goods did not come: the same proof brings them.
+      const isFresh = Date.now() - Date.parse(record.begunAt) < proofWindowMs
+      if (proof && !proof.isDelivered && record.bill && isFresh)
+        return this.#pay(order, record, record.bill, proof, signal)
+      return this.#replay(order, record)
+    }
+    const { bill } = record
+    if (!bill) throw new Error(`the open purchase of proof ${record.nonce} has no bill`)
+    const open = { bill, until: fate.openUntil }
+    const stays = (reason: Reason) => resultOf(order, 'uncertain', { reason, bill, openUntil: open.until })
+    if (record.fingerprint !== fingerprint) return stays(idInUseByOpen(open))
+    if (fate.state === 'unknown') return stays(fateUnknown(open))
+    return proof ? this.#pay(order, record, bill, proof, signal) : stays(sentByAnother(record, open))
   }
 
   async #start(
     order: Order,
     { fingerprint, attempt }: Pick<PurchaseRecord, 'fingerprint' | 'attempt'>,
-    signal: AbortSignal,
+    call: Call,
   ): Promise<PurchaseResult> {
+    const { signal } = call
     const { client, secrets } = this.#parts
     const records = await this.#parts.openRecords(signal)
-    const asked = await askFirst(this.#parts, order, signal)
+    const asked = await askFirst(this.#parts, order, call)
     if ('result' in asked) return asked.result
     const begun = { purchaseId: order.purchaseId, attempt, fingerprint, begunAt: new Date().toISOString() }
     if ('free' in asked) {
@@ -121,11 +155,28 @@ export class Purchases {
     const { proof } = decision
     secrets.add(proof.signature)
     const record = { ...begun, nonce: proof.nonce, bill, settled: null }
-    // Another process was first: the proof never leaves this one, so it can never be charged.
-    if (!(await records.claim(record))) return this.#resume(order, fingerprint, signal)
-    const inHand = { proof, url }
+    const isClaimed = await this.#claim(records, record, signal)
+    // Another process was first: the proof never leaves this one.
+    if (!isClaimed) return this.#resume(order, fingerprint, call)
+    const inHand = { proof, url, isDelivered: false }
     this.#rememberProof(inHand)
     return this.#pay(order, record, bill, inHand, signal)
+  }
+
+  /** Whether the purchase is this process's. When it is not, its proof was not sent, and is voided. */
+  async #claim(records: PurchaseRecords, record: PurchaseRecord, signal: AbortSignal): Promise<boolean> {
+    let isClaimed = false
+    try {
+      signal.throwIfAborted()
+      isClaimed = await records.claim(record)
+      return isClaimed
+    } finally {
+      if (!isClaimed && record.nonce !== null) {
+        const patience = AbortSignal.timeout(lookUpTimeoutMs)
+        // What cannot be voided expires within six minutes.
+        await this.#parts.client.payments.voidProof(record.nonce, { signal: patience }).catch(() => undefined)
+      }
+    }
   }
 
   /** Shows the merchant the proof, and asks the service, not the merchant, whether it was charged. */
@@ -136,34 +187,49 @@ export class Purchases {
     proof: ProofInHand,
     signal: AbortSignal,
   ): Promise<PurchaseResult> {
-    const shown = await showProof(this.#parts, order, proof, signal)
-    const fate = await this.#lookUp(record, AbortSignal.timeout(lookUpTimeoutMs)).catch(() => undefined)
-    if (fate?.state === 'settled') {
-      const { transactionId } = fate.record.settled ?? {}
-      const reason = 'response' in shown ? undefined : answerLost
-      const result = resultOf(order, 'paid', { bill, transactionId, reason, response: responseOf(shown) })
-      return this.#keep(result)
+    const { response, challenge, isDelivered, whyOpen } = await showProof(this.#parts, order, proof, signal)
+    const seen = { bill, response, challenge }
+    if (isDelivered) this.#rememberProof({ ...proof, isDelivered })
+    const fate = await this.#lookUp(record, AbortSignal.timeout(lookUpTimeoutMs)).catch(() =>
+      unknownFate(record),
+    )
+    switch (fate.state) {
+      case 'settled': {
+        const { transactionId = null } = fate.record.settled ?? {}
+        if (isDelivered) {
+          this.#proofs.delete(proof.proof.nonce)
+          return this.#keep(resultOf(order, 'paid', { ...seen, transactionId }))
+        }
+        const reason = response ? notDelivered(transactionId) : answerLost(transactionId)
+        return this.#keep(resultOf(order, 'paid_not_delivered', { ...seen, transactionId, reason }))
+      }
+      case 'over':
+        return resultOf(order, 'not_paid', { ...seen, reason: paymentEnded })
+      case 'open':
+      case 'unknown': {
+        const { openUntil } = fate
+        const open = { bill, until: openUntil }
+        const reason = fate.state === 'open' ? stillOpen(whyOpen, open) : fateUnknown(open)
+        return resultOf(order, 'uncertain', { ...seen, reason, openUntil })
+      }
+      default:
+        return fate satisfies never
     }
-    if (fate && 'refusal' in shown)
-      return resultOf(order, 'not_paid', { ...shown, bill, reason: shown.refusal })
-    const reason = fate ? notCharged(fate.state) : fateUnknown
-    return resultOf(order, 'uncertain', { bill, reason, response: responseOf(shown) })
   }
 
   /** What the service knows of a purchase; what it settles is remembered. */
-  async #lookUp(
-    record: PurchaseRecord,
-    signal: AbortSignal,
-  ): Promise<{ record: PurchaseRecord; state: 'settled' | 'open' | 'over' }> {
+  async #lookUp(record: PurchaseRecord, signal: AbortSignal): Promise<Fate> {
     if (record.settled || record.nonce === null) return { record, state: 'settled' }
     const { client } = this.#parts
     const proof = await client.payments.getProof(record.nonce, { signal }).catch((error: unknown) => {
       if (error instanceof NotFoundError) return undefined
       throw error
     })
-    if (proof?.status === 'open') return { record, state: 'open' }
-    this.#proofs.delete(record.nonce)
-    if (proof?.status !== 'captured') return { record, state: 'over' }
+    if (proof?.status === 'open') return { record, state: 'open', openUntil: proof.expires_at }
+    if (proof?.status !== 'captured') {
+      this.#proofs.delete(record.nonce)
+      return { record, state: 'over' }
+    }
     const settled = { ...record, settled: { transactionId: proof.transaction_id } }
     await (await this.#parts.openRecords(signal)).settle(settled)
     return { record: settled, state: 'settled' }
@@ -172,9 +238,14 @@ export class Purchases {
   #replay(order: Order, record: PurchaseRecord): PurchaseResult {
     const kept = this.#kept.find(record.purchaseId)
     if (kept) return { ...kept, replayed: true }
-    if (!record.bill) return resultOf(order, 'free', { reason: notKept, replayed: true })
+    if (!record.bill) return resultOf(order, 'free', { reason: notKept(record), replayed: true })
     const transactionId = record.settled?.transactionId
-    return resultOf(order, 'paid', { bill: record.bill, transactionId, reason: notKept, replayed: true })
+    return resultOf(order, 'paid', {
+      bill: record.bill,
+      transactionId,
+      reason: notKept(record),
+      replayed: true,
+    })
   }
 
   /** For a retry with the same purchase id. */
@@ -191,11 +262,20 @@ export class Purchases {
   }
 }
 
+/** What one call brings besides its order. */
+interface Call {
+  readonly signal: AbortSignal
+  readonly approval: Approval | undefined
+}
+
 /** How many purchases may be under way at once. */
 const maxAtOnce = 32
 
 /** How long one purchase may take in all; MCP clients wait for a minute. */
 const purchaseTimeoutMs = 45_000
+
+/** How long a merchant can have a proof verified. */
+const proofWindowMs = 5 * 60_000
 
 /** How many proofs are kept to be shown again. */
 const maxProofs = 256
@@ -203,6 +283,17 @@ const maxProofs = 256
 /** How long the service is asked afterwards what became of a proof. */
 const lookUpTimeoutMs = 10_000
 
-function responseOf(shown: { readonly response?: Content | undefined }): Content | undefined {
-  return shown.response
+/** What became of a purchase, as far as the service can say now. */
+type Fate =
+  | { readonly record: PurchaseRecord; readonly state: 'settled' }
+  | { readonly record: PurchaseRecord; readonly state: 'over' }
+  | {
+      readonly record: PurchaseRecord
+      readonly state: 'open' | 'unknown'
+      /** From when on it cannot be charged, ISO 8601. */
+      readonly openUntil: string
+    }
+
+function unknownFate(record: PurchaseRecord): Fate {
+  return { record, state: 'unknown', openUntil: latestEnd(record) }
 }

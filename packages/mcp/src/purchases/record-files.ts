@@ -1,80 +1,32 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { link, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+
+import { openPrivateFolder } from '@purser/client/purchase-files'
 
 import type { PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 
 /**
- * A memory that outlives the process and is shared by several: a file for each attempt of a purchase, in a
- * folder that only its owner can read. Who creates the file has the attempt, and no file is ever taken away from it. Rejects when the folder cannot be used.
+ * A memory that outlives the process and is shared by several: a file for each attempt of a purchase, in a folder that only
+ * its owner can read. Who creates the file has the attempt. Past `maxRecords` the oldest files are removed, but none that
+ * changed within the last hour, so none that may still be charged. Rejects when the folder cannot be used.
  */
 export async function openRecordFiles(folder: string, maxRecords = 10_000): Promise<PurchaseRecords> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  await removeOldest(folder, maxRecords)
-  let claims = 0
-  const pathOf = ({ purchaseId, attempt }: PurchaseRecord) => join(folder, nameOf(purchaseId, attempt))
-
-  /** The text is on the disk, whole, before anything refers to it. */
-  async function writeAside(record: PurchaseRecord): Promise<string> {
-    const path = join(folder, `${randomUUID()}.tmp`)
-    const file = await open(path, 'wx', 0o600)
-    try {
-      await file.writeFile(`${JSON.stringify(record)}\n`)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    return path
-  }
-
+  const files = await openPrivateFolder(folder, { maxFiles: maxRecords })
   return {
     find: async (purchaseId) => {
-      const attempts = attemptsIn(await readdir(folder), purchaseId)
+      const attempts = attemptsIn(await files.names(), purchaseId)
       if (attempts.length === 0) return undefined
-      const latest = join(folder, nameOf(purchaseId, Math.max(...attempts)))
-      return JSON.parse(await readFile(latest, 'utf8')) as PurchaseRecord
+      const text = await files.read(nameOf(purchaseId, Math.max(...attempts)))
+      // Not "unknown", which could be bought again.
+      if (text === undefined) throw new Error(`The record of the purchase ${purchaseId} was removed just now`)
+      return JSON.parse(text) as PurchaseRecord
     },
-    claim: async (record) => {
-      if (++claims % pruneEvery === 0) await removeOldest(folder, maxRecords)
-      const aside = await writeAside(record)
-      try {
-        await link(aside, pathOf(record))
-      } catch (error) {
-        if (codeOf(error) === 'EEXIST') return false
-        throw error
-      } finally {
-        await unlink(aside)
-      }
-      await syncFolder(folder)
-      return true
-    },
-    settle: async (record) => {
-      await rename(await writeAside(record), pathOf(record))
-      await syncFolder(folder)
-    },
+    claim: (record) => files.create(nameOf(record.purchaseId, record.attempt), textOf(record)),
+    settle: (record) => files.replace(nameOf(record.purchaseId, record.attempt), textOf(record)),
   }
 }
 
-const pruneEvery = 1000
-
-/** Leaves room for the newest files; what a crash left half written goes as well. */
-async function removeOldest(folder: string, maxRecords: number): Promise<void> {
-  const names = await readdir(folder)
-  const oneHourAgoMs = Date.now() - 3_600_000
-  const files: { path: string; changedAtMs: number }[] = []
-  for (const name of names) {
-    const path = join(folder, name)
-    const changedAtMs = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => undefined,
-    )
-    if (changedAtMs === undefined) continue
-    if (name.endsWith('.json')) files.push({ path, changedAtMs })
-    else if (name.endsWith('.tmp') && changedAtMs < oneHourAgoMs) await rm(path, { force: true })
-  }
-  files.sort((a, b) => a.changedAtMs - b.changedAtMs)
-  for (const { path } of files.slice(0, Math.max(0, files.length - maxRecords)))
-    await rm(path, { force: true })
+function textOf(record: PurchaseRecord): string {
+  return `${JSON.stringify(record)}\n`
 }
 
 function nameOf(purchaseId: string, attempt: number): string {
@@ -87,19 +39,4 @@ function attemptsIn(names: readonly string[], purchaseId: string): number[] {
   return names
     .filter((name) => name.startsWith(`${start}-`))
     .map((name) => Number.parseInt(name.slice(`${start}-`.length), 10))
-}
-
-/** The names in a folder are on the disk. Windows cannot do this, and does not need it. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined
 }

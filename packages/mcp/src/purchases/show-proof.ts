@@ -1,72 +1,82 @@
-import type { Proof } from '@purser/client'
+import { sendPaidRequest, type Proof, type Sleep } from '@purser/client'
 
 import type { Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import type { AddressGuard } from '../web/addresses.ts'
-import { proofHeader, readChallenge } from '../web/challenge.ts'
-import { contentOf, type Content } from '../web/content.ts'
+import { proofHeader, quoteChallenge, type QuotedChallenge } from '../web/challenge.ts'
+import { contentOf, maxAnswerBytes, type Content } from '../web/content.ts'
 import { exchange, type WebAnswer } from '../web/exchange.ts'
 import { headersOf, type Order } from './order.ts'
+import { cannotVerify, notCharged, refused } from './purchase-reasons.ts'
 
-/** What came of showing the proof. What it says of the charge is the merchant's word only. */
-export type Shown =
-  | { readonly response: Content }
-  | { readonly response: Content | undefined; readonly refusal: Reason }
-  | { readonly response?: undefined }
+/** What came of showing the proof. Only the service knows whether it was charged. */
+export interface Shown {
+  /** Undefined when no answer arrived. */
+  readonly response: Content | undefined
+  readonly challenge: QuotedChallenge | null
+  /** Whether the answer brings what was paid for. */
+  readonly isDelivered: boolean
+  /** Why the proof may be open still, if it is. */
+  readonly whyOpen: Omit<Reason, 'remedy'>
+}
 
 /** A proof that may still be charged, and the address that asked for it. */
 export interface ProofInHand {
   readonly proof: Proof
   readonly url: URL
+  /** Whether an answer to it brought the goods, charged or not. */
+  readonly isDelivered: boolean
 }
 
-/** Sends the order with its proof to the address that asked for it. No redirect is followed. */
+/**
+ * Sends the order with its proof to the address that asked for it, and again after a dropped connection, a timeout or a
+ * passing failure. Redirects are followed within the origin only.
+ */
 export async function showProof(
-  { guard, secrets }: { readonly guard: AddressGuard; readonly secrets: Secrets },
+  parts: { readonly guard: AddressGuard; readonly secrets: Secrets; readonly sleep?: Sleep | undefined },
   order: Order,
   { proof, url }: ProofInHand,
   signal: AbortSignal,
 ): Promise<Shown> {
-  const header = proofHeader(proof)
-  secrets.add(header)
-  const { method, body, maxBytes } = order
-  const headers = { ...headersOf(order), 'x-payment-proof': header }
-  let answer
-  try {
-    answer = await exchange(guard, { url, method, headers, body, maxBytes, signal })
-  } catch {
-    return {}
-  }
+  const { guard, secrets, sleep } = parts
+  secrets.add(proofHeader(proof))
+  const shown = await sendPaidRequest<WebAnswer>({
+    proof,
+    url: url.href,
+    method: order.method,
+    send: ({ url: address, method, withBody, headers, signal: attemptSignal }) =>
+      exchange(guard, {
+        url: new URL(address),
+        method: method === 'POST' ? 'POST' : 'GET',
+        headers: { ...headersOf(withBody ? order : { ...order, method: 'GET' }), ...headers },
+        body: withBody ? order.body : undefined,
+        maxBytes: maxAnswerBytes,
+        signal: attemptSignal,
+      }),
+    read: ({ status, header }) => ({ status, header }),
+    windowMs: resendWindowMs,
+    signal,
+    sleep,
+  })
+  const { answer } = shown
+  if (!answer) return { response: undefined, challenge: null, isDelivered: false, whyOpen: notCharged }
   const response = contentOf(answer, secrets)
   if (answer.status === 402) {
-    const challenge = readChallenge(answer)
-    const why = challenge?.reason ?? 'it gave no reason'
-    const price = challenge ? ` It asks ${challenge.amount} for ${challenge.resource}.` : ''
-    return { response, refusal: refused(why, price) }
+    return { response, challenge: quoteChallenge(answer), isDelivered: false, whyOpen: refused }
   }
-  if (couldNotVerify(answer)) return { response, refusal: cannotVerify(answer.header('retry-after')) }
-  return { response }
+  const isDelivered = shown.outcome === 'answered' && answer.status < 400
+  return {
+    response,
+    challenge: null,
+    isDelivered,
+    whyOpen: couldNotVerify(answer) ? cannotVerify : notCharged,
+  }
 }
+
+/** Within what a whole purchase may take. */
+const resendWindowMs = 35_000
 
 /** Any other 503 is the merchant's own, after which nobody knows what it has done. */
 function couldNotVerify({ status, bytes }: WebAnswer): boolean {
   return status === 503 && bytes.includes('"payment_could_not_be_verified"')
-}
-
-function refused(why: string, price: string): Reason {
-  return {
-    reason_code: 'merchant_refused_payment',
-    reason_detail: `The merchant did not take the payment: ${why}.${price}`,
-    remedy:
-      'Nothing has been charged. If the price or the address is another one now, buy with those and a new purchase_id.',
-  }
-}
-
-function cannotVerify(retryAfter: string | undefined): Reason {
-  const seconds = /^\d{1,3}$/.test(retryAfter ?? '') ? retryAfter : '5'
-  return {
-    reason_code: 'merchant_cannot_verify_now',
-    reason_detail: 'The merchant could not have the payment verified, so it gave nothing out.',
-    remedy: `Wait ${seconds} seconds, then call again with the same arguments: the same payment is used.`,
-  }
 }

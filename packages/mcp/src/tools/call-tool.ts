@@ -8,7 +8,7 @@ import { fetchPaidResource } from './fetch-paid-resource.ts'
 import { getBudget } from './get-budget.ts'
 import { listPayments } from './list-payments.ts'
 import { pay } from './pay.ts'
-import type { Tool } from './tool.ts'
+import type { Tool, ToolCall } from './tool.ts'
 
 /** Every tool, in the order in which a model meets them. */
 export const tools = [getBudget, checkPayment, pay, fetchPaidResource, listPayments] as const
@@ -18,8 +18,7 @@ export type ToolAnswer<Output> =
   | { readonly failed: false; readonly structured: Output; readonly text: string }
   | { readonly failed: true; readonly structured: { outcome: 'failed' } & Reason; readonly text: string }
 
-export interface CallToolOptions {
-  readonly signal?: AbortSignal | undefined
+export interface CallToolOptions extends ToolCall {
   /** Told of every failure, in one line without secrets. */
   readonly log?: ((line: string) => void) | undefined
 }
@@ -29,10 +28,10 @@ export async function callTool<Input extends z.ZodObject, Output extends z.ZodOb
   tool: Tool<Input, Output>,
   wallet: Wallet,
   input: z.output<Input>,
-  { signal, log }: CallToolOptions = {},
+  { log, ...call }: CallToolOptions = {},
 ): Promise<ToolAnswer<z.output<Output>>> {
   try {
-    const structured = wallet.secrets.clean(await tool.run(wallet, input, signal))
+    const structured = wallet.secrets.clean(await tool.run(wallet, input, call))
     return { failed: false, structured, text: tool.tell(structured) }
   } catch (error) {
     const reason = wallet.secrets.clean({ ...reasonOf(error) })

@@ -27,7 +27,7 @@ export const checkPayment = defineTool({
     spendable_now: z.string().nullable().describe('What is left of the mandate for new payments.'),
     risk_flags: z.array(z.string()).describe('What is odd about the payment; it is no denial.'),
   }),
-  run: async (wallet, input, signal) => {
+  run: async (wallet, input, { signal }) => {
     const { id: agentId } = await wallet.agent(signal)
     const choice = await wallet.chooseMandate(input.mandate_id, signal)
     const nothing = { mandate_id: null, spendable_now: null, risk_flags: [] }

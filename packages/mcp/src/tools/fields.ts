@@ -1,6 +1,8 @@
 import { compareAmounts } from '@purser/client'
 import { z } from 'zod'
 
+import { maxAnswerBytes } from '../web/content.ts'
+
 /** At most twelve digits, and at most six after the point (decision 16). */
 const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
@@ -16,7 +18,8 @@ export const PurchaseId = z
   .max(128)
   .describe(
     'Your own name for this purchase, for example "weather-report-2026-11-21". Reuse it when you retry or are ' +
-      'unsure whether a call went through: a purchase_id is charged once at most. Use a new one for each new purchase.',
+      'unsure whether a call went through: a purchase_id is charged once at most. A new one is a new purchase, and ' +
+      'is paid for again.',
   )
 
 export const MandateId = z
@@ -34,9 +37,21 @@ export const Category = z
 /** An http or https address, as long as the interface takes. */
 export const Address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2083)
 
+/** So that a result, which holds the answer as text and as data, stays below the 10,000 tokens of cautious clients. */
+const defaultMaxBytes = 16_384
+
 export const MaxBytes = z
   .int()
-  .min(16_384)
-  .max(1_048_576)
-  .default(262_144)
-  .describe('How much of the answer to read, in bytes; what lies beyond is cut off.')
+  .min(1_024)
+  .max(maxAnswerBytes)
+  .default(defaultMaxBytes)
+  .describe(
+    'How much of the answer to return, in bytes. The rest can be read with offset, without paying again.',
+  )
+
+export const Offset = z
+  .int()
+  .min(0)
+  .max(maxAnswerBytes)
+  .default(0)
+  .describe('Where in the answer to start, in bytes: next_offset of the call before.')

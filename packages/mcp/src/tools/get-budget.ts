@@ -32,7 +32,7 @@ export const getBudget = defineTool({
       }),
     ),
   }),
-  run: async (wallet, _input, signal) => {
+  run: async (wallet, _input, { signal }) => {
     const { id } = await wallet.agent(signal)
     const [agent, mandates] = await Promise.all([
       wallet.client.agents.get(id, { signal }),

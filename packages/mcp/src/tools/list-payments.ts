@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+import { withoutCategory } from '../reason.ts'
+import { bounded } from '../web/bounded.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
 export const listPayments = defineTool({
@@ -24,7 +26,7 @@ export const listPayments = defineTool({
         currency: z.string(),
         merchant_domain: z.string(),
         resource_url: z.string(),
-        category: z.string().nullable(),
+        category: z.string().nullable().describe('As the merchant or the buyer named it.'),
         mandate_id: z.string(),
         reason_code: z.string().nullable(),
         reason_detail: z.string().nullable(),
@@ -33,7 +35,7 @@ export const listPayments = defineTool({
     ),
     next_cursor: z.string().nullable().describe('Null when there is nothing older.'),
   }),
-  run: async (wallet, input, signal) => {
+  run: async (wallet, input, { signal }) => {
     const { id } = await wallet.agent(signal)
     const { status, merchant_domain, limit, cursor } = input
     const query = {
@@ -52,10 +54,10 @@ export const listPayments = defineTool({
         currency: item.currency,
         merchant_domain: item.merchant_domain,
         resource_url: item.resource_url,
-        category: item.category,
+        category: item.category === null ? null : bounded(item.category, 128),
         mandate_id: item.mandate_id,
         reason_code: item.reason_code,
-        reason_detail: item.reason_detail,
+        reason_detail: item.reason_detail === null ? null : withoutCategory(item.reason_detail),
         created_at: item.created_at,
       })),
       next_cursor: nextCursor,

@@ -1,9 +1,37 @@
 import { z } from 'zod'
 
+import type { Order } from '../purchases/order.ts'
 import { PurchaseResult } from '../purchases/purchase-result.ts'
-import { Address, Amount, Category, MandateId, MaxBytes, PurchaseId } from './fields.ts'
+import { Address, Amount, PurchaseId } from './fields.ts'
+import { orderFields, orderOf } from './order-fields.ts'
 import { tellPurchase } from './purchase-words.ts'
 import { defineTool, spendsMoney } from './tool.ts'
+
+const input = z.object({
+  purchase_id: PurchaseId,
+  resource_url: Address.describe('The address of what is bought.'),
+  amount: Amount.describe('The exact price in USDC as text, for example "4.00".'),
+  method: z.enum(['GET', 'POST']).default('GET'),
+  body: z.string().max(65_536).optional().describe('Sent with a POST.'),
+  content_type: z
+    .string()
+    .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/, 'must be a media type')
+    .optional()
+    .describe('Of the body; application/json when left out.'),
+  ...orderFields,
+})
+
+function order({ resource_url, amount, method, body, content_type, ...rest }: z.output<typeof input>): Order {
+  const isPost = method === 'POST'
+  return {
+    ...orderOf(rest),
+    url: new URL(resource_url),
+    method,
+    body: isPost ? body : undefined,
+    contentType: isPost ? content_type : undefined,
+    price: { exactly: amount },
+  }
+}
 
 export const pay = defineTool({
   name: 'pay',
@@ -15,36 +43,9 @@ export const pay = defineTool({
     'charges nothing; with other arguments it refuses. To read something whose price you do not know, use ' +
     'fetch_paid_resource. A charge cannot be undone.',
   annotations: spendsMoney,
-  input: z.object({
-    purchase_id: PurchaseId,
-    resource_url: Address.describe('The address of what is bought.'),
-    amount: Amount.describe('The exact price in USDC as text, for example "4.00".'),
-    method: z.enum(['GET', 'POST']).default('GET'),
-    body: z.string().max(65_536).optional().describe('Sent with a POST.'),
-    content_type: z
-      .string()
-      .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/, 'must be a media type')
-      .optional()
-      .describe('Of the body; application/json when left out.'),
-    category: Category,
-    mandate_id: MandateId,
-    max_bytes: MaxBytes,
-  }),
+  input,
   output: PurchaseResult,
-  run: (wallet, input, signal) =>
-    wallet.purchases.buy(
-      {
-        purchaseId: input.purchase_id,
-        url: new URL(input.resource_url),
-        method: input.method,
-        body: input.method === 'POST' ? input.body : undefined,
-        contentType: input.method === 'POST' ? input.content_type : undefined,
-        price: { exactly: input.amount },
-        mandateId: input.mandate_id,
-        category: input.category,
-        maxBytes: input.max_bytes,
-      },
-      signal,
-    ),
+  order,
+  run: (wallet, args, call) => wallet.purchases.buy(order(args), call.signal, call.approval),
   tell: tellPurchase,
 })

@@ -1,6 +1,15 @@
 import type { z } from 'zod'
 
+import type { Approval } from '../purchases/approval.ts'
+import type { Order } from '../purchases/order.ts'
 import type { Wallet } from '../wallet.ts'
+
+/** What a tool needs to know of the call besides its arguments. */
+export interface ToolCall {
+  readonly signal?: AbortSignal | undefined
+  /** Who approves purchases; nobody has to when it is left out. */
+  readonly approval?: Approval | undefined
+}
 
 /** A tool as every framework gets it. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
@@ -16,12 +25,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   }
   readonly input: Input
   readonly output: Output
+  /** What a call orders; only of tools that spend money. */
+  readonly order?: (input: z.output<Input>) => Order
   /** What was done, or why it was denied. Rejects when it could not be done at all; see `failure.ts`. */
-  readonly run: (
-    wallet: Wallet,
-    input: z.output<Input>,
-    signal: AbortSignal | undefined,
-  ) => Promise<z.output<Output>>
+  readonly run: (wallet: Wallet, input: z.output<Input>, call: ToolCall) => Promise<z.output<Output>>
   /** The same in words, complete, for models that get no structured content. */
   readonly tell: (output: z.output<Output>) => string
 }

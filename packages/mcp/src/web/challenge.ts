@@ -1,8 +1,9 @@
 import { hostNameOf, isAmount } from '@purser/client'
 
+import { bounded } from './bounded.ts'
 import type { WebAnswer } from './exchange.ts'
 
-/** What a merchant asks for, as far as a buyer needs it. */
+/** What a merchant asks for, as far as a buyer needs it. All of it is the merchant's text; see `QuotedChallenge`. */
 export interface Challenge {
   readonly amount: string
   readonly currency: string
@@ -10,17 +11,44 @@ export interface Challenge {
   /** As domains are compared, however it was spelled. */
   readonly merchantDomain: string
   readonly category: string | undefined
-  /** Why a proof that was shown did not pay; only after one was. */
-  readonly reason: string | undefined
 }
 
 /** The challenge of a 402, from its body or its `X-Payment-Challenge` header; undefined when it has none. */
 export function readChallenge(answer: WebAnswer): Challenge | undefined {
-  const header = answer.header('x-payment-challenge')
-  return (
-    challengeIn(answer.bytes.toString('utf8')) ??
-    (header === undefined ? undefined : challengeIn(Buffer.from(header, 'base64url').toString('utf8')))
-  )
+  for (const fields of challengesOf(answer)) {
+    const challenge = challengeIn(fields)
+    if (challenge) return challenge
+  }
+  return undefined
+}
+
+/** What a 402 asks for, as a model may see it: the merchant's own words, each field cut off at 200 characters. */
+export interface QuotedChallenge {
+  readonly amount: string | null
+  readonly currency: string | null
+  readonly resource: string | null
+  readonly merchant_domain: string | null
+  readonly category: string | null
+  /** Why a proof that was shown did not pay. */
+  readonly reason: string | null
+}
+
+/** The words of a 402, whether or not they can be paid; null when it has no challenge at all. */
+export function quoteChallenge(answer: WebAnswer): QuotedChallenge | null {
+  const [fields] = challengesOf(answer)
+  if (!fields) return null
+  const quote = (name: string) => {
+    const value = fields[name]
+    return typeof value === 'string' ? bounded(value, maxQuotedLength) : null
+  }
+  return {
+    amount: quote('amount'),
+    currency: quote('currency'),
+    resource: quote('resource'),
+    merchant_domain: quote('merchant_domain'),
+    category: quote('category'),
+    reason: quote('reason'),
+  }
 }
 
 /** The `X-Payment-Proof` header of a proof, exactly as the service gave it. */
@@ -28,34 +56,42 @@ export function proofHeader(proof: object): string {
   return Buffer.from(JSON.stringify(proof)).toString('base64url')
 }
 
-function challengeIn(text: string): Challenge | undefined {
-  const found = parse(text)
-  const word = (name: string) => {
-    const value = found?.[name]
-    return typeof value === 'string' && value.length <= maxWordLength ? value : undefined
-  }
-  const amount = word('amount')
-  const resource = word('resource')
-  const merchantDomain = word('merchant_domain')
-  if (amount === undefined || !isAmount(amount)) return undefined
-  if (resource === undefined || !URL.canParse(resource) || merchantDomain === undefined) return undefined
-  return {
-    amount,
-    currency: word('currency') ?? 'USDC',
-    resource,
-    merchantDomain: hostNameOf(merchantDomain),
-    category: word('category'),
-    reason: word('reason'),
-  }
+type Fields = Record<string, unknown>
+
+function challengesOf(answer: WebAnswer): Fields[] {
+  const header = answer.header('x-payment-challenge')
+  const found = [
+    parse(answer.bytes.toString('utf8')),
+    header === undefined ? undefined : parse(Buffer.from(header, 'base64url').toString('utf8')),
+  ]
+  return found.filter((fields): fields is Fields => fields?.['amount'] !== undefined)
 }
 
-/** The longest address that the interface takes. */
-const maxWordLength = 2083
+function challengeIn(fields: Fields): Challenge | undefined {
+  const { amount, currency = 'USDC', resource, merchant_domain: domain, category } = fields
+  if (!isText(amount, maxAmountLength) || !isAmount(amount)) return undefined
+  if (!isText(resource, maxAddressLength) || !URL.canParse(resource)) return undefined
+  if (!isText(currency, maxWordLength) || !isText(domain, maxDomainLength)) return undefined
+  if (category !== undefined && category !== null && !isText(category, maxWordLength)) return undefined
+  return { amount, currency, resource, merchantDomain: hostNameOf(domain), category: category ?? undefined }
+}
 
-function parse(text: string): Record<string, unknown> | undefined {
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value.length <= maxLength
+}
+
+/** Twelve digits, a point and six more (decision 16). */
+const maxAmountLength = 19
+/** The longest address that the interface takes. */
+const maxAddressLength = 2083
+const maxDomainLength = 253
+const maxWordLength = 128
+const maxQuotedLength = 200
+
+function parse(text: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+    return typeof value === 'object' && value !== null ? (value as Fields) : undefined
   } catch {
     return undefined
   }

@@ -11,6 +11,8 @@ export interface WebRequest {
   /** What lies beyond is not read. */
   readonly maxBytes: number
   readonly signal: AbortSignal
+  /** Milliseconds from the first byte sent to the last one read; 30,000 when left out. */
+  readonly timeoutMs?: number | undefined
 }
 
 export interface WebAnswer {
@@ -33,9 +35,9 @@ const maxRedirects = 5
  * to `maxBytes`, then the connection is closed. Rejects with an `AddressRefusal`, or with what broke.
  */
 export async function exchange(guard: AddressGuard, request: WebRequest): Promise<WebAnswer> {
-  const { url, method, headers, body, maxBytes } = request
+  const { url, method, headers, body, maxBytes, timeoutMs = exchangeTimeoutMs } = request
   guard.check(url)
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(exchangeTimeoutMs)])
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
   const options: RequestOptions = {
     method,
     // Compressed bodies could unfold beyond every limit.

@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import type { CallToolResult, ElicitResult } from '@modelcontextprotocol/client'
+
+import { startTestService } from '../../../service/testing/service.ts'
+import { connect, connectHere, ways, type Person } from '../testing/connections.ts'
+import { openShop, type Shop } from '../testing/shop.ts'
+import { createMcpServer } from './mcp-server.ts'
+import { openWallet } from './wallet.ts'
+
+const service = await startTestService({ after })
+
+const untouched = { spent: '0.00', held: '0.00' }
+
+function reasonOf(result: CallToolResult) {
+  const { outcome, reason_code: code, reason_detail: detail, remedy } = result.structuredContent as Texts
+  return { outcome, code, detail, remedy }
+}
+type Texts = Record<'outcome' | 'reason_code' | 'reason_detail' | 'remedy', string>
+
+/** A person who gives the same answer to everything, and remembers what was asked. */
+function personWho(answer: () => ElicitResult | Promise<ElicitResult>) {
+  const asked: { message: string; properties: unknown }[] = []
+  const person: Person = {
+    capability: { form: {} },
+    answer: ({ message, requestedSchema }) => {
+      asked.push({ message, properties: requestedSchema.properties })
+      return answer()
+    },
+  }
+  return { asked, person }
+}
+
+const approve = (): ElicitResult => ({ action: 'accept', content: { approve: true } })
+const never = () => new Promise<never>(() => {})
+
+const report = (shop: Shop, id = 'report') => ({
+  purchase_id: id,
+  resource_url: `${shop.merchant.url}/report`,
+  amount: '4.00',
+})
+
+const asking = { PURSER_MCP_ASK_ABOVE: '3.99' }
+
+for (const way of ways) {
+  const over = `over ${way.transport} with revision ${way.revision}`
+  const canAsk = way.transport === 'stdio' || way.revision === '2026'
+
+  if (canAsk) {
+    test(`Above the amount a person is asked, and only then it is paid, once ${over} [decision.177]`, async (context) => {
+      const shop = await openShop(context, {}, service)
+      const { asked, person } = personWho(approve)
+      const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
+      const result = await call('pay', report(shop))
+      assert.equal(reasonOf(result).outcome, 'paid')
+      assert.deepEqual(asked, [
+        {
+          message: [
+            'An agent wants to pay 4.00 USDC.',
+            'To: "localhost"',
+            `For: GET "${shop.merchant.url}/report"`,
+            'It calls the purchase: "report"',
+            'Out of the mandate: "Buy research data"',
+            'Left of its budget: 20.00 USDC; after this payment 16.00 USDC',
+          ].join('\n'),
+          properties: {
+            approve: {
+              type: 'boolean',
+              title: 'Pay 4.00 USDC',
+              description: 'Nothing is paid unless you say yes.',
+            },
+          },
+        },
+      ])
+      assert.equal(JSON.stringify(await call('pay', report(shop))).includes('"replayed":true'), true)
+      assert.equal(asked.length, 1)
+      assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+    })
+
+    test(`Who declines or closes the question pays and records nothing ${over} [decision.177]`, async (context) => {
+      const shop = await openShop(context, {}, service)
+      const answers: ElicitResult[] = [{ action: 'decline' }, { action: 'cancel' }]
+      const { person } = personWho(() => answers.shift() ?? assert.fail('asked twice'))
+      const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
+      const declined = reasonOf(await call('pay', report(shop)))
+      assert.deepEqual([declined.outcome, declined.code], ['denied', 'approval_declined'])
+      assert.equal(declined.detail, 'The person who was asked did not approve 4.00 USDC to localhost.')
+      const dismissed = reasonOf(await call('pay', report(shop)))
+      assert.deepEqual([dismissed.outcome, dismissed.code], ['denied', 'approval_dismissed'])
+      await shop.assertUntouched()
+    })
+
+    test(`While nobody answers nothing is held ${over} [decision.177]`, async (context) => {
+      const shop = await openShop(context, {}, service)
+      const begun = Promise.withResolvers<void>()
+      const answered = Promise.withResolvers<never>()
+      const { person } = personWho(() => {
+        begun.resolve()
+        return answered.promise
+      })
+      const { client } = await connect(context, way, { ...shop.environment, ...asking }, person)
+      const giveUp = new AbortController()
+      const calling = client.callTool({ name: 'pay', arguments: report(shop) }, { signal: giveUp.signal })
+      await begun.promise
+      assert.deepEqual(await shop.spent(), untouched)
+      giveUp.abort()
+      answered.reject(new Error('the window was closed'))
+      await assert.rejects(calling)
+      await shop.assertUntouched()
+    })
+  }
+
+  test(`A client that cannot ask pays only up to the amount ${over} [decision.177]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const { asked, person } = personWho(approve)
+    // Where the server cannot reach the client, what that can do does not help.
+    const unreachable = canAsk ? undefined : person
+    const { call } = await connect(context, way, { ...shop.environment, ...asking }, unreachable)
+    const refused = reasonOf(await call('pay', report(shop)))
+    assert.deepEqual([refused.outcome, refused.code], ['denied', 'approval_not_possible'])
+    assert.equal(
+      refused.detail,
+      'A person must approve payments above 3.99 USDC, and this MCP client cannot show the question about 4.00 USDC to localhost.',
+    )
+    assert.match(refused.remedy, /elicitation \(form mode; .*\), or a higher PURSER_MCP_ASK_ABOVE\.$/)
+    await shop.assertUntouched()
+    const order = { purchase_id: 'o', resource_url: `${shop.merchant.url}/order`, amount: '2.00' }
+    const paid = reasonOf(await call('pay', { ...order, method: 'POST', body: '{}' }))
+    assert.equal(paid.outcome, 'paid')
+    assert.deepEqual(asked, [])
+  })
+}
+
+/** One call in this process, and what came of it. */
+async function payWith(
+  shop: Shop,
+  context: Parameters<typeof connectHere>[0],
+  person: Person,
+  askAbove = '0',
+) {
+  const { call } = await connectHere(context, shop.wallet, { askAbove, askTimeoutMs: 50 }, person)
+  return reasonOf(await call('pay', report(shop)))
+}
+
+test('Only a plain yes is an approval [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const noes: ElicitResult[] = [
+    { action: 'accept' },
+    { action: 'accept', content: {} },
+    { action: 'accept', content: { approve: false } },
+    { action: 'accept', content: { approve: 'true' } },
+    { action: 'decline', content: { approve: true } },
+  ]
+  for (const no of noes) {
+    assert.equal((await payWith(shop, context, personWho(() => no).person)).code, 'approval_declined')
+  }
+  await shop.assertUntouched()
+})
+
+test('A question that is not answered in time, or breaks in the client, ends in a refusal [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  for (const answer of [never, () => Promise.reject(new Error('no window'))]) {
+    const refused = await payWith(shop, context, personWho(answer).person)
+    assert.deepEqual([refused.outcome, refused.code], ['denied', 'approval_not_answered'])
+  }
+  await shop.assertUntouched()
+})
+
+test('A client with forms is asked, whether or not it names the mode; one with addresses only is not [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { asked, person } = personWho(() => ({ action: 'decline' }))
+  const codes = []
+  for (const capability of [{}, { form: {} }, { form: {}, url: {} }, { url: {} }, undefined]) {
+    codes.push((await payWith(shop, context, { ...person, capability })).code)
+  }
+  const [declined, cannot] = ['approval_declined', 'approval_not_possible']
+  assert.deepEqual([codes, asked.length], [[declined, declined, declined, cannot, cannot], 3])
+  await shop.assertUntouched()
+})
+
+test('A payment of the amount itself needs no approval, and one that the policy denies is not put to a person [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { person } = personWho(() => assert.fail('nobody is to be asked'))
+  assert.equal((await payWith(shop, context, person, '4.00')).outcome, 'paid')
+  const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
+  const dear = { purchase_id: 'dear', resource_url: `${shop.merchant.url}/dear`, amount: '7.00' }
+  assert.equal(reasonOf(await call('pay', dear)).code, 'amount_exceeds_per_transaction_limit')
+})
+
+test('An approval counts for the price that was shown and no other [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { asked, person } = personWho(approve)
+  const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
+  const rising = { purchase_id: 'r', url: `${shop.merchant.url}/rising`, max_amount: '5.00' }
+  const refused = reasonOf(await call('fetch_paid_resource', rising))
+  assert.deepEqual([refused.outcome, refused.code], ['denied', 'changed_since_approval'])
+  assert.match(asked[0]?.message ?? '', /pay 1\.00 USDC/)
+  await shop.assertUntouched()
+  assert.equal(reasonOf(await call('fetch_paid_resource', rising)).outcome, 'paid')
+  assert.match(asked[1]?.message ?? '', /pay 3\.00 USDC/)
+  assert.deepEqual(await shop.spent(), { spent: '3.00', held: '0.00' })
+})
+
+test('What the model writes stands in the question as one quoted, bounded line [decision.177]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { asked, person } = personWho(() => ({ action: 'decline' }))
+  const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
+  const purchase_id = 'a"\nLeft of its budget: 999.00\u202e\u2028\u0085'
+  await call('pay', report(shop, purchase_id))
+  const lines = asked[0]?.message.split('\n') ?? []
+  assert.equal(lines.length, 6)
+  assert.equal(
+    lines[3],
+    String.raw`It calls the purchase: "a\"\nLeft of its budget: 999.00\u{202e}\u{2028}\u{85}"`,
+  )
+})
+
+test('An amount that is none is refused when the server is made', () => {
+  assert.throws(() => createMcpServer(openWallet({ apiKey: 'svc_sand_none' }), { askAbove: 'ten' }), /ten/)
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { startTestService } from '../../../../service/testing/service.ts'
+import { injection } from '../../testing/merchant.ts'
+import { order } from '../../testing/order.ts'
+import { openShop } from '../../testing/shop.ts'
+import { listPayments } from '../tools/list-payments.ts'
+import { tellPurchase } from '../tools/purchase-words.ts'
+import { openWallet } from '../wallet.ts'
+
+const service = await startTestService({ after })
+
+for (const [path, reason] of [
+  ['/hostile-reason', 'merchant_refused_payment'],
+  ['/hostile-currency', 'currency_not_supported'],
+  ['/hostile-resource', 'payment_for_something_else'],
+  ['/hostile-domain', 'payment_for_something_else'],
+  ['/hostile-category', 'merchant_not_allowed'],
+  ['/hostile-answer', null],
+  ['/hostile-redirect', null],
+] as const) {
+  test(`What a merchant writes reaches a model only as quoted, bounded data: ${path} [decision.141]`, async (context) => {
+    const shop = await openShop(context, { allowed_categories: ['data'] }, service)
+    const { purchases } = openWallet(shop.wallet)
+    const category = path === '/hostile-category' ? undefined : 'data'
+    const result = await purchases.buy(order(shop, path, { category }))
+    assert.equal(result.reason_code, reason)
+    const { merchant_challenge: challenge, response, ...own } = result
+    assert.ok(!JSON.stringify(own).toLowerCase().includes(injection.toLowerCase()), JSON.stringify(own))
+    assert.ok(JSON.stringify({ challenge, response }).toLowerCase().includes(injection.toLowerCase()))
+    for (const text of Object.values(challenge ?? {})) assert.ok((text ?? '').length <= 201, text ?? '')
+    assert.ok((response?.content_type ?? '').length <= 201)
+    assert.ok((response?.location ?? '').length <= 2084)
+
+    const lines = tellPurchase(result).split(/[\n\r\u2028\u2029]/)
+    const quoted = lines.filter((line) => line.toLowerCase().includes(injection.toLowerCase()))
+    assert.ok(quoted.length > 0)
+    for (const line of quoted) assert.match(line, /^> /)
+  })
+}
+
+test('A category that a merchant named is in no sentence of the payments that were denied [decision.141]', async (context) => {
+  const shop = await openShop(context, { allowed_categories: ['data'] }, service)
+  const wallet = openWallet(shop.wallet)
+  await wallet.purchases.buy(order(shop, '/hostile-category'))
+  const listed = await listPayments.run(wallet, { limit: 5 }, {})
+  const [denied] = listed.payments
+  assert.deepEqual([denied?.status, denied?.category], ['denied', injection])
+  assert.match(denied?.reason_detail ?? '', /data/)
+  assert.ok(!denied?.reason_detail?.includes(injection))
+  assert.ok(!listPayments.tell(listed).includes(injection))
+})
+
+test('A challenge with an amount or a category beyond the limits of the interface is not read [decision.141]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  for (const path of ['/endless-amount', '/endless-category']) {
+    const result = await purchases.buy(order(shop, path))
+    assert.deepEqual([result.outcome, result.reason_code], ['denied', 'no_price_given'], path)
+  }
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+
+import { startTestService } from '../../../../service/testing/service.ts'
+import { openBreakableWay } from '../../testing/breakable-way.ts'
+import { order } from '../../testing/order.ts'
+import { openShop } from '../../testing/shop.ts'
+import { tellPurchase } from '../tools/purchase-words.ts'
+import { openWallet } from '../wallet.ts'
+import type { PurchaseResult } from './purchase-result.ts'
+import { openRecordFiles } from './record-files.ts'
+
+const service = await startTestService({ after })
+
+/** What a model reads for advice. It may name a new purchase id only to warn of it. */
+function assertNoAdviceToBuyAgain(result: PurchaseResult): void {
+  const text = `${result.reason_detail}\n${result.remedy}\n${tellPurchase({ ...result, response: null })}`
+  assert.doesNotMatch(text, /nothing (has been|was) charged(?![^.]* by this call)/i, text)
+  assert.doesNotMatch(text, /(choose|with those and|use) a new purchase_id|once more|buy elsewhere/i, text)
+  assert.match(text, /Do not [^.]*(another|new) purchase_id/, text)
+}
+
+/** The payment may still be charged, and the result says how much and until when. */
+function assertOutstanding(result: PurchaseResult, amount = '1.00'): void {
+  assert.equal(result.outcome, 'uncertain')
+  assert.deepEqual(
+    [result.outstanding?.amount, result.outstanding?.currency, result.payment?.transaction_id],
+    [amount, 'USDC', null],
+  )
+  const until = result.outstanding?.until ?? ''
+  assert.ok(Date.parse(until) > service.clock.nowMs, until)
+  assert.ok(tellPurchase(result).includes(`${amount} USDC may still be charged until ${until}`))
+  assertNoAdviceToBuyAgain(result)
+}
+
+test('A payment is uncertain, with what is outstanding, while a merchant that asks another price can still charge it [decision.140]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  const refused = await purchases.buy(order(shop, '/reprices'))
+  assert.equal(refused.reason_code, 'merchant_refused_payment')
+  assertOutstanding(refused)
+  assert.equal(refused.merchant_challenge?.amount, '2.00')
+  assert.equal(refused.merchant_challenge?.reason, 'price_changed')
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '1.00' })
+
+  const dearer = await purchases.buy(order(shop, '/reprices', { price: { exactly: '2.00' } }))
+  assert.equal(dearer.reason_code, 'purchase_id_in_use')
+  assertOutstanding(dearer)
+
+  assert.deepEqual(await shop.merchant.chargeLate(), [true])
+  const found = await purchases.buy(order(shop, '/reprices'))
+  assert.match(found.outcome, /^paid/)
+  assert.deepEqual(found.outstanding, null)
+  assert.match(found.payment?.transaction_id ?? '', /^txn_/)
+  assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
+})
+
+test('Once a refused payment has expired, its purchase id buys at the new price [decision.140]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  assertOutstanding(await purchases.buy(order(shop, '/refuses')))
+  service.clock.nowMs += 7 * 60_000
+  const other = await purchases.buy(order(shop, '/refuses', { price: { exactly: '3.00' } }))
+  assert.deepEqual([other.outcome, other.reason_code, other.outstanding], ['denied', 'price_differs', null])
+})
+
+for (const path of ['/gone', '/generous'] as const) {
+  test(`After ${path} the payment is uncertain, with what is outstanding [decision.140]`, async (context) => {
+    const shop = await openShop(context, {}, service)
+    const { purchases } = openWallet(shop.wallet)
+    assertOutstanding(await purchases.buy(order(shop, path)))
+  })
+}
+
+test('A payment that ended while the merchant had it is not paid, and its purchase id is free [decision.140]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const { purchases } = openWallet(shop.wallet)
+  shop.merchant.onCharge = async () => {
+    await service.call('PATCH', `/mandates/${shop.mandateId}/pause`)
+  }
+  const ended = await purchases.buy(order(shop, '/stopped'))
+  assert.deepEqual([ended.outcome, ended.reason_code, ended.outstanding], ['not_paid', 'payment_ended', null])
+  assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
+})
+
+test('While the service cannot be asked about a payment that was sent, it is uncertain, with what is outstanding [decision.140]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const way = await openBreakableWay(context, service.url)
+  const { purchases } = openWallet({ ...shop.wallet, url: way.url })
+  shop.merchant.onCharge = way.break
+  assertOutstanding(await purchases.buy(order(shop, '/held')))
+  const asked = await purchases.buy(order(shop, '/held'))
+  assert.equal(asked.reason_code, 'service_unavailable')
+  assertOutstanding(asked)
+  const changed = await purchases.buy(order(shop, '/held', { price: { atMost: '2.00' } }))
+  assertOutstanding(changed)
+})
+
+test('After a restart nothing advises to buy again, neither what is paid nor what may still be charged [decision.140]', async (context) => {
+  const shop = await openShop(context, {}, service)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const start = () =>
+    openWallet({ ...shop.wallet, openRecords: (id) => openRecordFiles(join(folder, id)) }).purchases
+  await start().buy(order(shop, '/report'))
+  const paid = await start().buy(order(shop, '/report'))
+  assert.equal(paid.reason_code, 'response_not_kept')
+  assert.match(paid.remedy ?? '', /txn_\w+/)
+  assertNoAdviceToBuyAgain(paid)
+  const changed = await start().buy(order(shop, '/report', { price: { exactly: '4.00' } }))
+  assert.deepEqual([changed.outcome, changed.reason_code], ['denied', 'purchase_id_in_use'])
+  assertNoAdviceToBuyAgain(changed)
+
+  await start().buy(order(shop, '/gone'))
+  const open = await start().buy(order(shop, '/gone'))
+  assert.equal(open.reason_code, 'payment_under_way')
+  assertOutstanding(open)
+})

@@ -1,0 +1,12 @@
+/** The text, or its first `maxLength` characters and an ellipsis. */
+export function bounded(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
+}
+
+/** The text in quotes, bounded, on one line: what would not be seen, or would turn the text around, is escaped. */
+export function quoted(text: string, maxLength: number): string {
+  return JSON.stringify(bounded(text, maxLength)).replaceAll(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { drip, flood } from '../../../client/testing/endless.ts'
+import { startServer } from '../../../client/testing/scripted-server.ts'
+import { AddressGuard } from './addresses.ts'
+import { exchange } from './exchange.ts'
+
+const guard = new AddressGuard(['127.0.0.1'])
+const request = {
+  method: 'GET',
+  headers: {},
+  maxBytes: 100_000,
+  signal: new AbortController().signal,
+} as const
+
+test('Of a body without end the beginning is read, and the connection is closed', async (context) => {
+  const sent = Promise.withResolvers<number>()
+  const url = new URL(
+    await startServer(context, (_request, response) => void flood(response).then(sent.resolve)),
+  )
+  const answer = await exchange(guard, { ...request, url })
+  assert.deepEqual([answer.bytes.length, answer.isTruncated], [100_000, true])
+  assert.ok((await sent.promise) < 32 * 1024 * 1024)
+})
+
+test('Headers of more than 32 KiB, and a body that drips, end the exchange', async (context) => {
+  const url = new URL(
+    await startServer(context, (asked, response) => {
+      if (asked.url === '/drip') drip(response)
+      else response.writeHead(200, { 'x-long': 'y'.repeat(64 * 1024) }).end()
+    }),
+  )
+  await assert.rejects(exchange(guard, { ...request, url }), { code: 'HPE_HEADER_OVERFLOW' })
+  const dripping = exchange(guard, { ...request, url: new URL('/drip', url), timeoutMs: 200 })
+  await assert.rejects(dripping, { message: 'aborted' })
+})
