@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { after, test, type TestContext } from 'node:test'
 
 import { mandateMoves } from '@purser/wire/mandates'
 
+import { createMerchant } from '../../../service/testing/purchases.ts'
+import { readCsv } from '../../../service/testing/read-csv.ts'
 import { prepareRoleKeys, type RoleKeys } from '../../../service/testing/role-keys.ts'
 import {
   issueProof,
@@ -124,6 +128,22 @@ test('A payment is listed, filtered, shown, and in the audit log', async (contex
   )
   const [event] = await json(context, 'audit', '--type', 'payment.verified', '--subject', id)
   assert.deepEqual([event.type, event.subject_id], ['payment.verified', id])
+})
+
+test('A proof is shown and voided, and one that was charged cannot be [decision.145]', async (context) => {
+  const purchase = await preparePurchase(service)
+  const { nonce } = await issueProof(service, purchase, '1.25')
+  const { purser } = command(context)
+  const shown = await purser('proofs', 'show', nonce)
+  assert.match(shown.output, new RegExp(`^nonce +${nonce}\nstatus +open\namount +1\\.25 USDC\n`))
+  assert.equal((await json(context, 'proofs', 'void', nonce)).status, 'voided')
+  assert.equal((await json(context, 'proofs', 'void', nonce)).status, 'voided', 'again')
+  assert.equal((await json(context, 'mandates', 'show', purchase.mandateId)).held_total, '0.00')
+  const paid = await issueProof(service, purchase)
+  await verifyProof(service, paid)
+  const { code, errors } = await purser('proofs', 'void', paid.nonce)
+  assert.equal(code, 1)
+  assert.match(errors, /^purser proofs void: the proof has been charged, and stays so; /)
 })
 
 test('A mandate is paused, resumed and revoked, an agent and a key revoked, and shown as such', async (context) => {
@@ -397,3 +417,79 @@ async function otherAccount(idpUserId: string): Promise<string> {
   })
   return answer.body.api_keys[0].key as string
 }
+
+test('accounts create reports everything that is missing at once', async (context) => {
+  const { code, errors } = await testCommand(context).purser('accounts', 'create')
+  assert.equal(code, 2)
+  assert.match(errors, /^--name, --email and --idp-user-id are missing\n/)
+  const one = await testCommand(context).purser(
+    'accounts',
+    'create',
+    '--name',
+    'Ada',
+    '--email',
+    'ada@example.com',
+  )
+  assert.match(one.errors, /^--idp-user-id is missing\n/)
+})
+
+test('A merchant exports its sales of a time as CSV, to standard output or to a new file [decision.168] [decision.107]', async (context) => {
+  const { merchantKey } = await createMerchant(service, 'sales.example')
+  const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
+  const resourceUrl = 'https://sales.example/\u202e'
+  const proof = await issueProof(service, { ...purchase, resourceUrl })
+  const fields = { merchant_domain: 'sales.example' }
+  const sold = await verifyProof(service, proof, fields, { key: merchantKey })
+  assert.equal(sold.status, 200, sold.text)
+  const merchant = command(context, merchantKey)
+  const day = words('--from 2026-11-20T12:00:00Z --to 2026-11-20T13:00:00Z')
+
+  const { code, output } = await merchant.purser('transactions', 'export', ...day)
+  assert.equal(code, 0)
+  const [sale, ...others] = readCsv(`${output}\n`)
+  assert.deepEqual([sale?.['id'], sale?.['amount'], others], [sold.body.transaction_id, '1.00', []])
+  const none = await merchant.purser('transactions', 'export', '--from', '2026-11-20T13:00:00Z')
+  assert.deepEqual(readCsv(`${none.output}\n`), [])
+
+  const saved = await merchant.purser('transactions', 'export', ...day, '--output', 'sales.csv')
+  const path = join(merchant.folder, 'sales.csv')
+  assert.deepEqual([saved.code, saved.output], [0, `Saved to ${path}`])
+  assert.deepEqual(readCsv(readFileSync(path, 'utf8')), [sale])
+  assert.deepEqual(readdirSync(merchant.folder), ['sales.csv'])
+  const again = await merchant.purser('transactions', 'export', '--output', 'sales.csv')
+  assert.deepEqual(
+    [again.code, again.errors],
+    [1, `purser transactions export: ${path} is there already; choose another --output.`],
+  )
+
+  const asJson = await merchant.purser('transactions', 'export', '--output', 'more.csv', '--json')
+  assert.deepEqual(JSON.parse(asJson.output), { saved_to: join(merchant.folder, 'more.csv') })
+  assert.equal((await merchant.purser('transactions', 'export', '--json')).code, 2)
+  const terminal = await merchant.purserWith({ isTerminal: true }, 'transactions', 'export', ...day)
+  assert.doesNotMatch(terminal.output, /[\u202e\r]/)
+  const listed = await merchant.purser('transactions', 'list', ...day, '--json')
+  assert.deepEqual(
+    JSON.parse(listed.output).map(({ id }: { id: string }) => id),
+    [sold.body.transaction_id],
+  )
+  const wrong = await merchant.purser('transactions', 'export', '--from', 'yesterday')
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.errors, /a time with its zone, such as 2026-11-01T00:00:00Z, or so long ago/)
+})
+
+test('An export that breaks off leaves no file, and ends with an error [decision.107]', async (context) => {
+  const half = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/csv' })
+    response.write('id,status\r\ntxn_1,paid\r\n', () => response.destroy())
+  }).listen(0, '127.0.0.1')
+  context.after(() => half.close())
+  await once(half, 'listening')
+  const url = `http://127.0.0.1:${(half.address() as AddressInfo).port}`
+  const { folder, purser } = testCommand(context, { PURSER_URL: url, PURSER_API_KEY: service.sandboxKey })
+  const { code, errors } = await purser('transactions', 'export', '--output', 'sales.csv')
+  assert.deepEqual(
+    [code, errors],
+    [6, 'purser transactions export: the export broke off before its end; run it again.'],
+  )
+  assert.deepEqual(readdirSync(folder), [])
+})

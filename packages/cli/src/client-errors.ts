@@ -65,9 +65,10 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
 /** What the words of a 400 or a 409 mean for whoever typed the command. */
 const conflicts: Readonly<Record<string, string>> = {
   account_exists: 'an account with the same --idp-user-id exists',
-  seller_exists: 'a seller with this domain exists in this environment',
+  seller_exists: 'a seller with this domain exists in this environment; an operator can release the domain',
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
   mandate_revoked: 'the mandate is revoked, for good',
   agent_revoked: 'the agent is revoked, for good',
+  proof_captured: 'the proof has been charged, and stays so; purser proofs show names the transaction',
   production_payments_not_supported: 'payments are for sandbox keys only, and this key is of production',
 }

@@ -7,6 +7,8 @@ export const exits = {
   unauthorised: { code: 4, when: 'there is no key, or the key does not reach so far (HTTP 401, 403)' },
   notFound: { code: 5, when: 'there is no such record, or the key does not see it (HTTP 404)' },
   unavailable: { code: 6, when: 'the service does not answer, or cannot now (HTTP 503)' },
+  undelivered: { code: 7, when: 'it was paid, and the goods did not come' },
+  uncertain: { code: 8, when: 'no goods came, and the payment may still be charged' },
   interrupted: { code: 130, when: 'Ctrl-C ended it' },
 } as const
 

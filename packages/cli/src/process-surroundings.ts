@@ -29,6 +29,7 @@ export function processSurroundings(): Surroundings {
     canAsk: stdin.isTTY && stderr.isTTY,
     interruption,
     now: Date.now,
+    random: Math.random,
   }
 }
 

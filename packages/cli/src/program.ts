@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 
@@ -13,7 +14,9 @@ import { keysCommand } from './commands/keys.ts'
 import { mandatesCommand } from './commands/mandates.ts'
 import { payCommand } from './commands/pay.ts'
 import { profileCommand } from './commands/profile.ts'
+import { proofsCommand } from './commands/proofs.ts'
 import { sellersCommand } from './commands/sellers.ts'
+import { sessionsCommand } from './commands/sessions.ts'
 import { transactionsCommand } from './commands/transactions.ts'
 import { exits } from './exit-codes.ts'
 import { loadServiceCommands, namesServiceCommand } from './service-commands.ts'
@@ -29,17 +32,23 @@ export async function createProgram(
 ): Promise<CommandUnknownOpts> {
   const program = new Command('purser')
     .usage('<command> [options]')
-    .version(readVersion(), '--version', 'the version of this command')
+    .version(
+      isAskedForVersion(words) ? readVersion() : '',
+      '--version',
+      'the version of this command, with its commit',
+    )
     .addHelpText('before', 'Purser: spending mandates for software agents.\n')
     .addHelpText('after', `\npurser <command> --help says more about one of them.\n\n${exitCodeHelp()}`)
   const own: readonly CommandUnknownOpts[] = [
     accountsCommand(surroundings),
     keysCommand(surroundings),
+    sessionsCommand(surroundings),
     agentsCommand(surroundings),
     mandatesCommand(surroundings),
     sellersCommand(surroundings),
     evaluateCommand(surroundings),
     payCommand(surroundings),
+    proofsCommand(surroundings),
     transactionsCommand(surroundings),
     auditCommand(surroundings),
     profileCommand(surroundings),
@@ -56,8 +65,8 @@ export async function createProgram(
 }
 
 const groups: Readonly<Record<string, readonly string[]>> = {
-  'The accounts and their agents:': ['accounts', 'keys', 'agents', 'mandates', 'sellers'],
-  'Payments:': ['evaluate', 'pay', 'transactions', 'audit'],
+  'The accounts and their agents:': ['accounts', 'keys', 'sessions', 'agents', 'mandates', 'sellers'],
+  'Payments:': ['evaluate', 'pay', 'proofs', 'transactions', 'audit'],
   'This machine:': ['profile', 'completion'],
 }
 
@@ -91,9 +100,27 @@ function configure(command: CommandUnknownOpts, { print, printError, columns }: 
 /** Lines that are longer are hard to read. */
 const widestHelp = 110
 
+/** Reading it may start git, which nothing else needs. */
+function isAskedForVersion(words: readonly string[]): boolean {
+  return words.includes('--version')
+}
+
 function readVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
+  const folder = new URL('..', import.meta.url)
+  const text = readFileSync(new URL('package.json', folder), 'utf8')
+  const { version, gitHead = commitOf(folder) } = JSON.parse(text) as { version: string; gitHead?: string }
+  return gitHead === undefined ? version : `${version} (${gitHead.slice(0, 12)})`
+}
+
+/** The commit of a checkout; undefined elsewhere. What is packed has it in its package.json. */
+function commitOf(folder: URL): string | undefined {
+  if (!existsSync(new URL('../../.git', folder))) return undefined
+  try {
+    const options = { cwd: folder, encoding: 'utf8', stdio: 'pipe', timeout: 2_000 } as const
+    return execFileSync('git', ['rev-parse', 'HEAD'], options).trim()
+  } catch {
+    return undefined
+  }
 }
 
 function exitCodeHelp(): string {

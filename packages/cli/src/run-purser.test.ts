@@ -113,10 +113,10 @@ test('What a terminal might obey in a wrong word is not obeyed [decision.107]', 
   assert.match((await testCommand(context).purser('agents', 'list', '--\u001b[2J')).errors, /'--\\u001b\[2J'/)
 })
 
-test('purser --version says which release this is [decision.77]', async (context) => {
+test('purser --version says which release this is, and of which commit [decision.77]', async (context) => {
   const { code, output } = await testCommand(context).purser('--version')
   assert.equal(code, 0)
-  assert.match(output, /^\d+\.\d+\.\d+$/)
+  assert.match(output, /^\d+\.\d+\.\d+ \([0-9a-f]{12}\)$/)
 })
 
 test('The words that options offer are those of the interface', () => {

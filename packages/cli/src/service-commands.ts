@@ -1,10 +1,12 @@
 import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 
+import type { Environment } from '@purser/client'
+
 import { CommandError } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /** The commands that come with `@purser/service`, so that their names are known without it. */
-const names = ['serve', 'init', 'migrate', 'ledger'] as const
+const names = ['serve', 'init', 'migrate', 'ledger', 'backup', 'restore'] as const
 
 export function namesServiceCommand(name: string): boolean {
   return (names as readonly string[]).includes(name)
@@ -14,6 +16,21 @@ export function namesServiceCommand(name: string): boolean {
 export async function loadServiceCommands(surroundings: Surroundings): Promise<CommandUnknownOpts[]> {
   const service = await importService()
   return service ? service.serviceCommands(surroundings) : names.map(missingCommand)
+}
+
+/** Issues an operator key in the ledger itself. Throws a `CommandError` where the service is not installed. */
+export async function issueOperatorKey(options: OperatorKeyOptions, surroundings: Surroundings) {
+  const service = await importService()
+  if (!service) throw new CommandError(`this ${remedy}`)
+  return service.issueOperatorKey(options, surroundings)
+}
+
+/** Which operator key is wanted, and in which ledger. */
+interface OperatorKeyOptions {
+  readonly environment: Environment
+  readonly account?: string | undefined
+  readonly label?: string | undefined
+  readonly database?: string | undefined
 }
 
 /** What the service package gives to this command; undefined where it is not installed. */

@@ -29,4 +29,6 @@ export interface Surroundings {
   /** Aborted by Ctrl-C. A command that asks for it promises to end then; another one dies at once. */
   readonly interruption: () => AbortSignal
   readonly now: () => number
+  /** A number from 0 to below 1, which spreads the pauses between attempts. */
+  readonly random: () => number
 }

@@ -12,7 +12,7 @@ export function wrongCall(
   const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
   switch (code) {
     case 'commander.missingMandatoryOptionValue':
-      return wordsTooMany(command, calledAs) ?? `${unknownOption(command)}${missing} is missing`
+      return wordsTooMany(command, calledAs) ?? `${unknownOption(command)}${missingOptions(command)}`
     case 'commander.excessArguments':
       return wordsTooMany(command, calledAs) ?? sentence(message)
     case 'commander.missingArgument':
@@ -38,8 +38,8 @@ function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | u
   const taken = words.slice(0, command.registeredArguments.length)
   const [first, ...others] = words.slice(command.registeredArguments.length)
   if (first === undefined) return undefined
-  const required = command.options.filter(({ mandatory }) => mandatory)
-  const missing = required.filter((option) => command.getOptionValue(option.attributeName()) === undefined)
+  const required = requiredOptions(command)
+  const missing = required.filter((option) => !isGiven(command, option))
   // The one word that is too many is meant for the one option that is missing.
   const meant = others.length === 0 && missing.length === 1 ? missing[0] : undefined
   const options = required.map((option) =>
@@ -51,6 +51,22 @@ function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | u
     others.length === 0 ? `The word ${named} is too many.` : `The words ${named} are too many.`,
     `This would do: ${call}${missing.length === 0 && hasOptions(command) ? '; a value of several words goes in quotes' : ''}`,
   ].join(' ')
+}
+
+/** All options that must be given and were not. */
+function missingOptions(command: CommandUnknownOpts): string {
+  const missing = requiredOptions(command).filter((option) => !isGiven(command, option))
+  const names = missing.map(({ long, flags }) => long ?? flags)
+  const last = names.pop() ?? ''
+  return names.length === 0 ? `${last} is missing` : `${names.join(', ')} and ${last} are missing`
+}
+
+function requiredOptions({ options }: CommandUnknownOpts) {
+  return options.filter(({ mandatory }) => mandatory)
+}
+
+function isGiven(command: CommandUnknownOpts, option: CommandUnknownOpts['options'][number]): boolean {
+  return command.getOptionValue(option.attributeName()) !== undefined
 }
 
 /** The option that was typed and is none, which the parser only tells when nothing is missing. */

@@ -52,6 +52,7 @@ export function testCommand(
       canAsk: false,
       interruption: () => new AbortController().signal,
       now: Date.now,
+      random: () => 0,
       ...changes,
     })
     const text = Buffer.concat(output.map((piece) => Buffer.from(piece as string))).toString('utf8')

@@ -1,42 +1,106 @@
 import { Command } from '@commander-js/extra-typings'
-import type { CreatedAccount } from '@purser/client'
+import type { Account } from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { timeCell } from '../output/cells.ts'
+import { statusCell, timeCell } from '../output/cells.ts'
 import { harmlessJson } from '../output/harmless.ts'
+import { showRecord } from '../output/show.ts'
 import { renderRecord, type Column } from '../output/table.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { clientCommand } from './client-command.ts'
+import { clientCommand, listCommand } from './client-command.ts'
 import { issuedColumns } from './keys.ts'
+import { listItems } from './list-items.ts'
 
-const columns: readonly Column<CreatedAccount>[] = [
+const columns: readonly Column<Account>[] = [
   { title: 'id', cell: ({ id }) => id },
-  { title: 'name', cell: ({ name }) => name },
-  { title: 'email', cell: ({ email }) => email },
-  { title: 'idp user id', cell: ({ idp_user_id }) => idp_user_id },
-  { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at) },
+  { title: 'name', cell: ({ name }) => name, canShrink: true },
+  { title: 'status', cell: ({ status }) => statusCell(status) },
+  { title: 'email', cell: ({ email }) => email, canShrink: true },
+  { title: 'idp user id', cell: ({ idp_user_id }) => idp_user_id, canShrink: true },
+  { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at), canDrop: true },
+]
+
+const recordColumns: readonly Column<Account>[] = [
+  ...columns,
+  {
+    title: 'disabled (utc)',
+    cell: ({ disabled_at }) => (disabled_at === null ? '-' : timeCell(disabled_at)),
+  },
 ]
 
 export function accountsCommand(surroundings: Surroundings) {
-  return new Command('accounts').summary('create accounts').addCommand(
-    clientCommand('create')
-      .summary('create an account, with an owner key of each environment')
-      .description(
-        'Creates an account for a tenant, and shows its two owner keys, once. It needs an operator key.',
-      )
-      .requiredOption('--name <name>', 'what it is called')
-      .requiredOption('--email <address>', 'where its owner is reached')
-      .requiredOption('--idp-user-id <id>', 'the user at the identity provider; one account for each')
-      .action(async ({ name, email, idpUserId, ...options }) => {
-        const { accounts } = await connect(options, surroundings)
-        const body = { name, email, idp_user_id: idpUserId }
-        const account = await accounts.create(body, { signal: surroundings.interruption() })
-        const records = [
-          renderRecord(columns, account, surroundings),
-          ...account.api_keys.map((key) => renderRecord(issuedColumns, key, surroundings)),
-        ]
-        surroundings.print(options.json ? harmlessJson(account, 2) : records.join('\n\n'))
-        surroundings.printError('The keys are shown this once: keep them now.')
-      }),
-  )
+  return new Command('accounts')
+    .summary('create, list, disable and enable accounts')
+    .addCommand(createCommand(surroundings))
+    .addCommand(listAccountsCommand(surroundings))
+    .addCommand(showCommand(surroundings))
+    .addCommand(disableCommand(surroundings))
+    .addCommand(enableCommand(surroundings))
+}
+
+function createCommand(surroundings: Surroundings) {
+  return clientCommand('create')
+    .summary('create an account, with an owner key of each environment')
+    .description(
+      'Creates an account for a tenant, and shows its two owner keys, once. It needs an operator key.',
+    )
+    .requiredOption('--name <name>', 'what it is called')
+    .requiredOption('--email <address>', 'where its owner is reached')
+    .requiredOption('--idp-user-id <id>', 'the user at the identity provider; one account for each')
+    .action(async ({ name, email, idpUserId, ...options }) => {
+      const { accounts } = await connect(options, surroundings)
+      const body = { name, email, idp_user_id: idpUserId }
+      const account = await accounts.create(body, { signal: surroundings.interruption() })
+      const records = [
+        renderRecord(columns, account, surroundings),
+        ...account.api_keys.map((key) => renderRecord(issuedColumns, key, surroundings)),
+      ]
+      surroundings.print(options.json ? harmlessJson(account, 2) : records.join('\n\n'))
+      surroundings.printError('The keys are shown this once: keep them now.')
+    })
+}
+
+function listAccountsCommand(surroundings: Surroundings) {
+  return listCommand('list')
+    .summary('list all accounts of the service, newest first; needs an operator key')
+    .action(async (options) => {
+      const { accounts } = await connect(options, surroundings)
+      await listItems({ list: accounts.list, columns, none: 'There are no accounts.' }, options, surroundings)
+    })
+}
+
+function showCommand(surroundings: Surroundings) {
+  return clientCommand('show')
+    .summary('show an account')
+    .argument('<account-id>')
+    .action(async (id, options) => {
+      const { accounts } = await connect(options, surroundings)
+      const account = await accounts.get(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, account, options, surroundings)
+    })
+}
+
+function disableCommand(surroundings: Surroundings) {
+  return clientCommand('disable')
+    .summary('stop all keys and sessions of an account, and void its open proofs')
+    .description(
+      'Disables an account: when the command ends, its keys and sessions no longer work, its merchants collect nothing, and its open proofs are voided. Nothing is deleted; accounts enable undoes it, except for the proofs. It needs an operator key of another account.',
+    )
+    .argument('<account-id>')
+    .action(async (id, options) => {
+      const { accounts } = await connect(options, surroundings)
+      const account = await accounts.disable(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, account, options, surroundings)
+    })
+}
+
+function enableCommand(surroundings: Surroundings) {
+  return clientCommand('enable')
+    .summary('let the keys and sessions of a disabled account work again')
+    .argument('<account-id>')
+    .action(async (id, options) => {
+      const { accounts } = await connect(options, surroundings)
+      const account = await accounts.enable(id, { signal: surroundings.interruption() })
+      showRecord(recordColumns, account, options, surroundings)
+    })
 }

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
+import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typings'
 
 /** A command that calls a service, with the options that all of them have. */
 export function clientCommand(name: string) {
@@ -10,6 +10,16 @@ export function clientCommand(name: string) {
 /** A command that lists what may be long. */
 export function listCommand(name: string) {
   return clientCommand(name).option('--limit <count>', 'list at most so many, newest first', parseCount, 50)
+}
+
+/** `--account`, of the commands with which an operator looks after other accounts. */
+export function anotherAccountOption() {
+  return new Option('--account <account-id>', 'another account; for operators')
+}
+
+/** What `--account` adds to a request. */
+export function inAccount(id: string | undefined): { readonly account_id?: string } {
+  return id === undefined ? {} : { account_id: id }
 }
 
 /** Most items that a list shows: what is longer is for --json and a program of one's own. */

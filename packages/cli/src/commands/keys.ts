@@ -5,10 +5,11 @@ import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
+import { issueOperatorKey } from '../service-commands.ts'
 import type { Column } from '../output/table.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { environments, roles } from '../vocabularies.ts'
-import { clientCommand, listCommand } from './client-command.ts'
+import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
 const columns: readonly Column<ApiKey>[] = [
@@ -38,8 +39,9 @@ const shownOnce = 'The key is shown this once: keep it now.'
 
 export function keysCommand(surroundings: Surroundings) {
   return new Command('keys')
-    .summary('create, list and revoke API keys')
+    .summary('create, issue, list and revoke API keys')
     .addCommand(createCommand(surroundings))
+    .addCommand(issueCommand(surroundings))
     .addCommand(listKeysCommand(surroundings))
     .addCommand(revokeCommand(surroundings))
 }
@@ -53,7 +55,7 @@ function createCommand(surroundings: Surroundings) {
     )
     .option('--agent <agent-id>', 'the agent that it speaks for; needed with --role agent')
     .option('--label <text>', 'what to know it by')
-    .option('--account <account-id>', 'another account; for operators')
+    .addOption(anotherAccountOption())
     .action(async (options) => {
       if (options.role === 'agent' && options.agent === undefined) {
         throw new CommandError('--role agent needs --agent, the agent that the key speaks for', 'usage')
@@ -72,22 +74,52 @@ function createCommand(surroundings: Surroundings) {
     })
 }
 
+function issueCommand(surroundings: Surroundings) {
+  return new Command('issue')
+    .summary('issue an operator key in the ledger itself, where all operator keys are lost')
+    .description(
+      'Issues an operator key without calling the service: for whoever may open the database, on the machine that has it, and never over HTTP. With SQLite, stop the service first. The audit log of the account tells of it, with the actor system. Enables the account if it is disabled.',
+    )
+    .requiredOption('--operator', 'the role of the key; no other is issued this way')
+    .addOption(
+      new Option('--environment <name>', 'where it works').choices(environments).default('sandbox' as const),
+    )
+    .option('--account <account-id>', 'the account that gets it; the one of the first start when left out')
+    .option('--label <text>', 'what to know it by')
+    .option(
+      '--database <address>',
+      'sqlite: and a path, or postgresql://user@host/name; PURSER_DATABASE when left out',
+    )
+    .option('--json', 'one JSON document instead of words')
+    .action(async (options) => {
+      const { key, wasEnabled } = await issueOperatorKey(options, surroundings)
+      showRecord(issuedColumns, key, options, surroundings)
+      if (wasEnabled)
+        surroundings.printError(`The account ${key.account_id} was disabled, and is enabled now.`)
+      surroundings.printError(shownOnce)
+    })
+}
+
 function listKeysCommand(surroundings: Surroundings) {
   return listCommand('list')
     .summary('list API keys, without their text')
-    .action(async (options) => {
+    .addOption(anotherAccountOption())
+    .action(async ({ account, ...options }) => {
       const { apiKeys } = await connect(options, surroundings)
-      await listItems({ list: apiKeys.list, columns, none: 'There are no keys.' }, options, surroundings)
+      const list: typeof apiKeys.list = (query, call) =>
+        apiKeys.list({ ...query, ...inAccount(account) }, call)
+      await listItems({ list, columns, none: 'There are no keys.' }, options, surroundings)
     })
 }
 
 function revokeCommand(surroundings: Surroundings) {
   return clientCommand('revoke')
-    .summary('revoke an API key for good')
+    .summary('revoke an API key permanently')
     .argument('<key-id>', 'its id, not its text')
-    .action(async (id, options) => {
+    .addOption(anotherAccountOption())
+    .action(async (id, { account, ...options }) => {
       const { apiKeys } = await connect(options, surroundings)
-      const key = await apiKeys.revoke(id, { signal: surroundings.interruption() })
+      const key = await apiKeys.revoke(id, { signal: surroundings.interruption(), ...inAccount(account) })
       showRecord(recordColumns, key, options, surroundings)
     })
 }

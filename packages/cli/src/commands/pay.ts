@@ -16,8 +16,8 @@ export function payCommand(surroundings: Surroundings) {
     .summary('fetch an address, and pay when it asks to be paid')
     .description(
       [
-        'Fetches an address. When it answers 402 with a challenge, the payment is evaluated, paid within the mandate, and the request sent again, once, with the proof. The body goes to standard output, all else to standard error.',
-        'The exit code is 0 when the answer is 2xx, paid or not; 3 when the payment is denied, or above --max-amount; 1 when the merchant answers otherwise.',
+        'Fetches an address. When it answers 402 with a challenge, the payment is evaluated, paid within the mandate, and the request sent again with the proof: several times when the merchant fails or does not answer, and always with the same proof, so it is charged once at most. The proof goes to no other origin. The body goes to standard output, all else to standard error.',
+        'The exit code is 0 when the answer is 2xx, paid or not; 3 when the payment is denied, or above --max-amount; 7 when it was paid and the goods did not come; 8 when it may still be charged; 1 when nothing was paid and the merchant answers otherwise.',
       ].join('\n\n'),
     )
     .argument('<url>')
@@ -26,6 +26,11 @@ export function payCommand(surroundings: Surroundings) {
     .option('--method <method>', 'GET, or POST with --data')
     .option('--header <header>', 'a header to send, as "Name: value"; several times', collectHeader)
     .option('--data <text>', 'the body to send')
+    .option(
+      '--purchase-id <id>',
+      'your name for the purchase: run again with the same one, it never pays twice and gets the goods it paid for',
+      parsePurchaseId,
+    )
     .option('--output <file>', 'write the body into a new file; needed with --json')
     .addOption(
       new Option('--timeout <seconds>', 'how long the whole may take')
@@ -45,7 +50,9 @@ export function payCommand(surroundings: Surroundings) {
       const init: RequestInit = { method: options.method ?? (options.data === undefined ? 'GET' : 'POST') }
       if (options.header) init.headers = options.header
       if (options.data !== undefined) init.body = options.data
-      await pay({ url, init, client, mandate, timeoutMs: options.timeout * 1_000 }, options, surroundings)
+      const { purchaseId } = options
+      const purchase = { url, init, client, mandate, purchaseId, timeoutMs: options.timeout * 1_000 }
+      await pay(purchase, options, surroundings)
     })
 }
 
@@ -63,6 +70,11 @@ function checkedAddress(text: string): string {
 function parseAmount(text: string): string {
   if (isAmount(text)) return text
   throw new InvalidArgumentError('It must be an amount, such as 5.00.')
+}
+
+function parsePurchaseId(text: string): string {
+  if (text !== '' && text.length <= 255) return text
+  throw new InvalidArgumentError('It must have 1 to 255 characters.')
 }
 
 function parseSeconds(text: string): number {

@@ -1,7 +1,8 @@
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings'
-import type { Seller } from '@purser/client'
+import type { ReleasedDomain, Seller, SellerVerification } from '@purser/client'
 
 import { connect } from '../connection.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
@@ -13,15 +14,18 @@ const columns: readonly Column<Seller>[] = [
   { title: 'id', cell: ({ id }) => id },
   { title: 'domain', cell: ({ domain }) => domain },
   { title: 'name', cell: ({ name }) => name, canShrink: true },
+  { title: 'status', cell: ({ status = '' }) => status, canDrop: true },
   { title: 'prices', cell: ({ price_config }) => JSON.stringify(price_config), canShrink: true },
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at), canDrop: true },
 ]
 
 export function sellersCommand(surroundings: Surroundings) {
   return new Command('sellers')
-    .summary('register and list sellers')
+    .summary('register, list and verify sellers, and release their domains')
     .addCommand(createCommand(surroundings))
     .addCommand(listSellersCommand(surroundings))
+    .addCommand(verifyCommand(surroundings))
+    .addCommand(releaseCommand(surroundings))
 }
 
 function createCommand(surroundings: Surroundings) {
@@ -45,6 +49,50 @@ function listSellersCommand(surroundings: Surroundings) {
       const { sellers } = await connect(options, surroundings)
       const none = `There are no sellers yet; ${surroundings.calledAs} sellers create registers one.`
       await listItems({ list: sellers.list, columns, none }, options, surroundings)
+    })
+}
+
+const verificationColumns: readonly Column<SellerVerification>[] = [
+  { title: 'domain', cell: ({ domain }) => domain },
+  { title: 'status', cell: ({ status }) => status },
+  { title: 'missing', cell: ({ missing }) => missing ?? '' },
+  { title: 'txt record', cell: ({ record_name }) => record_name },
+  { title: 'or file', cell: ({ file_url }) => file_url },
+  { title: 'with the text', cell: ({ text }) => text },
+]
+
+function verifyCommand(surroundings: Surroundings) {
+  return clientCommand('verify')
+    .summary('show where the proof of a domain goes, and have the service look for it')
+    .description(
+      'Has the service look for the proof that the domain of a seller is yours, and shows where it goes: a DNS TXT record, or a file. The exit code is 1 while the proof is missing.',
+    )
+    .argument('<domain>')
+    .action(async (domain, options) => {
+      const { sellers } = await connect(options, surroundings)
+      const verification = await sellers.verify(domain, { signal: surroundings.interruption() })
+      showRecord(verificationColumns, verification, options, surroundings)
+      if (verification.status === 'pending') surroundings.exitWith(exitCodes.failed)
+    })
+}
+
+const releasedColumns: readonly Column<ReleasedDomain>[] = [
+  { title: 'domain', cell: ({ domain }) => domain },
+  { title: 'seller', cell: ({ seller_id }) => seller_id },
+  { title: 'account', cell: ({ account_id }) => account_id },
+]
+
+function releaseCommand(surroundings: Surroundings) {
+  return clientCommand('release')
+    .summary('release a domain, so that another account can register it; needs an operator key')
+    .description(
+      'Removes the seller that is registered under a domain, whichever account it belongs to, in the environment of the key. From then on it collects nothing from other accounts, and another account can register the domain. Payments that were made keep the id of the seller. It needs an operator key.',
+    )
+    .argument('<domain>')
+    .action(async (domain, options) => {
+      const { sellers } = await connect(options, surroundings)
+      const released = await sellers.release(domain, { signal: surroundings.interruption() })
+      showRecord(releasedColumns, released, options, surroundings)
     })
 }
 

@@ -1,8 +1,9 @@
-import { Command, Option } from '@commander-js/extra-typings'
-import type { Transaction } from '@purser/client'
+import { Command, Option, type OptionValues } from '@commander-js/extra-typings'
+import type { Transaction, TransactionsQuery } from '@purser/client'
 
 import { connect } from '../connection.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -10,6 +11,7 @@ import { transactionStatuses } from '../vocabularies.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
 import { listItems } from './list-items.ts'
+import { parsePastTime } from './when.ts'
 
 const id: Column<Transaction> = { title: 'id', cell: ({ id }) => id }
 const created: Column<Transaction> = {
@@ -48,32 +50,76 @@ const recordColumns: readonly Column<Transaction>[] = [
 
 export function transactionsCommand(surroundings: Surroundings) {
   return new Command('transactions')
-    .summary('list, follow and show transactions')
+    .summary('list, follow, show and export transactions')
     .addCommand(listTransactionsCommand(surroundings))
     .addCommand(showCommand(surroundings))
+    .addCommand(exportCommand(surroundings))
 }
 
 function listTransactionsCommand(surroundings: Surroundings) {
-  return listCommand('list')
+  return withFilters(listCommand('list'), surroundings)
     .summary('list transactions, newest first, or follow them')
-    .option('--agent <agent-id>', 'those of one agent')
-    .option('--mandate <mandate-id>', 'those under one mandate')
-    .addOption(new Option('--status <status>', 'those of one status').choices(transactionStatuses))
-    .option('--merchant <domain>', 'those with one merchant')
     .addOption(followOption())
     .addOption(intervalOption())
     .action(async (options) => {
       const { transactions } = await connect(options, surroundings)
-      const filter = {
-        ...(options.agent !== undefined && { agent_id: options.agent }),
-        ...(options.mandate !== undefined && { mandate_id: options.mandate }),
-        ...(options.status !== undefined && { status: options.status }),
-        ...(options.merchant !== undefined && { merchant_domain: options.merchant }),
-      }
+      const filter = filterOf(options)
       const list: typeof transactions.list = (query, call) => transactions.list({ ...filter, ...query }, call)
       if (options.follow) return followItems({ list, columns }, options, surroundings)
       await listItems({ list, columns, none: 'There are no such transactions.' }, options, surroundings)
     })
+}
+
+function exportCommand(surroundings: Surroundings) {
+  return withFilters(clientCommand('export'), surroundings)
+    .summary('export transactions as CSV, newest first; with a merchant key, its sales')
+    .option('--output <file>', 'write to a new file, which is complete or not there')
+    .action(async (options) => {
+      const { transactions } = await connect(options, surroundings)
+      const signal = surroundings.interruption()
+      await saveCsv(() => transactions.exportCsv(filterOf(options), { signal }), options, surroundings)
+    })
+}
+
+/** The options that say which transactions are meant. */
+function withFilters<Args extends unknown[], Options extends OptionValues, Globals extends OptionValues>(
+  command: Command<Args, Options, Globals>,
+  { now }: Surroundings,
+) {
+  return command
+    .option('--agent <agent-id>', 'those of one agent')
+    .option('--mandate <mandate-id>', 'those under one mandate')
+    .addOption(new Option('--status <status>', 'those of one status').choices(transactionStatuses))
+    .option('--merchant <domain>', 'those with one merchant')
+    .addOption(
+      new Option(
+        '--from <time>',
+        'those at or after this time, or since so long ago: 30m, 12h, 90d',
+      ).argParser(parsePastTime(now)),
+    )
+    .addOption(
+      new Option('--to <time>', 'those before this time, or until so long ago').argParser(parsePastTime(now)),
+    )
+}
+
+interface FilterOptions {
+  readonly agent?: string | undefined
+  readonly mandate?: string | undefined
+  readonly status?: Transaction['status'] | undefined
+  readonly merchant?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+function filterOf({ agent, mandate, status, merchant, from, to }: FilterOptions): TransactionsQuery {
+  return {
+    ...(agent !== undefined && { agent_id: agent }),
+    ...(mandate !== undefined && { mandate_id: mandate }),
+    ...(status !== undefined && { status }),
+    ...(merchant !== undefined && { merchant_domain: merchant }),
+    ...(from !== undefined && { created_from: from }),
+    ...(to !== undefined && { created_to: to }),
+  }
 }
 
 function showCommand(surroundings: Surroundings) {

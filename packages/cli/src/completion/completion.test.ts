@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { auditEventTypes } from '@purser/wire/audit-log'
 import { transactionStatuses } from '@purser/wire/transactions'
 
+import { compileCache } from '../../../../service/testing/compile-cache.ts'
 import { testCommand } from '../../testing/command.ts'
 
 const run = promisify(execFile)
@@ -104,7 +105,7 @@ async function complete(
   const { stdout } = await run(name, [...flags, program(script), ...self, ...words.split(' ')], {
     cwd: folder,
     timeout: 20_000,
-    env: { PATH: process.env['PATH'], HOME: folder, LANG: 'C.UTF-8' },
+    env: { PATH: process.env['PATH'], ...compileCache, HOME: folder, LANG: 'C.UTF-8' },
   })
   // What begins with a dash is offered beside the words, where nothing was typed yet.
   const offered = stdout.split('\n').filter((word) => word !== '')

@@ -8,6 +8,7 @@ const statusColours: Readonly<Record<string, Colour>> = {
   paused: 'yellow',
   expired: 'yellow',
   denied: 'red',
+  disabled: 'red',
   revoked: 'red',
 }
 

@@ -7,6 +7,7 @@ import { after, test, type TestContext } from 'node:test'
 
 import { issueKey, preparePurchase, startTestService } from '../../../../service/testing/service.ts'
 import { merchantDomain, startMerchant, type MerchantOptions } from '../../../client/testing/merchant.ts'
+import { drip, flood } from '../../../client/testing/endless.ts'
 import { startServer } from '../../../client/testing/scripted-server.ts'
 import { testCommand } from '../../testing/command.ts'
 
@@ -66,9 +67,10 @@ test('pay sends the method, the headers and the body that it is given, twice the
 })
 
 test("pay tells the merchant's receipt, and what it says is not obeyed [decision.107]", async (context) => {
-  const receipt = { transaction_id: 'txn_\u001b[2J', amount: '4.00', merchant_domain: 'a', nonce: 'n' }
   const { merchant, purser } = await prepareMarket(context, {
-    deliver: (_, response) => {
+    deliver: (request, response) => {
+      const { nonce } = JSON.parse(decode(request.headers['x-payment-proof']))
+      const receipt = { transaction_id: 'txn_\u001b[2J', amount: '4.00', merchant_domain: 'a', nonce }
       const header = Buffer.from(JSON.stringify(receipt)).toString('base64url')
       response.writeHead(200, { 'x-payment-receipt': header }).end()
     },
@@ -77,6 +79,19 @@ test("pay tells the merchant's receipt, and what it says is not obeyed [decision
     (await purser('pay', merchant.url)).errors,
     /\nPaid: {6}4\.00 USDC to a, transaction txn_\\u001b\[2J$/,
   )
+})
+
+test('A receipt for another proof is not believed', async (context) => {
+  const receipt = { transaction_id: 'txn_of_another', amount: '4.00', merchant_domain: 'a', nonce: 'n' }
+  const { merchant, purser } = await prepareMarket(context, {
+    deliver: (_, response) => {
+      const header = Buffer.from(JSON.stringify(receipt)).toString('base64url')
+      response.writeHead(200, { 'x-payment-receipt': header }).end()
+    },
+  })
+  const { errors } = await purser('pay', merchant.url)
+  assert.match(errors, /\nPaid: {6}4\.00 USDC to 127\.0\.0\.1, transaction txn_\w+$/)
+  assert.doesNotMatch(errors, /txn_of_another/)
 })
 
 test('A payment that the policy denies ends with 3, and costs nothing [decision.77]', async (context) => {
@@ -138,17 +153,81 @@ test('What cannot be written is not bought', async (context) => {
   assert.equal(readFileSync(join(folder, 'data.json'), 'utf8'), 'precious')
 })
 
-test('A merchant that fails after the charge ends with 1, and the payment is told', async (context) => {
-  const { merchant, purser, sums } = await prepareMarket(context, {
+test('A merchant that fails after the charge ends with 7, and the payment is told [decision.135]', async (context) => {
+  const { merchant, purser, sums, folder } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(500).end('out of \u001b[31mpaper'),
   })
   const { code, output, errors } = await purser('pay', merchant.url)
+  assert.deepEqual([code, output], [7, ''])
+  assert.match(
+    errors,
+    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1:\d+\.\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper\npurser pay: http.* took the payment and failed\.$/,
+  )
+  assert.equal(new Set(merchant.visits.map(({ nonce }) => nonce)).size, 2, 'one proof, shown again')
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+  const told = await purser('pay', merchant.url, '--json', '--output', 'goods')
+  const { status, payment } = JSON.parse(told.output)
+  assert.deepEqual(
+    [told.code, status, payment.outcome, payment.amount],
+    [7, 500, 'paid_not_delivered', '4.00'],
+  )
+  assert.match(payment.transaction_id, /^txn_/)
+  assert.deepEqual(readdirSync(folder), [])
+})
+
+test('pay shows the same proof again to a merchant that fails, and gets the goods [decision.135]', async (context) => {
+  let failures = 2
+  const { merchant, purser, sums } = await prepareMarket(context, {
+    deliver: (_, response) => void response.writeHead(failures-- > 0 ? 502 : 200).end('goods'),
+  })
+  const { code, output } = await purser('pay', merchant.url)
+  assert.deepEqual([code, output], [0, 'goods'])
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+test('pay with a purchase id goes on where it failed, and never pays twice [decision.136]', async (context) => {
+  let isOpen = false
+  const { merchant, purser, sums, folder } = await prepareMarket(context, {
+    deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end('goods'),
+  })
+  const words = ['pay', merchant.url, '--purchase-id', 'report-7']
+  const failed = await purser(...words)
+  assert.equal(failed.code, 7)
+  assert.match(failed.errors, /\nRun it again with the same --purchase-id: the same payment goes on/)
+  isOpen = true
+  assert.deepEqual(
+    [await purser(...words), await purser(...words)].map(({ code, output }) => [code, output]),
+    [
+      [0, 'goods'],
+      [0, 'goods'],
+    ],
+  )
+  assert.match((await purser(...words)).errors, /^Paid: .*, by an earlier call; nothing was charged now$/)
+  assert.equal(readdirSync(join(folder, '.local/state/purser/purchases')).length, 1)
+  const other = await purser('pay', `${merchant.url}/other`, '--purchase-id', 'report-7')
+  assert.equal(other.code, 1)
+  assert.match(other.errors, /The purchase report-7 was begun with another request/)
+  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+})
+
+test('pay sends the proof to no other origin, and ends with 7 when it was charged [decision.135]', async (context) => {
+  const proofs: unknown[] = []
+  const thief = await startServer(context, ({ headers }, response) => {
+    proofs.push(headers['x-payment-proof'])
+    response.end('mine')
+  })
+  const redirect = (_: unknown, response: ServerResponse) =>
+    Boolean(response.writeHead(307, { location: thief }).end())
+  const early = await prepareMarket(context, { beforeVerify: redirect })
+  const { code, output, errors } = await early.purser('pay', early.merchant.url)
   assert.deepEqual([code, output], [1, ''])
   assert.match(
     errors,
-    /\nPaid: .* transaction txn_\w+\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper$/,
+    /\nNothing was charged\.\nThe merchant answers 307 .*\npurser pay: http.* redirects to http.*, where the proof was not sent\.$/,
   )
-  assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
+  const late = await prepareMarket(context, { deliver: (_, response) => void redirect(_, response) })
+  assert.equal((await late.purser('pay', late.merchant.url)).code, 7)
+  assert.deepEqual(proofs, [])
 })
 
 for (const [what, fail] of [
@@ -184,17 +263,17 @@ test('A merchant that fails while the service cannot tell of the payment is told
     else void passOn(request, response)
   })
   const { code, errors } = await purser('pay', merchant.url)
-  assert.equal(code, 1)
+  assert.equal(code, 8)
   assert.match(
     errors,
-    /\nWhether it was charged is not known: .*\nThe merchant answers 500 .*\nout of paper$/,
+    /\nWhether it was charged is not known: .*\nThe merchant answers 500 .*\nout of paper\n/,
   )
 })
 
 test('A merchant that does not answer a shown proof is given up, and what is held is told', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context, { beforeVerify: () => true })
   const { code, errors } = await purser('pay', merchant.url, '--timeout', '1')
-  assert.equal(code, 1)
+  assert.equal(code, 8)
   assert.match(errors, /\nNothing was charged yet\. The proof [\w-]+ holds 4\.00 USDC until .*\./)
   assert.match(errors, /\npurser pay: http:.* did not answer in time; --timeout gives it more\.$/)
   assert.deepEqual(await sums(), { spent: '0.00', held: '4.00' })
@@ -208,10 +287,10 @@ test('A merchant that breaks off in the middle of the goods is told, with what w
     },
   })
   const { code, errors } = await purser('pay', merchant.url, '--output', 'goods')
-  assert.equal(code, 1)
+  assert.equal(code, 7)
   assert.match(
     errors,
-    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1\./,
+    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1:\d+\./,
   )
   assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
 })
@@ -279,6 +358,10 @@ test('The only mandate is taken though it is paused, and the refusal says what w
   assert.equal((await purser('pay', merchant.url)).code, 0)
 })
 
+function decode(header: string | string[] | undefined): string {
+  return Buffer.from(String(header), 'base64url').toString()
+}
+
 const storeUnavailable = '{"detail":"store_unavailable"}'
 
 /** Has the service answer what was asked of something before it. */
@@ -309,3 +392,23 @@ for (const [words, error] of wrongCalls) {
     assert.match(errors, error)
   })
 }
+
+test('Of an answer without end, or one that drips, the beginning is told', async (context) => {
+  const { purser, sums } = await prepareMarket(context)
+  const sent = Promise.withResolvers<number>()
+  const url = await startServer(context, (request, response) => {
+    response.writeHead(404, { 'content-type': 'text/plain' })
+    response.write('no such page.')
+    if (request.url === '/flood') void flood(response).then(sent.resolve)
+    else drip(response)
+  })
+  const flooded = await purser('pay', `${url}/flood`)
+  assert.equal(flooded.code, 1)
+  assert.match(flooded.errors, /The merchant answers 404 Not Found\nno such page\. {100}/)
+  assert.ok(flooded.errors.length < 3_000)
+  assert.ok((await sent.promise) < 32 * 1024 * 1024)
+  const dripped = await purser('pay', `${url}/drip`, '--timeout', '1')
+  assert.equal(dripped.code, 1)
+  assert.match(dripped.errors, /The merchant answers 404 Not Found\nno such page\./)
+  assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
+})

@@ -1,7 +1,6 @@
-import type { PaymentChallenge, PaymentDecision, ProofRecord } from '@purser/client'
+import type { PaymentChallenge, PaymentDecision, PaymentResult, ProofRecord } from '@purser/client'
 
 import type { Surroundings } from '../surroundings.ts'
-import type { Receipt } from './receipt.ts'
 
 /** What was asked for, and what was decided; `maxAmount` is the buyer's own limit, from `--max-amount`. */
 export function decisionWords(decision: PaymentDecision, maxAmount: string | undefined): string {
@@ -32,14 +31,20 @@ function priceOf({ amount, currency, merchant_domain, category }: PaymentChallen
   return `${amount} ${currency} by ${merchant_domain}${category === undefined ? '' : `, ${category}`}`
 }
 
-export function receiptWords({ amount, merchant_domain, transaction_id }: Receipt): string {
-  return `Paid:      ${amount} USDC to ${merchant_domain}, transaction ${transaction_id}`
+export function paidWords(
+  { amount, currency, transaction_id, receipt, replayed, resource }: PaymentResult,
+  decision: PaymentDecision | undefined,
+): string {
+  const merchant =
+    receipt?.merchant_domain ?? decision?.challenge?.merchant_domain ?? new URL(resource).hostname
+  const before = replayed ? ', by an earlier call; nothing was charged now' : ''
+  return `Paid:      ${amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
 }
 
 /** What became of the money when a purchase failed after its proof was made. */
 export function proofWords(
   proof: ProofRecord | undefined,
-  { nonce, challenge }: PaymentDecision & { readonly outcome: 'approved' },
+  { nonce }: { readonly nonce: string },
   { calledAs }: Pick<Surroundings, 'calledAs'>,
 ): string {
   if (!proof) {
@@ -47,7 +52,7 @@ export function proofWords(
   }
   switch (proof.status) {
     case 'captured':
-      return `The payment was charged (transaction ${proof.transaction_id}), and the goods did not come: ask ${challenge.merchant_domain}.`
+      return `The payment was charged (transaction ${proof.transaction_id}), and the goods did not come: ask ${new URL(proof.resource).host}.`
     case 'open':
       return `Nothing was charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
     case 'expired':

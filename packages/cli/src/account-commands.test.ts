@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { signIn } from '../../../service/testing/console-session.ts'
+import { createTenant, startTestService } from '../../../service/testing/service.ts'
+import { testCommand } from '../testing/command.ts'
+
+const service = await startTestService({ after })
+
+test('An operator lists, shows, disables and enables an account [decision.150]', async (context) => {
+  const tenant = await createTenant(service)
+  const { purser } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
+  const listed = JSON.parse((await purser('accounts', 'list', '--json')).output)
+  assert.deepEqual(
+    listed.map(({ name }: { name: string }) => name),
+    ['Second', 'First account'],
+  )
+  assert.match((await purser('accounts', 'show', tenant.accountId)).output, /status +active\n/)
+  assert.match((await purser('accounts', 'disable', tenant.accountId)).output, /status +disabled\n/)
+  assert.equal((await service.call('GET', '/agents', { key: tenant.sandboxKey })).status, 401)
+  assert.match((await purser('accounts', 'enable', tenant.accountId)).output, /status +active\n/)
+  assert.equal((await service.call('GET', '/agents', { key: tenant.sandboxKey })).status, 200)
+  const own = await purser('accounts', 'disable', listed[1].id)
+  assert.equal(own.code, 1)
+  assert.match(own.errors, /own_account/)
+})
+
+test('An owner lists and ends the sessions of the account, an operator those and the keys of another [decision.151]', async (context) => {
+  const tenant = await createTenant(service, 'idp_sessions')
+  const browsers = [await signIn(service, tenant.sandboxKey), await signIn(service, tenant.sandboxKey)]
+  const as = (key: string) => testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
+  const owner = as(tenant.sandboxKey)
+  const operator = as(service.sandboxKey)
+  const [second, first] = JSON.parse((await owner.purser('sessions', 'list', '--json')).output)
+  assert.match((await owner.purser('sessions', 'list')).output, /began by/i)
+  assert.equal((await owner.purser('sessions', 'end', first.id)).output, `${first.id} has ended.`)
+  const account = ['--account', tenant.accountId]
+  assert.equal((await operator.purser('sessions', 'end', second.id)).code, 5, 'not of its own account')
+  assert.equal((await operator.purser('sessions', 'end', second.id, ...account)).code, 0)
+  for (const browser of browsers) assert.equal((await browser.call('GET', '/agents')).status, 401)
+  assert.match((await owner.purser('sessions', 'list')).errors, /Nobody is signed in/)
+
+  const keys = JSON.parse((await operator.purser('keys', 'list', ...account, '--json')).output)
+  assert.equal(keys.length, 2)
+  assert.equal((await operator.purser('keys', 'revoke', keys[0].id, ...account)).code, 0)
+})
+
+test('An operator releases the domain of another account [decision.153]', async (context) => {
+  const tenant = await createTenant(service, 'idp_seller')
+  const as = (key: string) => testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
+  const [operator, owner] = [as(service.sandboxKey), as(tenant.sandboxKey)]
+  const shop = ['sellers', 'create', '--name', 'Shop', '--domain', 'shop.example']
+  assert.equal((await owner.purser(...shop)).code, 0)
+  const taken = await operator.purser(...shop)
+  assert.equal(taken.code, 1)
+  assert.match(taken.errors, /an operator can release the domain/)
+  assert.match((await owner.purser('sellers', 'release', 'shop.example')).errors, /operator/)
+  const released = await operator.purser('sellers', 'release', 'shop.example')
+  assert.match(
+    released.output,
+    new RegExp(`domain +shop\\.example\nseller +seller_.*\naccount +${tenant.accountId}`),
+  )
+  assert.equal((await operator.purser('sellers', 'release', 'shop.example')).code, 5)
+  assert.equal((await operator.purser(...shop)).code, 0)
+})

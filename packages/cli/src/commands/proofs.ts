@@ -1,0 +1,53 @@
+import { Command } from '@commander-js/extra-typings'
+import type { ProofRecord } from '@purser/client'
+
+import { connect } from '../connection.ts'
+import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
+import { showRecord } from '../output/show.ts'
+import type { Column } from '../output/table.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { clientCommand } from './client-command.ts'
+
+const recordColumns: readonly Column<ProofRecord>[] = [
+  { title: 'nonce', cell: ({ nonce }) => nonce },
+  { title: 'status', cell: ({ status }) => statusCell(status) },
+  { title: 'amount', cell: ({ amount, currency }) => `${amount} ${currency}` },
+  { title: 'resource', cell: ({ resource }) => resource },
+  { title: 'agent', cell: ({ agent_id }) => agent_id },
+  { title: 'mandate', cell: ({ mandate_id }) => mandate_id },
+  { title: 'issued (utc)', cell: ({ issued_at }) => timeCell(issued_at) },
+  { title: 'hold ends (utc)', cell: ({ expires_at }) => timeCell(expires_at) },
+  { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
+]
+
+export function proofsCommand(surroundings: Surroundings) {
+  return new Command('proofs')
+    .summary('show and void payment proofs')
+    .addCommand(showCommand(surroundings))
+    .addCommand(voidCommand(surroundings))
+}
+
+function showCommand(surroundings: Surroundings) {
+  return clientCommand('show')
+    .summary('show whether a proof is open, captured, expired or voided')
+    .argument('<nonce>')
+    .action(async (nonce, options) => {
+      const { payments } = await connect(options, surroundings)
+      const proof = await payments.getProof(nonce, { signal: surroundings.interruption() })
+      showRecord(recordColumns, proof, options, surroundings)
+    })
+}
+
+function voidCommand(surroundings: Surroundings) {
+  return clientCommand('void')
+    .summary('void an open proof, so that its amount is free at once')
+    .description(
+      "Voids an open proof with its agent's key or an owner's: its amount is free at once, and nobody can charge it any more. A proof that has been charged stays charged.",
+    )
+    .argument('<nonce>')
+    .action(async (nonce, options) => {
+      const { payments } = await connect(options, surroundings)
+      const proof = await payments.voidProof(nonce, { signal: surroundings.interruption() })
+      showRecord(recordColumns, proof, options, surroundings)
+    })
+}

@@ -1,0 +1,71 @@
+import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+import { CommandError } from '../exit-codes.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
+
+/**
+ * Writes CSV as it comes to a new file, or to standard output. The file gets its name when all of it is there: an export
+ * that breaks off never looks whole.
+ */
+export async function saveCsv(
+  open: () => Promise<ReadableStream<Uint8Array>>,
+  { output, json }: { readonly output?: string | undefined; readonly json?: true },
+  surroundings: Surroundings,
+): Promise<void> {
+  const { folder, isTerminal, print, write } = surroundings
+  if (output !== undefined) {
+    const path = resolve(folder, output)
+    await saveToFile(open, path)
+    return print(json ? harmlessJson({ saved_to: path }, 2) : `Saved to ${harmless(path)}`)
+  }
+  if (json) {
+    throw new CommandError('--json needs --output here; purser transactions list --json prints JSON', 'usage')
+  }
+  const decoder = new TextDecoder()
+  const encoder = new TextEncoder()
+  const shown = (bytes: Uint8Array) =>
+    encoder.encode(harmlessLines(decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')))
+  const csv = await open()
+  await unlessBroken(async () => {
+    for await (const bytes of csv) await write(isTerminal ? shown(bytes) : bytes)
+  })
+}
+
+async function saveToFile(open: () => Promise<ReadableStream<Uint8Array>>, path: string): Promise<void> {
+  if (existsSync(path)) throw new CommandError(`${path} is there already; choose another --output`)
+  const csv = await open()
+  const partial = `${path}.part`
+  const file = create(partial)
+  try {
+    await unlessBroken(async () => {
+      for await (const bytes of csv) writeFileSync(file, bytes)
+    })
+    renameSync(partial, path)
+  } catch (error) {
+    rmSync(partial, { force: true })
+    throw error
+  } finally {
+    closeSync(file)
+  }
+}
+
+function create(path: string): number {
+  try {
+    return openSync(path, 'w', 0o600)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new CommandError(`${path} cannot be written (${code}); choose another --output`)
+  }
+}
+
+/** What ends a stream from outside is told in a sentence; a full disk tells of itself. */
+async function unlessBroken(copy: () => Promise<void>): Promise<void> {
+  try {
+    await copy()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new CommandError('the export broke off before its end; run it again', 'unavailable')
+  }
+}
