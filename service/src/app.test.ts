@@ -2,29 +2,17 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 
-import { answersOf } from '@purser/wire/endpoint'
+import { answersOf, takesSession, type Endpoint } from '@purser/wire/endpoint'
+import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 import { endpoints, interfaceVersion } from '@purser/wire/openapi'
 
 import { startAppOverStore } from '../testing/app-over-store.ts'
+import { describedOperations, type ApiDocument, type DescribedOperation } from '../testing/api-document.ts'
 import { sendPlain } from '../testing/plain-http.ts'
 import { startTestService, type TestService } from '../testing/service.ts'
 
-interface Operation {
-  readonly operationId: string
-  readonly security?: unknown[]
-  readonly parameters: { name: string; in: string; required: boolean; schema: unknown }[]
-  readonly requestBody?: { required: boolean; content: Record<string, { schema: unknown }> }
-  readonly responses: Record<string, { description: string; content: Record<string, { schema: unknown }> }>
-}
-interface Document {
-  readonly openapi: string
-  readonly info: { version: string; title: string }
-  readonly security: unknown[]
-  readonly paths: Record<string, Record<string, Operation>>
-}
-
 /** What is served beside the interface: the way to the console, the description itself and its reference. */
-const besideTheInterface = /^GET \/$|^GET \/openapi\.json$|^(GET|HEAD) \/docs(\/.*)?$|^GET \/console/
+const besideTheInterface = /^(GET|HEAD) (\/|\/openapi\.json|\/docs(\/.*)?|\/console.*)$/
 
 test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [decision.28]', async (t) => {
   const service = await startTestService(t)
@@ -38,18 +26,48 @@ test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [d
 test('Every route that is served is in the description, and every one in it is served [decision.28] [version.1]', async (t) => {
   const { app, url } = await startAppOverStore(t)
   const { body } = await sendPlain(url, { method: 'GET', path: '/openapi.json' })
-  const described = operationsOf(body).map(({ method, path }) => `${method} ${path}`)
+  const described = describedOperations(body).map(({ method, path }) => `${method} ${path}`)
   const served: string[] = []
   for (const { method, path } of routesOf(app.printRoutes({ commonPrefix: false }))) {
     const answer = await sendPlain(url, { method, path: path.replaceAll(/:\w+|\*/g, 'x') })
     if (answer.status !== 405) served.push(`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
   }
-  const ofTheInterface = served.filter((route) => !besideTheInterface.test(route))
+  // HEAD is not described: it is what HTTP makes of GET.
+  const ofTheInterface = served.filter(
+    (route) => !besideTheInterface.test(route) && !route.startsWith('HEAD '),
+  )
   assert.deepEqual(ofTheInterface.sort(), described.sort())
   assert.ok(described.length >= 26)
 })
 
-test('Every endpoint that is declared is in the description [version.1]', async () => {
+test('HEAD on a public page answers as GET does, without the body [decision.27]', async (t) => {
+  const { app, url } = await startAppOverStore(t)
+  const open = endpoints.filter(({ method, roles }) => method === 'GET' && roles === 'public')
+  const beside = [
+    '/',
+    '/openapi.json',
+    '/docs',
+    '/docs/json',
+    '/console',
+    '/console/',
+    '/console/assets/x.js',
+  ]
+  for (const path of [...open.map(({ path }) => path), ...beside]) {
+    const headers = { accept: 'text/html' }
+    const get = await sendPlain(url, { method: 'GET', path, headers })
+    const head = await sendPlain(url, { method: 'HEAD', path, headers })
+    assert.deepEqual([head.status, head.text], [get.status, ''], path)
+    for (const name of ['content-type', 'content-length', 'location', 'etag', 'content-security-policy']) {
+      assert.equal(head.headers[name], get.headers[name], `${path} ${name}`)
+    }
+  }
+  const routes = routesOf(app.printRoutes({ commonPrefix: false }))
+  assert.ok(routes.some(({ method, path }) => method === 'GET' && path === '/agents'))
+  const closed = await sendPlain(url, { method: 'HEAD', path: '/agents' })
+  assert.deepEqual([closed.status, closed.headers.allow], [405, 'GET, POST'])
+})
+
+test('Every endpoint that is declared [version.1]', async () => {
   const declared = new Set<string>()
   const folder = new URL('../../packages/wire/src/', import.meta.url)
   for (const name of readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.includes('.test.'))) {
@@ -108,13 +126,13 @@ test('The description says of each operation what goes in, who may call it and w
   const service = await startTestService(t)
   const document = await describe(service)
   assert.deepEqual(document.security, [{ bearer: [] }])
-  const operations = operationsOf(document)
+  const operations = describedOperations(document)
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
   for (const { method, path, operation } of operations) {
     const declared = endpoints.find(({ id }) => id === operation.operationId)
     const title = `${method} ${path}`
     assert.ok(declared, title)
-    assert.equal(declared.roles === 'public', operation.security?.length === 0, title)
+    assert.deepEqual(operation.security, securityOf(declared), title)
     const inPath = operation.parameters.filter((parameter) => parameter.in === 'path')
     assert.deepEqual(
       inPath.map(({ name, required }) => [name, required]),
@@ -122,41 +140,60 @@ test('The description says of each operation what goes in, who may call it and w
       title,
     )
     assert.deepEqual(
-      operation.requestBody?.content,
+      asJson(operation.requestBody?.content),
       declared.body && { 'application/json': { schema: asJson(declared.body) } },
       title,
     )
     assert.deepEqual(
       operation.parameters
-        .filter((parameter) => parameter.in !== 'path')
-        .map(({ name, schema }) => [name, schema]),
-      [
-        ...Object.entries(declared.query?.properties ?? {}).map(([name, schema]) => [name, asJson(schema)]),
-        ...(['verify', 'stopAgents'].includes(declared.id)
-          ? [['Idempotency-Key', { type: 'string', minLength: 1, maxLength: 255 }]]
-          : []),
-      ],
+        .filter((parameter) => parameter.in === 'query')
+        .map(({ name, schema, description }) => [name, asJson({ ...schema, description })]),
+      Object.entries(declared.query?.properties ?? {}).map(([name, schema]) => [name, asJson(schema)]),
       title,
     )
-    const statuses = Object.keys(operation.responses).map(Number)
+    assert.deepEqual(headerParametersOf(operation), [
+      ...(['issueProof', 'verify', 'stopAgents'].includes(declared.id) ? ['Idempotency-Key'] : []),
+      ...(declared.id === 'streamTransactions' ? ['Last-Event-ID'] : []),
+      ...(takesSession(declared) ? ['x-purser-environment'] : []),
+    ])
+    const { '4XX': unreadable, '5XX': broken, ...responses } = operation.responses
+    assert.ok(unreadable && broken, title)
+    const statuses = Object.keys(responses).map(Number)
     assert.ok(
       statuses.some((status) => status >= 200 && status < 300),
       title,
     )
     const takesCredentials = declared.roles !== 'public' || declared.id === 'startSession'
     assert.equal(statuses.includes(401), takesCredentials, title)
-    assert.equal(statuses.includes(422), Boolean(declared.body ?? declared.query), title)
-    for (const [status, { description, content }] of Object.entries(operation.responses)) {
-      assert.ok(description.length > 0, title)
+    const takesInput = Boolean(declared.body ?? declared.query) || refusesUnknownParameters(declared)
+    assert.equal(statuses.includes(422), takesInput, title)
+    for (const [status, { content }] of Object.entries(responses)) {
       const type: string =
         Number(status) < 300 ? (declared.produces ?? 'application/json') : 'application/json'
       assert.deepEqual(
-        content,
+        asJson(content),
         { [type]: { schema: asJson(answersOf(declared)[Number(status)]?.schema) } },
         title,
       )
     }
   }
+})
+
+test('Objects and vocabularies have names in the description, and are spelled out nowhere else [decision.170]', async (t) => {
+  const service = await startTestService(t)
+  const { paths, components } = await describe(service)
+  const { schemas = {} } = components
+  const text = JSON.stringify(paths)
+  assert.ok(!text.includes('"properties"'), 'no object without a name')
+  for (const [name, { properties }] of Object.entries(schemas)) {
+    assert.ok(!JSON.stringify(properties ?? {}).includes('"properties"'), name)
+  }
+  for (const name of ['Mandate', 'NewMandate', 'Denial', 'AgentReport', 'ErrorBody', 'IssuedProof']) {
+    assert.ok(text.includes(`"#/components/schemas/${name}"`), name)
+  }
+  const { status, reason_code } = schemas['Transaction']?.properties ?? {}
+  assert.equal(status?.['$ref'], '#/components/schemas/TransactionStatus')
+  assert.deepEqual(reason_code?.['anyOf'], [{ $ref: '#/components/schemas/ReasonCode' }, { type: 'null' }])
 })
 
 test('docs answers HTML that loads nothing from outside, without a key [decision.28]', async (t) => {
@@ -183,11 +220,43 @@ test('docs answers HTML that loads nothing from outside, without a key [decision
       return [name, sources]
     }),
   )
-  assert.deepEqual(directives.get('default-src'), ["'self'"])
+  assert.deepEqual(directives.get('default-src'), ["'none'"])
+  assert.deepEqual(directives.get('script-src'), ["'self'"])
+  for (const name of ['base-uri', 'form-action', 'frame-ancestors']) {
+    assert.deepEqual(directives.get(name), ["'none'"], name)
+  }
+  assert.equal(headers.get('x-content-type-options'), 'nosniff')
+  assert.equal(headers.get('referrer-policy'), 'no-referrer')
   for (const sources of directives.values()) {
     for (const source of sources) assert.ok(["'self'", "'none'", 'data:'].includes(source), policy)
   }
   assert.ok(!directives.has('upgrade-insecure-requests'), 'the reference works over plain HTTP')
+})
+
+test('No answer of the interface is kept in a cache, whatever it says [decision.27]', async (t) => {
+  const service = await startTestService(t)
+  const answers = [
+    service.call('GET', '/accounts/api-keys'),
+    service.call('POST', '/accounts/api-keys', { body: { role: 'owner', environment: 'sandbox' } }),
+    service.call('POST', '/agents', { body: {} }),
+    service.call('GET', '/agents', { key: null }),
+    service.call('GET', '/nothing'),
+    service.call('PATCH', '/agents'),
+    service.call('POST', '/agents', { raw: 'x'.repeat(70_000) }),
+    service.call('GET', '/healthz', { key: null }),
+    service.call('GET', '/openapi.json', { key: null }),
+    service.call('GET', '/v1/console/transactions/export'),
+    service.call('POST', '/v1/console/session', { key: null, body: { api_key: service.sandboxKey } }),
+  ]
+  for (const { status, headers, text } of await Promise.all(answers)) {
+    assert.equal(headers.get('cache-control'), 'no-store', `${status} ${text}`)
+  }
+  const broken = await sendPlain(service.url, {
+    method: 'GET',
+    path: '/agents',
+    headers: { 'x-long': 'x'.repeat(20_000) },
+  })
+  assert.deepEqual([broken.status, broken.headers['cache-control']], [431, 'no-store'])
 })
 
 test('A browser at the bare address is led to the console, everything else gets the 404 of unknown paths [decision.27]', async (t) => {
@@ -220,23 +289,27 @@ test('The description that docs draws is the one of openapi.json [decision.28]',
   assert.deepEqual(drawn.body, await describe(service))
 })
 
-/** A schema as a reader of the description gets it. */
+/** A schema as a reader of the description gets it, but for its name. */
 function asJson(schema: unknown): unknown {
-  return JSON.parse(JSON.stringify(schema))
-}
-
-async function describe(service: TestService): Promise<Document> {
-  return (await service.call('GET', '/openapi.json', { key: null })).body as Document
-}
-
-function operationsOf(document: Document): { method: string; path: string; operation: Operation }[] {
-  return Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation,
-    })),
+  const text = JSON.stringify(schema, (key: string, value: unknown) =>
+    key === 'title' && typeof value === 'string' ? undefined : value,
   )
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+async function describe(service: TestService): Promise<ApiDocument> {
+  return (await service.call('GET', '/openapi.json', { key: null })).body as ApiDocument
+}
+
+/** A session of the console opens what the key of an owner opens, with its token where something is changed. */
+function securityOf(declared: Endpoint): unknown[] {
+  if (declared.roles === 'public') return []
+  const session = declared.method === 'GET' ? { session: [] } : { session: [], sessionToken: [] }
+  return takesSession(declared) ? [{ bearer: [] }, session] : [{ bearer: [] }]
+}
+
+function headerParametersOf({ parameters }: DescribedOperation): string[] {
+  return parameters.flatMap((parameter) => (parameter.in === 'header' ? [parameter.name] : []))
 }
 
 /** The routes of the router's own drawing: a tree whose lines add to the path of the line above them. */

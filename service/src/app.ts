@@ -1,18 +1,43 @@
-import { METHODS } from 'node:http'
-
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { endpoints, openApiDocument } from '@purser/wire/openapi'
-import fastify, { LogController, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, {
+  LogController,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyServerOptions,
+} from 'fastify'
 
 import { oidcPath, serveOidcSignIn, type OidcOptions } from './console/oidc-sign-in.ts'
 import { builtConsole, serveStaticFiles } from './console/static-files.ts'
+import type { TurnLimits } from './http/account-turns.ts'
 import { refuse } from './http/answers.ts'
 import { createAuthentication } from './http/authentication.ts'
+import {
+  answerOneAtATime,
+  arrivalOptions,
+  boundConnections,
+  type ConnectionLimits,
+} from './http/connections.ts'
 import { answerClientError, answerFailure, answerFailures } from './http/failures.ts'
+import { requestIdOf, traceOf } from './http/request-trace.ts'
+import { createAccessLog, watchRequests, type RequestObserver } from './http/watch-requests.ts'
+import { RateLimits, type RateLimitSettings } from './http/rate-limits.ts'
 import { createSessionAuthentication } from './http/session-authentication.ts'
 import { createServe, routePath, send } from './http/serve.ts'
-import { keepAliveTimeoutMs, maxBodyBytes, maxParameterLength, requestTimeoutMs } from './limits.ts'
+import { createStreamSlots } from './http/stream-slots.ts'
+import {
+  connectionLimits,
+  defaultRateLimits,
+  keepAliveTimeoutMs,
+  maxBodyBytes,
+  maxExports,
+  maxExportsOfAccount,
+  maxParameterLength,
+  readsOfAccount,
+} from './limits.ts'
+import { serveMetrics, type MetricsRoute } from './metrics/metrics-route.ts'
+import { metricsPath } from './metrics/metrics-token.ts'
 import { serveAccounts } from './routes/accounts.ts'
 import { serveAgents } from './routes/agents.ts'
 import { serveApiKeys } from './routes/api-keys.ts'
@@ -25,48 +50,83 @@ import { serveConsoleOverview } from './routes/console-overview.ts'
 import { serveConsoleSearch } from './routes/console-search.ts'
 import { serveConsoleSellers } from './routes/console-sellers.ts'
 import { serveConsoleSession } from './routes/console-session.ts'
+import { serveConsoleStatus } from './routes/console-status.ts'
 import { serveConsoleStop } from './routes/console-stop.ts'
 import { serveConsoleSystem, type SystemContext } from './routes/console-system.ts'
 import { serveConsoleTransactions } from './routes/console-transactions.ts'
 import type { RouteContext } from './routes/context.ts'
+import { createExports } from './routes/csv-export.ts'
 import { serveHealth } from './routes/health.ts'
 import { serveMandates } from './routes/mandates.ts'
 import { servePayments } from './routes/payments.ts'
 import { servePolicy } from './routes/policy.ts'
 import { serveSellers } from './routes/sellers.ts'
+import { serveSessions } from './routes/sessions.ts'
 import { serveTransactions } from './routes/transactions.ts'
 import { serveVerifyAgent } from './routes/verify-agent.ts'
 
+/** What one client or one account may take of a process; those of `limits.ts` when left out. */
+export interface AppLimits {
+  readonly connections?: ConnectionLimits
+  readonly rateLimits?: RateLimitSettings | 'off'
+  /** How many lists and figures of one account are read at once. */
+  readonly reads?: TurnLimits
+}
+
 /** What the application is made of. */
-export interface AppOptions extends RouteContext {
+export interface AppOptions extends RouteContext, AppLimits {
   /** Keys that the operator chose himself, and which need not carry a checksum. */
   readonly chosenKeys: ReadonlySet<string>
   readonly system: SystemContext
   /** Signing in at an identity provider, where one is set up. */
   readonly oidc?: Pick<OidcOptions, 'settings' | 'signInKey'> | undefined
   readonly logger: NonNullable<FastifyServerOptions['logger']>
+  /** Whether the service is about to stop. */
+  readonly isDraining?: () => boolean
+  /** Whether each request leaves a line in the log. */
+  readonly accessLog?: boolean
+  /** Is told of each request that is finished. */
+  readonly onFinished?: RequestObserver | undefined
+  /** Metrics on the main port, where they are read there. */
+  readonly metrics?: MetricsRoute | undefined
 }
 
 /** The HTTP application, ready to listen: interface 0.1.0 over a store. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { connections = connectionLimits } = options
   const app = fastify({
     bodyLimit: maxBodyBytes,
-    requestTimeout: requestTimeoutMs,
+    http: arrivalOptions(connections),
+    requestTimeout: connections.arriveTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
     // While it closes, a request that still arrives on an open connection is answered, and that ends it.
     return503OnClosing: false,
-    exposeHeadRoutes: false,
+    // Public pages answer HEAD; `serve.ts` leaves endpoints with a key as the interface has them.
+    exposeHeadRoutes: true,
     logController: new LogController({ disableRequestLogging: true }),
     logger: options.logger,
-    genReqId: requestId,
+    genReqId: ({ headers }) => requestIdOf(headers),
+    childLoggerFactory: (logger, bindings, childOptions, { headers }) => {
+      const trace = traceOf(headers)
+      return logger.child(trace ? { ...bindings, traceId: trace.traceId } : bindings, childOptions)
+    },
     routerOptions: { maxParamLength: maxParameterLength },
-    frameworkErrors: (error, request, reply) => void answerFailure(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      watch(request, reply)
+      answerFailure(error, request, reply)
+    },
     clientErrorHandler: answerClientError,
   })
+  const watch = watchRequests(app, [
+    ...(options.onFinished ? [options.onFinished] : []),
+    ...(options.accessLog === true ? [createAccessLog(app.log)] : []),
+  ])
+  boundConnections(app.server, connections)
+  if (connections.oneAtATime) answerOneAtATime(app)
   readBodiesAsBytes(app)
   answerFailures(app)
-  answerOtherMethods(app)
+  answerTheRest(app, options.metrics ? [metricsPath] : [])
 
   const { store, chosenKeys } = options
   const authenticateKey = createAuthentication({
@@ -75,7 +135,11 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onUse: options.tally.countUse,
   })
   const authenticateSession = createSessionAuthentication({ ...options.site, store, now: options.now })
+  const { rateLimits: quotas = defaultRateLimits, reads = readsOfAccount } = options
+  const rateLimits = quotas === 'off' ? undefined : new RateLimits(quotas)
   const serve = createServe(app, {
+    rateLimits,
+    reads,
     site: options.site,
     onUse: options.tally.countUse,
     // A cookie counts only for who shows no key.
@@ -86,23 +150,27 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   })
   serveAccounts(serve, options)
   serveApiKeys(serve, options)
+  serveSessions(serve, options)
   serveAgents(serve, options)
   serveMandates(serve, options)
   serveSellers(serve, options)
   servePayments(serve, options)
   servePolicy(serve, options)
   serveVerifyAgent(serve, options)
-  serveTransactions(serve, options)
+  const exportSlots = createStreamSlots({ most: maxExports, mostOfAccount: maxExportsOfAccount })
+  const answerExport = createExports(exportSlots, options.now)
+  serveTransactions(serve, options, answerExport)
   serveAuditLog(serve, options)
   serveHealth(serve, options)
   serveConsoleSession(serve, { ...options, authenticateKey, oidcPath: options.oidc ? oidcPath : null })
   serveConsoleOverview(serve, options)
   serveConsoleMandates(serve, options)
-  serveConsoleTransactions(serve, options)
+  serveConsoleTransactions(serve, options, answerExport)
   serveConsoleAgents(serve, options)
   serveConsoleSellers(serve, options)
   serveConsoleApiKeys(serve, options)
   serveConsoleSearch(serve, options)
+  serveConsoleStatus(serve, options)
   serveConsoleStop(serve, options)
   const feeds = serveConsoleFeed(serve, options)
   app.addHook('preClose', (done) => {
@@ -112,14 +180,10 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   serveConsoleSystem(serve, options, { system: options.system, feeds })
   serveStaticFiles(app, builtConsole)
   leadToConsole(app)
+  if (options.metrics) serveMetrics(app, options.metrics, rateLimits)
   if (options.oidc) serveOidcSignIn(app, { ...options, ...options.oidc })
   await serveReference(app)
   return app
-}
-
-/** 53 random bits as text. A count would tell each tenant how much the others do. */
-function requestId(): string {
-  return Math.random().toString(36).slice(2)
 }
 
 /**
@@ -138,22 +202,63 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   })
 }
 
-/** CONNECT is for proxies and reaches no application. */
-const methods = METHODS.filter((method) => method !== 'CONNECT')
-
-/** Answers 405 with `Allow` on every path of the interface, for the methods that it does not have. */
-function answerOtherMethods(app: FastifyInstance): void {
-  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
-  const served = [...endpoints, { method: 'GET', path: openApiPath }, { method: 'GET', path: referencePath }]
-  for (const [url, known] of Map.groupBy(served, ({ path }) => routePath(path))) {
-    const allowed = known.map(({ method }) => method).sort()
+/**
+ * Answers 405 with `Allow` on every path of the interface for the methods that it does not have, and 404 elsewhere.
+ * A method that no endpoint has is recognized when nothing routes it: a route for each of them on each path would be
+ * thousands, and a quarter of the time that a start takes.
+ */
+function answerTheRest(app: FastifyInstance, ownPages: readonly string[]): void {
+  const pages = [openApiPath, referencePath, ...ownPages].map((path) => ({
+    method: 'GET',
+    path,
+    roles: 'public',
+  }))
+  const all = [...endpoints, ...pages]
+  const paths = [...Map.groupBy(all, ({ path }) => routePath(path))].map(([url, known]) => ({
+    url,
+    segments: url.split('/'),
+    allowed: known
+      .flatMap(({ method, roles }) => (method === 'GET' && roles === 'public' ? ['GET', 'HEAD'] : [method]))
+      .sort(),
+  }))
+  const routed = [...new Set([...all.map(({ method }) => method), 'HEAD'])]
+  for (const { url, allowed } of paths) {
     app.route({
-      method: methods.filter((method) => !allowed.includes(method)),
+      method: routed.filter((method) => !allowed.includes(method)),
       url,
-      handler: (_request, reply) =>
-        send(reply, { ...refuse('Method Not Allowed'), headers: { allow: allowed.join(', ') } }),
+      handler: (_request, reply) => sendNotAllowed(reply, allowed),
     })
   }
+  // As the router has it, a name goes before a parameter: letters come after the colon.
+  paths.sort((a, b) => (a.url < b.url ? 1 : -1))
+  app.setNotFoundHandler((request, reply) => {
+    const path = routed.includes(request.method) ? undefined : segmentsOf(request.url)
+    const known = path && paths.find(({ segments }) => isPathOf(segments, path))
+    return known ? sendNotAllowed(reply, known.allowed) : send(reply, refuse('Not Found'))
+  })
+}
+
+function sendNotAllowed(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
+  return send(reply, { ...refuse('Method Not Allowed'), headers: { allow: allowed.join(', ') } })
+}
+
+function segmentsOf(url: string): string[] | undefined {
+  const [path = ''] = url.split('?', 1)
+  try {
+    return decodeURI(path).split('/')
+  } catch {
+    return undefined
+  }
+}
+
+function isPathOf(segments: readonly string[], path: readonly string[]): boolean {
+  return (
+    path.length === segments.length && segments.every((segment, index) => isSegment(segment, path[index]))
+  )
+}
+
+function isSegment(segment: string, given = ''): boolean {
+  return segment.startsWith(':') ? given !== '' && given.length <= maxParameterLength : given === segment
 }
 
 /** Leads a browser from the bare address to the console; for all others `/` is as unknown as the interface has it. */
@@ -170,13 +275,31 @@ function leadToConsole(app: FastifyInstance): void {
 const openApiPath = '/openapi.json'
 const referencePath = '/docs'
 
-/** All that the reference may load: its own files, and the pictures that are drawn within them. */
-const referencePolicy =
-  "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'self'; frame-ancestors 'self'"
+/**
+ * All that the reference may do: load its own files, with the pictures that are drawn within them, and call the service.
+ * It shares the origin of the console, so nothing inline runs in it, no page frames it, and no form leads out of it.
+ */
+const referencePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 /** The OpenAPI document, and the interactive reference that is drawn from it. */
 async function serveReference(app: FastifyInstance): Promise<void> {
-  app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument }))
+  const json = JSON.stringify(openApiDocument)
+  app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument, json }))
   await app.register(swagger, { mode: 'static', specification: { document: openApiDocument as never } })
-  await app.register(swaggerUi, { routePrefix: referencePath, staticCSP: referencePolicy })
+  await app.register(async (reference) => {
+    reference.addHook('onSend', (_request, reply, _payload, done) => {
+      void reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+      done()
+    })
+    await reference.register(swaggerUi, { routePrefix: referencePath, staticCSP: referencePolicy })
+  })
 }

@@ -28,16 +28,18 @@ test('Of a store that is unavailable the log says when it begins and when all wo
   ])
 })
 
-test('Any other failure in the background is told each time, with its error [decision.128]', () => {
+test('Any other failure in the background is one line with its error, and then a count [decision.128] [decision.167]', (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
   const { lines, observer } = openLog()
   const bug = new TypeError('a bug')
   observer.failed('holds', bug)
   observer.failed('holds', bug)
   observer.worked('holds')
-  assert.deepEqual(lines, [
-    ['error', { err: bug }, 'holds'],
-    ['error', { err: bug }, 'holds'],
-  ])
+  assert.deepEqual(lines, [['error', { err: bug }, 'holds']])
+  context.mock.timers.tick(10_000)
+  assert.deepEqual(lines[1], ['error', { count: 1 }, 'holds, 1 more times'])
+  observer.failed('holds', bug)
+  assert.deepEqual(lines[2], ['error', { err: bug }, 'holds'])
 })
 
 function openLog() {

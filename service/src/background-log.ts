@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 
+import { keyOfError, RepeatedErrors } from './http/repeated-errors.ts'
 import type { Observer } from './repeating.ts'
 import { codeOf } from './store/error-code.ts'
 import { StoreUnavailableError } from './store/store.ts'
@@ -16,10 +17,13 @@ export interface BackgroundLogOptions {
  */
 export function createBackgroundLog({ log, place }: BackgroundLogOptions): Observer {
   const waiting = new Set<string>()
+  const repeated = new RepeatedErrors()
   return {
     failed(what, error) {
       if (!(error instanceof StoreUnavailableError)) {
-        log.error({ err: error }, what)
+        const key = `${what} ${error instanceof Error ? keyOfError(error) : String(error)}`
+        const isFirst = repeated.isFirst(key, (count) => log.error({ count }, `${what}, ${count} more times`))
+        if (isFirst) log.error({ err: error }, what)
         return
       }
       if (waiting.size === 0) {
@@ -30,6 +34,17 @@ export function createBackgroundLog({ log, place }: BackgroundLogOptions): Obser
     worked(what) {
       if (waiting.delete(what) && waiting.size === 0) log.info(`${place} is available again`)
     },
+  }
+}
+
+/** Writes that a database connection was waited for: once in ten seconds, and then how often it happened again. */
+export function createWaitLog(log: BackgroundLogOptions['log']): (waitedMs: number) => void {
+  const repeated = new RepeatedErrors()
+  return (waitedMs) => {
+    const what = 'a database connection was waited for'
+    const isFirst = repeated.isFirst(what, (count) => log.warn({ count }, `${what}, ${count} more times`))
+    if (isFirst)
+      log.warn({ waitedMs: Math.round(waitedMs) }, `${what} for ${(waitedMs / 1_000).toFixed(1)} s`)
   }
 }
 

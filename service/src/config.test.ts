@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { chosenKeys, readConfig, readDatabase, type Config } from './config.ts'
+import { chosenKeys, readConfig, readDatabase, warningsOf, type Config } from './config.ts'
+import { defaultRateLimits } from './limits.ts'
 import { logLevels } from './settings.ts'
 
 const secret = '0123456789abcdef0123456789abcdef'
 const otherSecret = 'fedcba9876543210fedcba9876543210'
-const sandboxKey = 'svc_sand_chosen-key'
-const productionKey = 'svc_prod_chosen-key'
+const sandboxKey = 'svc_sand_chosen-by-hand'
+const productionKey = 'svc_prod_chosen-by-hand'
 
 test('Without any setting the standard ones hold [decision.29]', (context) => {
   const folder = folderFor(context)
@@ -20,7 +21,14 @@ test('Without any setting the standard ones hold [decision.29]', (context) => {
     database: { kind: 'sqlite', path: join(folder, 'data/purser.db') },
     proofSecrets: [],
     bootstrapKeys: { sandbox: undefined, production: undefined },
+    allowWeakKeys: false,
     logLevel: 'info',
+    drainSeconds: 0,
+    metrics: undefined,
+    accessLog: false,
+    requiresVerifiedSellers: false,
+    maxConnections: 10_000,
+    rateLimits: defaultRateLimits,
     workers: 1,
     accountLanes: false,
     publicUrl: undefined,
@@ -39,6 +47,28 @@ interface Setting {
 }
 
 const settings: readonly Setting[] = [
+  {
+    variable: 'PURSER_METRICS_PORT',
+    flag: '--metrics-port',
+    given: ['9464', { port: 9464, token: undefined }],
+    other: ['0', { port: 0, token: undefined }],
+    read: ({ metrics }) => metrics,
+  },
+  {
+    variable: 'PURSER_METRICS_TOKEN',
+    flag: '--metrics-token',
+    given: ['f3a9c07b52e84d16', { port: undefined, token: 'f3a9c07b52e84d16' }],
+    other: ['09d1b7e36c5f4a82', { port: undefined, token: '09d1b7e36c5f4a82' }],
+    read: ({ metrics }) => metrics,
+    isSecret: true,
+  },
+  {
+    variable: 'PURSER_ACCESS_LOG',
+    flag: '--access-log',
+    given: ['on', true],
+    other: ['off', false],
+    read: ({ accessLog }) => accessLog,
+  },
   {
     variable: 'PURSER_HOST',
     flag: '--host',
@@ -73,7 +103,7 @@ const settings: readonly Setting[] = [
     variable: 'PURSER_BOOTSTRAP_SANDBOX_KEY',
     flag: '--bootstrap-sandbox-key',
     given: [sandboxKey, sandboxKey],
-    other: ['svc_sand_another-key', 'svc_sand_another-key'],
+    other: ['svc_sand_another-chosen', 'svc_sand_another-chosen'],
     read: ({ bootstrapKeys }) => bootstrapKeys.sandbox,
     isSecret: true,
   },
@@ -81,7 +111,7 @@ const settings: readonly Setting[] = [
     variable: 'PURSER_BOOTSTRAP_PRODUCTION_KEY',
     flag: '--bootstrap-production-key',
     given: [productionKey, productionKey],
-    other: ['svc_prod_another-key', 'svc_prod_another-key'],
+    other: ['svc_prod_another-chosen', 'svc_prod_another-chosen'],
     read: ({ bootstrapKeys }) => bootstrapKeys.production,
     isSecret: true,
   },
@@ -139,7 +169,7 @@ test('Several proof secrets are separated by commas, with or without spaces [dec
 
 test('A secret is measured in bytes, so letters beyond ASCII count for more [decision.14]', (context) => {
   const folder = folderFor(context)
-  const short = 'é'.repeat(16)
+  const short = 'éàüößñçø'.repeat(2)
   assert.deepEqual(config([], { PURSER_PROOF_SECRET: short }, folder).proofSecrets, [short])
 })
 
@@ -203,6 +233,39 @@ test('An identity provider is known by its address, and by what it calls this se
   assert.equal(config([], onThisMachine, folder).oidc?.issuer, 'http://127.0.0.1:9000')
 })
 
+test('A provider without TLS on this machine is allowed, and warned of [decision.111]', (context) => {
+  const folder = folderFor(context)
+  for (const issuer of ['http://127.0.0.1:9000', 'http://localhost:9000/realm', 'http://[::1]:9000']) {
+    const [warning = ''] = warningsOf(config([], { ...provider, PURSER_OIDC_ISSUER: issuer }, folder))
+    assert(warning.startsWith(`PURSER_OIDC_ISSUER is ${issuer}, without TLS`), warning)
+  }
+  assert.deepEqual(warningsOf(config([], provider, folder)), [])
+  assert.deepEqual(warningsOf(config([], {}, folder)), [])
+})
+
+test('Keys and secrets that can be guessed are refused, with a command that makes good ones, unless a test on this machine asks for them [decision.39] [decision.14]', (context) => {
+  const folder = folderFor(context)
+  const weak = {
+    PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_password',
+    PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_changeme',
+    PURSER_PROOF_SECRET: 'password'.repeat(4),
+  }
+  assert.deepEqual(faults([], weak, folder), [
+    'PURSER_PROOF_SECRET: secret 1 repeats itself and can be guessed; make one with: openssl rand -hex 32',
+    weakKey('PURSER_BOOTSTRAP_SANDBOX_KEY', 'svc_sand_'),
+    weakKey('PURSER_BOOTSTRAP_PRODUCTION_KEY', 'svc_prod_'),
+  ])
+  const allowed = config([], { ...weak, PURSER_ALLOW_WEAK_KEYS: 'on' }, folder)
+  assert.equal(allowed.bootstrapKeys.sandbox, 'svc_sand_password')
+  assert.match(warningsOf(allowed)[0] ?? '', /^PURSER_ALLOW_WEAK_KEYS is on: /)
+  const [elsewhere] = faults([], { PURSER_ALLOW_WEAK_KEYS: 'on', PURSER_HOST: '0.0.0.0' }, folder)
+  assert.match(elsewhere ?? '', /^PURSER_ALLOW_WEAK_KEYS is for tests on this machine: /)
+  // What a test would choose, and what the service itself makes, works as it is.
+  for (const rest of ['s'.repeat(32), 'conformance-suite-01', 'x9'.repeat(16)]) {
+    config([], { PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${rest}` }, folder)
+  }
+})
+
 test('What the operator chose as keys is known, so that it is not taken for a mistyped one [decision.5]', (context) => {
   const folder = folderFor(context)
   const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
@@ -215,7 +278,9 @@ test('What the operator chose as keys is known, so that it is not taken for a mi
 const badPort = (text: string) =>
   `PURSER_PORT must be a whole number from 0 to 65535, not ${JSON.stringify(text)}`
 const badKey = (name: string, prefix: string) =>
-  `${name} must begin with ${prefix}, followed by 8 or more printable characters`
+  `${name} must begin with ${prefix}, followed by 8 or more printable characters; make one with: echo "${prefix}$(openssl rand -hex 24)"`
+const weakKey = (name: string, prefix: string) =>
+  `${name} can be guessed; make a good one with: echo "${prefix}$(openssl rand -hex 24)" (PURSER_ALLOW_WEAK_KEYS=on takes it for a test)`
 const sandboxName = 'PURSER_BOOTSTRAP_SANDBOX_KEY'
 const productionName = 'PURSER_BOOTSTRAP_PRODUCTION_KEY'
 
@@ -245,7 +310,12 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
     { ...provider, PURSER_PUBLIC_URL: '' },
     'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
   ],
-  ...['http://idp.example.com', 'http://localhost.example.com', 'http://127.0.0.1.example.com'].map(
+  ...[
+    'http://idp.example.com',
+    'http://localhost.example.com',
+    'http://127.0.0.1.example.com',
+    'http://127.0.0.1:9000@idp.example.com',
+  ].map(
     (issuer) =>
       [
         { ...provider, PURSER_OIDC_ISSUER: issuer },
@@ -453,6 +523,37 @@ test('An .env file that cannot be read is a fault, and one that is not there is 
   assert(fault.startsWith(`${join(folder, '.env')} cannot be read`), fault)
 })
 
+const wrongMetrics = [
+  {
+    settings: { PURSER_METRICS_PORT: 'http' },
+    fault: /^PURSER_METRICS_PORT must be a whole number from 0 to 65535/,
+  },
+  {
+    settings: { PURSER_METRICS_PORT: '8080' },
+    fault: /^PURSER_METRICS_PORT and PURSER_PORT are both 8080; choose another port/,
+  },
+  {
+    settings: { PURSER_METRICS_TOKEN: 'short' },
+    fault: /^PURSER_METRICS_TOKEN can be guessed: .* openssl rand -hex 24$/,
+  },
+  { settings: { PURSER_METRICS_TOKEN: 'passwordpassword' }, fault: /^PURSER_METRICS_TOKEN can be guessed/ },
+  {
+    settings: { PURSER_METRICS_TOKEN: 'with a space and more' },
+    fault: /^PURSER_METRICS_TOKEN must be printable characters without spaces/,
+  },
+  { settings: { PURSER_ACCESS_LOG: 'yes' }, fault: /^PURSER_ACCESS_LOG must be on or off, not "yes"$/ },
+]
+
+for (const { settings: wrong, fault } of wrongMetrics) {
+  test(`${JSON.stringify(wrong)} is refused, with what would be right [decision.171]`, (context) => {
+    const [named = '', ...others] = faults([], wrong, folderFor(context))
+    assert.match(named, fault)
+    assert.deepEqual(others, [])
+    // A token is a secret, so it is not repeated.
+    assert.ok(!named.includes(wrong.PURSER_METRICS_TOKEN ?? 'nothing of the kind'))
+  })
+}
+
 test('--help lists every setting with its flag, its variable and its standard value, whatever else is wrong [decision.29]', (context) => {
   const reading = readConfig(['--help', '--port', 'http'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert('help' in reading)
@@ -499,3 +600,17 @@ function folderFor(context: TestContext): string {
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+test('PURSER_SELLER_VERIFICATION is none or required [decision.29] [decision.174]', () => {
+  for (const [text, required] of [
+    ['none', false],
+    ['required', true],
+  ] as const) {
+    const reading = readConfig([], { PURSER_SELLER_VERIFICATION: text }, '/')
+    assert('config' in reading)
+    assert.equal(reading.config.requiresVerifiedSellers, required)
+  }
+  assert.deepEqual(readConfig([], { PURSER_SELLER_VERIFICATION: 'yes' }, '/'), {
+    faults: ['PURSER_SELLER_VERIFICATION must be none or required, not "yes"'],
+  })
+})

@@ -1,12 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { join, resolve } from 'node:path'
-import { parseArgs, parseEnv } from 'node:util'
+import { resolve } from 'node:path'
 
 import { keyPrefixes } from '@purser/wire/api-keys'
 import { environments, type Environment } from '@purser/wire/fields'
 
-import { nameFaults, strayLines } from './setting-names.ts'
+import { isGuessableKey, isGuessableSecret } from './guessable.ts'
+import { isLoopbackHost } from './loopback.ts'
+import type { RateLimitSettings } from './http/rate-limits.ts'
+import type { Quota } from './http/token-buckets.ts'
+import { readFlags, readText, readVariables } from './setting-sources.ts'
 import {
   logLevels,
   settings,
@@ -27,15 +29,35 @@ export interface Config {
   readonly proofSecrets: readonly string[]
   /** Keys that the operator chose, used instead of minted ones when the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
+  /** Whether keys and secrets that can be guessed are taken, as tests may need it. */
+  readonly allowWeakKeys: boolean
   readonly logLevel: LogLevel
+  readonly rateLimits: RateLimitSettings | 'off'
+  /** Max open connections of each process. */
+  readonly maxConnections: number
   /** How many processes answer on this machine. */
   readonly workers: number
   /** Whether batches are formed for each account, as a database needs that spreads accounts over machines. */
   readonly accountLanes: boolean
+  /** Where and for whom `GET /metrics` answers; off when undefined. */
+  readonly metrics: MetricsSettings | undefined
+  /** Whether each request leaves a line in the log. */
+  readonly accessLog: boolean
+  /** How long SIGTERM lets requests go on before the service stops. */
+  readonly drainSeconds: number
+  /** Whether a seller collects only once it has shown that its domain is its own. */
+  readonly requiresVerifiedSellers: boolean
   /** The address under which people reach the service, when it is another than the one it listens on. */
   readonly publicUrl: string | undefined
   /** The identity provider at which people sign in to the console, if there is one. */
   readonly oidc: OidcSettings | undefined
+}
+
+/** Where metrics are read, and what their reader shows. At least one of the two is set. */
+export interface MetricsSettings {
+  /** A port of their own, on the same address; on the main port when undefined. 0 lets the operating system pick one. */
+  readonly port: number | undefined
+  readonly token: string | undefined
 }
 
 /** How the console is known to an identity provider (OpenID Connect). */
@@ -65,21 +87,40 @@ export function readConfig(
   const sources = { flags, variables: readVariables(environment, folder, faults), folder }
   const given = (key: SettingKey) => readText(key, sources, faults)
   const text = (key: SettingKey) => given(key) ?? ''
+  const host = nonEmpty(text('host'), settings.host, faults)
+  const allowWeakKeys = weakKeys(text('allowWeakKeys'), host, faults)
   const others = {
-    host: nonEmpty(text('host'), settings.host, faults),
+    host,
+    allowWeakKeys,
     port: wholeNumber(text('port'), settings.port, { least: 0, most: 65_535 }, faults),
     database: database(given('database'), folder, faults),
-    proofSecrets: proofSecrets(text('proofSecret'), faults),
+    proofSecrets: proofSecrets(text('proofSecret'), { allowWeakKeys }, faults),
     bootstrapKeys: {
-      sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', settings.sandboxKey, faults),
-      production: bootstrapKey(text('productionKey'), 'production', settings.productionKey, faults),
+      sandbox: bootstrapKey(text('sandboxKey'), 'sandbox', { ...settings.sandboxKey, allowWeakKeys }, faults),
+      production: bootstrapKey(
+        text('productionKey'),
+        'production',
+        { ...settings.productionKey, allowWeakKeys },
+        faults,
+      ),
     },
     logLevel: logLevel(text('logLevel'), faults),
+    rateLimits: rateLimits(text, faults),
+    maxConnections: wholeNumber(
+      text('maxConnections'),
+      settings.maxConnections,
+      { least: 10, most: 999_999 },
+      faults,
+    ),
   }
   const config: Config = {
     ...others,
     workers: workers(text('workers'), others.database, faults),
     accountLanes: accountLanes(text('accountLanes'), others.database, faults),
+    metrics: metrics(text, others, faults),
+    accessLog: onOrOff(text('accessLog'), settings.accessLog, faults),
+    drainSeconds: wholeNumber(text('drainSeconds'), settings.drainSeconds, { least: 0, most: 3_600 }, faults),
+    requiresVerifiedSellers: sellerVerification(text('sellerVerification'), faults),
     ...signingIn(given, faults),
   }
   return faults.length > 0 ? { faults } : { config }
@@ -100,83 +141,6 @@ export function readDatabase(
   return faults.length > 0 ? { faults } : { database: found }
 }
 
-/** Where settings are looked for. */
-interface Sources {
-  readonly flags: Readonly<Record<string, string | boolean | undefined>>
-  readonly variables: Readonly<Record<string, string | undefined>>
-  readonly folder: string
-}
-
-/** The text of a setting; undefined when it should stand in a file that does not hold it, which is told. */
-function readText(
-  key: SettingKey,
-  { flags, variables, folder }: Sources,
-  faults: string[],
-): string | undefined {
-  const { name, flag, standard, ...rest } = settings[key]
-  const given = flags[flag]
-  if (typeof given === 'string') return given
-  const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
-  if (file !== undefined && variables[name] !== undefined) {
-    faults.push(`${name} and ${name}_FILE are both set; set one of them`)
-  }
-  if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
-  return variables[name] ?? standard
-}
-
-function readVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-  folder: string,
-  faults: string[],
-) {
-  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
-  faults.push(...nameFaults(Object.keys(variables)))
-  return variables
-}
-
-function readFlags(argv: readonly string[], faults: string[]): Record<string, string | boolean | undefined> {
-  const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } }
-  for (const { flag } of Object.values(settings)) options[flag] = { type: 'string' }
-  try {
-    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values
-  } catch (error) {
-    faults.push(`${error instanceof Error ? error.message : String(error)} (--help lists the flags)`)
-    return {}
-  }
-}
-
-function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
-  try {
-    const text = readFileSync(path, 'utf8')
-    // What stands there may be a secret, so it is not repeated.
-    for (const line of strayLines(text)) {
-      faults.push(`${path}: line ${line} sets nothing; write NAME=value, or # before a comment`)
-    }
-    return parseEnv(text)
-  } catch (error) {
-    if (!isMissing(error)) faults.push(`${path} cannot be read: ${String(error)}`)
-    return {}
-  }
-}
-
-function readSecretFile(name: string, path: string, faults: string[]): string | undefined {
-  try {
-    const secret = readFileSync(path, 'utf8').trim()
-    // An empty file must not pass for a setting that was left out, or another secret would take its place.
-    if (secret !== '') return secret
-    faults.push(`${name} names ${path}, which is empty; put the secret there`)
-  } catch (error) {
-    faults.push(
-      `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
-    )
-  }
-  return undefined
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
-}
-
 function nonEmpty(text: string, { name, standard }: SettingFlag, faults: string[]): string {
   if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
   return text
@@ -193,6 +157,63 @@ function wholeNumber(
     faults.push(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
   }
   return value
+}
+
+function onOrOff(text: string, { name }: SettingFlag, faults: string[]): boolean {
+  if (text !== 'on' && text !== 'off') faults.push(`${name} must be on or off, not ${JSON.stringify(text)}`)
+  return text === 'on'
+}
+
+/** The fewest characters of a token for metrics. */
+const metricsTokenLength = 16
+
+function metrics(
+  text: (key: SettingKey) => string,
+  { port: mainPort, allowWeakKeys }: Pick<Config, 'port' | 'allowWeakKeys'>,
+  faults: string[],
+): MetricsSettings | undefined {
+  const [portText, token] = [text('metricsPort'), text('metricsToken')]
+  if (portText === '' && token === '') return undefined
+  const port =
+    portText === ''
+      ? undefined
+      : wholeNumber(portText, settings.metricsPort, { least: 0, most: 65_535 }, faults)
+  if (port !== undefined && port !== 0 && port === mainPort) {
+    faults.push(
+      `PURSER_METRICS_PORT and PURSER_PORT are both ${port}; choose another port, or set PURSER_METRICS_TOKEN alone to read metrics on the main port`,
+    )
+  }
+  if (token !== '' && !/^[\x21-\x7e]+$/.test(token)) {
+    faults.push(
+      'PURSER_METRICS_TOKEN must be printable characters without spaces; make one with: openssl rand -hex 24',
+    )
+  } else if (
+    token !== '' &&
+    (token.length < metricsTokenLength || (!allowWeakKeys && isGuessableKey(token)))
+  ) {
+    faults.push(
+      `PURSER_METRICS_TOKEN can be guessed: it needs ${metricsTokenLength} or more random characters; make one with: openssl rand -hex 24`,
+    )
+  }
+  return { port, token: token === '' ? undefined : token }
+}
+
+function rateLimits(text: (key: SettingKey) => string, faults: string[]): RateLimitSettings | 'off' {
+  const isOn = onOrOff(text('rateLimits'), settings.rateLimits, faults)
+  const limits = {
+    key: quota(text('rateLimitKey'), settings.rateLimitKey, faults),
+    account: quota(text('rateLimitAccount'), settings.rateLimitAccount, faults),
+    address: quota(text('rateLimitAddress'), settings.rateLimitAddress, faults),
+  }
+  return isOn ? limits : 'off'
+}
+
+function quota(text: string, { name, standard }: SettingFlag, faults: string[]): Quota {
+  const [, requests = '', seconds = ''] = /^([1-9]\d{0,8})\/([1-9]\d{0,4})$/.exec(text) ?? []
+  if (requests === '') {
+    faults.push(`${name} must be requests/seconds, such as ${standard}, not ${JSON.stringify(text)}`)
+  }
+  return { requests: Number(requests), seconds: Number(seconds) }
 }
 
 function database(text: string | undefined, folder: string, faults: string[]): Database {
@@ -216,7 +237,11 @@ function database(text: string | undefined, folder: string, faults: string[]): D
 /** The fewest bytes that a secret may have. */
 const secretBytes = 32
 
-function proofSecrets(text: string, faults: string[]): string[] {
+function proofSecrets(
+  text: string,
+  { allowWeakKeys }: Pick<Config, 'allowWeakKeys'>,
+  faults: string[],
+): string[] {
   if (text === '') return []
   const secrets = text.split(',').map((secret) => secret.trim())
   for (const [index, secret] of secrets.entries()) {
@@ -224,6 +249,10 @@ function proofSecrets(text: string, faults: string[]): string[] {
     if (bytes < secretBytes) {
       faults.push(
         `PURSER_PROOF_SECRET: secret ${index + 1} has ${bytes} bytes and needs ${secretBytes} or more; make one with: openssl rand -hex 32`,
+      )
+    } else if (!allowWeakKeys && isGuessableSecret(secret)) {
+      faults.push(
+        `PURSER_PROOF_SECRET: secret ${index + 1} repeats itself and can be guessed; make one with: openssl rand -hex 32`,
       )
     }
   }
@@ -236,7 +265,7 @@ const chosenKeyLength = 8
 function bootstrapKey(
   text: string,
   environment: Environment,
-  { name }: SettingFlag,
+  { name, allowWeakKeys }: SettingFlag & Pick<Config, 'allowWeakKeys'>,
   faults: string[],
 ): string | undefined {
   if (text === '') return undefined
@@ -244,10 +273,28 @@ function bootstrapKey(
   const rest = text.startsWith(prefix) ? text.slice(prefix.length) : ''
   if (rest.length < chosenKeyLength || !/^[\x21-\x7e]+$/.test(rest)) {
     faults.push(
-      `${name} must begin with ${prefix}, followed by ${chosenKeyLength} or more printable characters`,
+      `${name} must begin with ${prefix}, followed by ${chosenKeyLength} or more printable characters; make one with: ${makeKey(prefix)}`,
+    )
+  } else if (!allowWeakKeys && isGuessableKey(rest)) {
+    faults.push(
+      `${name} can be guessed; make a good one with: ${makeKey(prefix)} (PURSER_ALLOW_WEAK_KEYS=on takes it for a test)`,
     )
   }
   return text
+}
+
+function makeKey(prefix: string): string {
+  return `echo "${prefix}$(openssl rand -hex 24)"`
+}
+
+function weakKeys(text: string, host: string, faults: string[]): boolean {
+  const isOn = onOrOff(text, settings.allowWeakKeys, faults)
+  if (isOn && !isLoopbackHost(host)) {
+    faults.push(
+      `PURSER_ALLOW_WEAK_KEYS is for tests on this machine: leave it out, or set PURSER_HOST to 127.0.0.1 instead of ${host}`,
+    )
+  }
+  return isOn
 }
 
 function logLevel(text: string, faults: string[]): LogLevel {
@@ -267,13 +314,11 @@ function workers(text: string, { kind }: Config['database'], faults: string[]): 
 }
 
 function accountLanes(text: string, { kind }: Config['database'], faults: string[]): boolean {
-  if (text !== 'on' && text !== 'off') {
-    faults.push(`PURSER_ACCOUNT_LANES must be on or off, not ${JSON.stringify(text)}`)
-  }
-  if (text === 'on' && kind === 'sqlite') {
+  const isOn = onOrOff(text, settings.accountLanes, faults)
+  if (isOn && kind === 'sqlite') {
     faults.push('PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite')
   }
-  return text === 'on'
+  return isOn
 }
 
 function signingIn(
@@ -294,7 +339,7 @@ function signingIn(
       'PURSER_OIDC_ISSUER, PURSER_OIDC_CLIENT_ID and PURSER_OIDC_CLIENT_SECRET go together; set all three or none',
     )
   }
-  if (issuer !== undefined && !/^(https:|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(`${issuer}/`)) {
+  if (issuer !== undefined && isPlainHttp(issuer) && !isLoopbackHost(new URL(issuer).hostname)) {
     faults.push('PURSER_OIDC_ISSUER must be an https address, unless it is on this machine')
   }
   if (publicUrl === undefined) {
@@ -303,6 +348,34 @@ function signingIn(
     )
   }
   return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret: clientSecret ?? '' } }
+}
+
+function sellerVerification(text: string, faults: string[]): boolean {
+  const { name, standard } = settings.sellerVerification
+  if (!['none', 'required', ''].includes(text)) {
+    faults.push(`${name} must be none or required, not ${JSON.stringify(text)}`)
+  }
+  return (text || standard) === 'required'
+}
+
+function isPlainHttp(address: string): boolean {
+  return new URL(address).protocol === 'http:'
+}
+
+/** What the log and `purser doctor` warn of: settings that are right for a test, and hardly for anything else. */
+export function warningsOf({ oidc, allowWeakKeys }: Pick<Config, 'oidc' | 'allowWeakKeys'>): string[] {
+  const warnings: string[] = []
+  if (allowWeakKeys) {
+    warnings.push(
+      'PURSER_ALLOW_WEAK_KEYS is on: keys and secrets that can be guessed are taken; leave it out, except for tests',
+    )
+  }
+  if (oidc && isPlainHttp(oidc.issuer)) {
+    warnings.push(
+      `PURSER_OIDC_ISSUER is ${oidc.issuer}, without TLS: every program on this machine that can take that port can sign in as anybody; use an https address, except for tests`,
+    )
+  }
+  return warnings
 }
 
 /** An address of the web as it was given; undefined when it was left out. */

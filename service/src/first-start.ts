@@ -35,6 +35,7 @@ export async function prepareFirstStart(
     email: 'owner@localhost',
     idpUserId: firstUserId,
     createdAtMs: nowMs,
+    disabledAtMs: null,
   }
   const minted: Partial<Record<Environment, string>> = {}
   const keys = environments.map((environment) => {

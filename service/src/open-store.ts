@@ -6,6 +6,7 @@ import { describeUrl } from './store/postgres/address.ts'
 import { openPostgresStore } from './store/postgres/postgres-store.ts'
 import { keepSecret } from './store/postgres/service-secrets.ts'
 import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
+import type { StoreMetrics } from './store/store-metrics.ts'
 import { StoreOpenError, StoreUnavailableError, type Store } from './store/store.ts'
 
 /** The store that the settings name, and what proofs are signed with. */
@@ -14,15 +15,23 @@ export interface OpenedStore {
   readonly proofSecrets: readonly [string, ...string[]]
 }
 
+export interface StoreEvents {
+  readonly onEnd?: ((cause: unknown) => void) | undefined
+  /** Is told of each wait for a database connection that took over a second, in milliseconds. */
+  readonly onWait?: ((waitedMs: number) => void) | undefined
+  /** Where the store counts what it does, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
+}
+
 /**
  * Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. `onEnd` is told why,
  * when the store can write nothing any more until it is opened anew.
  */
 export async function openStore(
   config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
-  { onEnd }: { readonly onEnd?: (cause: unknown) => void } = {},
+  events: StoreEvents = {},
 ): Promise<OpenedStore> {
-  const store = await open(config, onEnd)
+  const store = await open(config, events)
   try {
     return { store, proofSecrets: await proofSecretsOf(config) }
   } catch (error) {
@@ -33,13 +42,13 @@ export async function openStore(
 
 function open(
   { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
-  onEnd: (cause: unknown) => void = () => undefined,
+  { onEnd = () => undefined, onWait, metrics }: StoreEvents,
 ): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
-      return openSqliteStore({ path: database.path, ownThread: true, onEnd })
+      return openSqliteStore({ path: database.path, ownThread: true, onEnd, metrics })
     case 'postgres':
-      return openPostgresStore({ url: database.url, accountLanes })
+      return openPostgresStore({ url: database.url, accountLanes, onWait, metrics })
     default:
       return database satisfies never
   }
@@ -70,7 +79,7 @@ export function explainStoreFailure(error: unknown, { database }: Pick<Config, '
   if (!(error instanceof StoreUnavailableError)) return error
   const remedy =
     database.kind === 'sqlite'
-      ? 'restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db'
+      ? 'restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db'
       : 'see what the log of the server says'
   return new StoreOpenError(`${placeOfLedger(database)} cannot be used (${error.message}); ${remedy}`)
 }

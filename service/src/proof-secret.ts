@@ -15,7 +15,7 @@ export function loadProofSecrets(
 ): readonly [string, ...string[]] {
   const [first, ...others] = configured
   if (first !== undefined) return [first, ...others]
-  return [readKeptProofSecret(databasePath) ?? makeSecret(proofSecretPath(databasePath))]
+  return [readKeptProofSecret(databasePath) ?? renewProofSecret(databasePath)]
 }
 
 /** The secret that is kept beside a store, if there is one. Throws a `StoreOpenError` when it is unusable. */
@@ -47,10 +47,12 @@ function readSecret(path: string): string | undefined {
 }
 
 /**
- * The secret must outlive a crash that the first hold outlives, so it is on the disk before it is used.
- * It is written aside and then given its name, so that a crash leaves all of it or none.
+ * Makes a new secret beside a store, in the place of the one that is there. It must outlive a crash that the first
+ * hold outlives, so it is on the disk before it is used. It is written aside and then given its name, so that a crash
+ * leaves all of it or none. Throws a `StoreOpenError` when it cannot be written.
  */
-function makeSecret(path: string): string {
+export function renewProofSecret(databasePath: string): string {
+  const path = proofSecretPath(databasePath)
   const secret = randomBytes(32).toString('hex')
   const draftPath = `${path}.new`
   try {

@@ -1,6 +1,8 @@
 import type { Config } from './config.ts'
-import { ListenError, startService, type RunningService } from './start.ts'
+import { ListenError } from './listening.ts'
+import { startService, type RunningService } from './start.ts'
 import { tellStartFailure } from './start-failure.ts'
+import { stopMessage } from './stop-message.ts'
 import { StoreOpenError } from './store/store.ts'
 import { welcome } from './welcome.ts'
 
@@ -9,7 +11,7 @@ export async function serveAlone(config: Config, calledAs: string): Promise<bool
   try {
     const service = await startService(config)
     // Whoever waits for the welcome may say stop the moment it is there.
-    stopOnSignals(service)
+    stopOnSignals(service, config)
     console.log(welcome(service, config))
     void service.ended.then((cause) => giveUp(service, cause))
     return true
@@ -35,15 +37,16 @@ async function giveUp(service: RunningService, cause: unknown): Promise<never> {
   process.exit(1)
 }
 
-/** Stops in good order at the first signal; a second one does not wait. */
-function stopOnSignals(service: RunningService): void {
+/** Stops in good order at the first signal, and drains before that at SIGTERM; a second signal does not wait. */
+function stopOnSignals(service: RunningService, { drainSeconds }: Config): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (isStopping) process.exit(1)
       isStopping = true
-      console.log('Purser is stopping: it finishes what it accepted.')
-      service.stop().then(
+      const seconds = signal === 'SIGTERM' ? drainSeconds : 0
+      console.log(stopMessage(seconds))
+      service.stop(seconds * 1_000).then(
         () => process.exit(0),
         (error: unknown) => {
           console.error('Purser could not stop in good order:', error)

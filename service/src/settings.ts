@@ -42,6 +42,13 @@ export const settings = {
     meaning: 'the first operator key of production, instead of a minted one',
     isSecret: true,
   },
+  allowWeakKeys: {
+    name: 'PURSER_ALLOW_WEAK_KEYS',
+    flag: 'allow-weak-keys',
+    standard: 'off',
+    meaning:
+      'on: takes bootstrap keys and proof secrets that can be guessed, for tests, on a loopback host only',
+  },
   logLevel: {
     name: 'PURSER_LOG_LEVEL',
     flag: 'log-level',
@@ -60,6 +67,71 @@ export const settings = {
     standard: 'off',
     meaning:
       'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
+  },
+  rateLimits: {
+    name: 'PURSER_RATE_LIMITS',
+    flag: 'rate-limits',
+    standard: 'on',
+    meaning:
+      'on or off: limits of requests by key, by account, and of wrong keys by address, in each process',
+  },
+  rateLimitKey: {
+    name: 'PURSER_RATE_LIMIT_KEY',
+    flag: 'rate-limit-key',
+    standard: '300000/10',
+    meaning: 'requests of one key: how many at once, and in how many seconds so many come back',
+  },
+  rateLimitAccount: {
+    name: 'PURSER_RATE_LIMIT_ACCOUNT',
+    flag: 'rate-limit-account',
+    standard: '600000/10',
+    meaning: 'requests of one account, as for a key',
+  },
+  rateLimitAddress: {
+    name: 'PURSER_RATE_LIMIT_ADDRESS',
+    flag: 'rate-limit-address',
+    standard: '2000/40',
+    meaning: 'wrong keys and started sessions from one address (IPv6: one /64), as for a key',
+  },
+  maxConnections: {
+    name: 'PURSER_MAX_CONNECTIONS',
+    flag: 'max-connections',
+    standard: '10000',
+    meaning: 'max open connections of each process; one more is closed at once',
+  },
+  metricsPort: {
+    name: 'PURSER_METRICS_PORT',
+    flag: 'metrics-port',
+    standard: '',
+    meaning:
+      'port on which GET /metrics answers Prometheus, on the same address; none when unset, 0 picks one',
+  },
+  metricsToken: {
+    name: 'PURSER_METRICS_TOKEN',
+    flag: 'metrics-token',
+    standard: '',
+    meaning:
+      'what GET /metrics asks for as a bearer token; without a port of its own it answers on the main port',
+    isSecret: true,
+  },
+  accessLog: {
+    name: 'PURSER_ACCESS_LOG',
+    flag: 'access-log',
+    standard: 'off',
+    meaning: 'on: the log has a line for each request, without queries, bodies and keys',
+  },
+  drainSeconds: {
+    name: 'PURSER_DRAIN_SECONDS',
+    flag: 'drain-seconds',
+    standard: '0',
+    meaning: 'how long SIGTERM lets requests go on, with /readyz at 503, before the service stops',
+  },
+  sellerVerification: {
+    name: 'PURSER_SELLER_VERIFICATION',
+    flag: 'seller-verification',
+    standard: 'none',
+    meaning:
+      'required: a seller collects only after it has shown, by DNS or a file, that its domain is its own',
   },
   publicUrl: {
     name: 'PURSER_PUBLIC_URL',

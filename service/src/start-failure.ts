@@ -5,5 +5,5 @@ export function tellStartFailure(message: string, calledAs: string): void {
 
 /** What a store advises, spelled as commands are called here: it does not know whether `purser` is installed. */
 export function asCalled(advice: string, calledAs: string): string {
-  return advice.replaceAll('purser migrate ', `${calledAs} migrate `)
+  return advice.replaceAll(/purser (?=migrate |restore\b)/g, `${calledAs} `)
 }

@@ -1,23 +1,30 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 
 import type { FastifyInstance } from 'fastify'
 
-import { createApp } from './app.ts'
-import { createBackgroundLog } from './background-log.ts'
+import { createApp, type AppLimits } from './app.ts'
+import { createBackgroundLog, createWaitLog } from './background-log.ts'
 import { chosenKeys, type Config } from './config.ts'
 import { startFiguresKeeper } from './console/figures-keeper.ts'
 import { describeSystem } from './console/system.ts'
 import { createTally } from './console/tally.ts'
 import { deriveSignInKey } from './console/sign-in-cookie.ts'
 import { deriveProofKeys } from './domain/proof.ts'
+import { deriveVerificationKey } from './domain/seller-verification.ts'
 import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from './hold-sweep.ts'
 import { createIds } from './ids.ts'
-import { stopTimeoutMs } from './limits.ts'
+import { connectionLimits } from './limits.ts'
+import { explainListenFailure, listenForMetrics } from './listening.ts'
 import { explainStoreFailure, openStore, placeOfLedger } from './open-store.ts'
-import { codeOf } from './store/error-code.ts'
+import type { MetricsRoute } from './metrics/metrics-route.ts'
+import type { MetricsServer } from './metrics/metrics-server.ts'
+import { scrapeOfOne, type Scrape } from './metrics/scrape.ts'
+import { ServiceMetrics } from './metrics/service-metrics.ts'
+import { createDomainProver, type ProveDomain } from './prove-domain.ts'
+import { prepareStopping, type Stopping } from './stopping.ts'
+import { commit, release } from './version.ts'
 
 /** A service that answers. */
 export interface RunningService {
@@ -25,52 +32,105 @@ export interface RunningService {
   readonly url: string
   /** The keys that were minted, when the store was empty. */
   readonly minted: MintedKeys | undefined
+  /** What this process measures, where metrics are read. */
+  readonly metrics: ServiceMetrics | undefined
+  /** Where metrics are read, if anywhere. */
+  readonly metricsUrl: string | undefined
   /** Resolves to the cause when the service can serve no longer, until it is started anew. */
   readonly ended: Promise<unknown>
-  /** Finishes what was accepted, within a bound, and lets go of the store. */
-  readonly stop: () => Promise<void>
+  /**
+   * Lets requests go on for so long, at once when left out; then finishes what was accepted, within a bound, and lets go
+   * of the store.
+   */
+  readonly stop: (drainMs?: number) => Promise<void>
 }
 
-/** The service cannot listen; the message says why and what would help. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError'
+export interface StartOptions {
+  readonly now?: () => number
+  /** The metrics of all workers, in one of several: then the primary serves them on their own port. */
+  readonly scrapeAll?: Scrape
+  /** Other limits than those of `limits.ts`. */
+  readonly limits?: AppLimits
+  /** Looks for the challenge of a seller's domain. */
+  readonly proveDomain?: ProveDomain | undefined
 }
 
 /**
- * The service, started: store, application, network. Throws a `StoreOpenError` or a `ListenError` when
+ * The service, started: store, application, network; `limits` replace those of the configuration. Throws a `StoreOpenError` or a `ListenError` when
  * it cannot be.
  */
-export async function startService(config: Config, now: () => number = Date.now): Promise<RunningService> {
+export async function startService(
+  config: Config,
+  { now = Date.now, scrapeAll, proveDomain = createDomainProver(), limits = {} }: StartOptions = {},
+): Promise<RunningService> {
+  const metrics = config.metrics && new ServiceMetrics()
   const ended = Promise.withResolvers<unknown>()
-  const { store, proofSecrets } = await openStore(config, { onEnd: ended.resolve })
+  let reportWait: ((waitedMs: number) => void) | undefined
+  const { store, proofSecrets } = await openStore(config, {
+    onEnd: ended.resolve,
+    onWait: (waitedMs) => reportWait?.(waitedMs),
+    metrics: metrics?.store,
+  })
+  let metricsServer: MetricsServer | undefined
   try {
     const tally = createTally(now)
     const context = {
       store,
       tally,
+      decisions: metrics?.decisions,
       site: { publicUrl: config.publicUrl === undefined ? undefined : new URL(config.publicUrl) },
       now,
       ids: createIds(now),
+      sellerVerification: {
+        isRequired: config.requiresVerifiedSellers,
+        key: deriveVerificationKey(proofSecrets[0]),
+        proveDomain,
+      },
       randomBytes,
       proofKeys: {
         sandbox: deriveProofKeys(proofSecrets, 'sandbox'),
         production: deriveProofKeys(proofSecrets, 'production'),
       },
     }
+    let stopping: Stopping | undefined
+    const scrape = scrapeAll ?? (metrics && scrapeOfOne(metrics))
+    const system = describeSystem(config)
     const app = await createApp({
       ...context,
+      isDraining: () => stopping?.isDraining() ?? false,
       chosenKeys: chosenKeys(config),
-      system: describeSystem(config),
+      connections: { ...connectionLimits, maxConnections: config.maxConnections },
+      rateLimits: config.rateLimits,
+      ...limits,
+      system,
+      accessLog: config.accessLog,
+      onFinished: metrics && ((finished) => metrics.requests.observe(finished)),
+      metrics: scrape && routeOf(config, scrape),
       oidc: config.oidc && { settings: config.oidc, signInKey: deriveSignInKey(proofSecrets[0]) },
       logger: { level: config.logLevel, stream: process.stderr },
     })
+    reportWait = createWaitLog(app.log)
     await store.checkReady()
+    stopping = prepareStopping(app)
+    const { stop } = stopping
+    if (scrape && !scrapeAll) metricsServer = await listenForMetrics(config, scrape)
     await listen(app, config)
-    const connections = trackConnections(app.server)
     // After the port is won: keys that a failing start made would be shown to nobody.
     const minted = await prepareFirstStart(context, config.bootstrapKeys).catch(async (error: unknown) => {
       await app.close()
       throw error
+    })
+    metrics?.watch({
+      store,
+      now,
+      readDisk: system.readDisk,
+      countConnections: () => countConnections(app.server),
+      build: {
+        version: release,
+        commit: commit(),
+        node_version: process.version,
+        store: config.database.kind,
+      },
     })
     const observer = createBackgroundLog({ log: app.log, place: placeOfLedger(config.database) })
     const sweep = startHoldSweep({ store, now, observer })
@@ -78,14 +138,21 @@ export async function startService(config: Config, now: () => number = Date.now)
     return {
       url: urlOf(app.server.address() as AddressInfo),
       minted,
+      metrics,
+      metricsUrl:
+        metricsServer?.url ??
+        (config.metrics ? `${urlOf(app.server.address() as AddressInfo)}/metrics` : undefined),
       ended: ended.promise,
-      stop: async () => {
-        await closeApp(app, connections)
+      stop: async (drainMs = 0) => {
+        await stop(drainMs)
         await Promise.all([sweep.stop(), figures.stop()])
         await store.close()
+        await metricsServer?.close()
+        metrics?.stop()
       },
     }
   } catch (error) {
+    await metricsServer?.close()
     await store.close()
     throw explainStoreFailure(error, config)
   }
@@ -103,50 +170,17 @@ async function listen(app: FastifyInstance, config: Config): Promise<void> {
   }
 }
 
-/** How long a connection of a closing service may wait for one more request. */
-const closingKeepAliveMs = 100
-
-/** Closes the network: what was accepted is answered, within the bound. */
-async function closeApp(app: FastifyInstance, connections: ReadonlySet<Socket>): Promise<void> {
-  // A connection that never asked anything, a browser's spare one for instance, is owed no answer.
-  for (const connection of connections) if (connection.bytesRead === 0) connection.destroy()
-  // A connection that is answered from now on is idle again after that, and would be waited for.
-  app.server.keepAliveTimeout = closingKeepAliveMs
-  app.server.keepAliveTimeoutBuffer = 0
-  await Promise.race([app.close(), sleep(stopTimeoutMs, undefined, { ref: false })])
-  app.server.closeAllConnections()
+/** Metrics on the main port, when they have no port of their own. */
+function routeOf({ metrics }: Pick<Config, 'metrics'>, scrape: Scrape): MetricsRoute | undefined {
+  if (metrics?.port !== undefined || metrics?.token === undefined) return undefined
+  return { token: metrics.token, scrape }
 }
 
-/** The connections that are open at any moment. */
-function trackConnections(server: Server): ReadonlySet<Socket> {
-  const connections = new Set<Socket>()
-  server.on('connection', (connection: Socket) => {
-    connections.add(connection)
-    connection.once('close', () => connections.delete(connection))
-  })
-  return connections
+function countConnections(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count ?? 0)))
 }
 
 function urlOf({ address, family, port }: AddressInfo): string {
   const host = family === 'IPv6' ? `[${address}]` : address
   return `http://${host}:${port}`
-}
-
-function explainListenFailure(error: unknown, { host, port }: Config): unknown {
-  switch (codeOf(error)) {
-    case 'EADDRINUSE':
-      return new ListenError(
-        `Port ${port} on ${host} is taken; choose another with PURSER_PORT, or 0 for any free one`,
-      )
-    case 'EACCES':
-      return new ListenError(
-        `Port ${port} needs rights that this user lacks; choose one above 1023 with PURSER_PORT`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return new ListenError(`${host} is no address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`)
-    default:
-      return error
-  }
 }

@@ -1,4 +1,30 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
 import packageJson from '../package.json' with { type: 'json' }
 
-/** The release of the service. */
-export const version: string = packageJson.version
+// The tool that packs the service writes the commit into its package.json; in a checkout there is none.
+const { version: ownRelease, gitHead }: { readonly version: string; readonly gitHead?: string } = packageJson
+
+/** The release of the service, such as `0.1.0`. */
+export const release = ownRelease
+
+/** The release, of a packed service with its commit, as `0.1.0 (0123456789ab)`. */
+export const version: string = gitHead === undefined ? release : `${release} (${gitHead.slice(0, 12)})`
+
+/** The commit that the service was built from; `unknown` where neither the package nor a checkout tells. */
+export function commit(): string {
+  return (gitHead ?? commitOfCheckout())?.slice(0, 12) ?? 'unknown'
+}
+
+function commitOfCheckout(): string | undefined {
+  const cwd = join(import.meta.dirname, '..')
+  if (!existsSync(join(cwd, '..', '.git'))) return undefined
+  const options = { cwd, encoding: 'utf8', stdio: 'pipe', timeout: 2_000 } as const
+  try {
+    return execFileSync('git', ['rev-parse', 'HEAD'], options).trim()
+  } catch {
+    return undefined
+  }
+}

@@ -3,17 +3,25 @@ import { placeOfLedger, placeOfSecret } from './open-store.ts'
 import type { RunningService } from './start.ts'
 
 /** What a start prints: where the service answers, where the data lies, and what to do next. */
-export function welcome({ url, minted }: Pick<RunningService, 'url' | 'minted'>, config: Config): string {
+export function welcome(
+  { url, minted, metricsUrl }: Pick<RunningService, 'url' | 'minted' | 'metricsUrl'>,
+  config: Config,
+): string {
   const lines = ['', `  Purser is ready at ${url}`, '', `  Reference   ${url}/docs`]
   lines.push(
     `  Console     ${minted?.setUpToken ? setUpLink(url, minted.setUpToken, config) : `${publicUrl(url, config)}/console`}`,
   )
   lines.push(`  Data        ${placeOfLedger(config.database)}`)
-  if (config.proofSecrets.length === 0)
-    lines.push(`  Secret      ${placeOfSecret(config.database)} (back it up with the data)`)
+  if (config.proofSecrets.length === 0) lines.push(`  Secret      ${placeOfSecret(config.database)}`)
+  if (metricsUrl !== undefined) lines.push(`  Metrics     ${metricsUrl}`)
   if (config.workers > 1) lines.push(`  Processes   ${config.workers}`)
   if (minted && (minted.sandbox || minted.production)) {
-    lines.push('', '  Your operator keys. They are shown this once, so keep them now:', '')
+    lines.push(
+      '',
+      '  Your operator keys, and where they work. The keys are shown only once: save them now.',
+      '',
+    )
+    lines.push(`  export PURSER_URL=${publicUrl(url, config)}`)
     if (minted.sandbox) lines.push(`  export PURSER_SANDBOX_KEY=${minted.sandbox}`)
     if (minted.production) lines.push(`  export PURSER_PRODUCTION_KEY=${minted.production}`)
   }

@@ -1,6 +1,10 @@
 /** One of several processes of the service, started by `workers.ts`, which hands it its settings. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+
 import type { Config } from './config.ts'
+import { workerMetricsTimeoutMs } from './limits.ts'
+import { shared } from './metrics/scrape.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
 import { isStartFailure } from './serve-alone.ts'
 import { outliveReaders } from './standard-streams.ts'
@@ -12,6 +16,9 @@ outliveReaders()
 let starting: Promise<RunningService> | undefined
 let isStopping = false
 let logLevel: Config['logLevel'] = 'info'
+let drainMs = 0
+/** Who waits for the metrics of all workers. */
+let scraped: ((text: string | undefined) => void) | undefined
 
 process.on('message', (message: ToWorker) => {
   switch (message.kind) {
@@ -19,34 +26,60 @@ process.on('message', (message: ToWorker) => {
       void start(message.config)
       break
     case 'stop':
-      void stop()
+      void stop(message.drainMs)
+      break
+    case 'read_metrics':
+      void tellMetrics(message)
+      break
+    case 'scraped':
+      scraped?.(message.text)
       break
     default:
       message satisfies never
   }
 })
-process.on('SIGTERM', () => void stop())
+// A supervisor may send this to every process of the service.
+process.on('SIGTERM', () => void stop(drainMs))
 // A terminal sends this to the primary, too, which says when to stop.
 process.on('SIGINT', () => undefined)
+// The primary says that it goes on.
+process.on('SIGHUP', () => undefined)
 
 async function start(config: Config): Promise<void> {
   logLevel = config.logLevel
-  starting = startService(config)
+  drainMs = config.drainSeconds * 1_000
+  starting = startService(config, { scrapeAll: shared(askPrimary) })
   try {
-    const { url, minted } = await starting
-    tell({ kind: 'ready', url, minted })
+    const { url, minted, metricsUrl } = await starting
+    tell({ kind: 'ready', url, minted, metricsUrl })
   } catch (error) {
     if (!isStartFailure(error)) throw error
     tell({ kind: 'failed', message: error.message }, () => process.exit(1))
   }
 }
 
-async function stop(): Promise<void> {
+/** Has the primary ask every worker, this one too. */
+async function askPrimary(): Promise<string> {
+  const answer = new Promise<string | undefined>((resolve) => (scraped = resolve))
+  tell({ kind: 'scrape' })
+  const text = await Promise.race([answer, sleep(workerMetricsTimeoutMs * 2, undefined, { ref: false })])
+  if (text === undefined) throw new Error('the primary did not answer in time')
+  return text
+}
+
+async function tellMetrics({ scrapeId, readsLedger }: ToWorker & { kind: 'read_metrics' }): Promise<void> {
+  const service = await starting
+  if (!service?.metrics) return
+  const families = await service.metrics.families({ readsLedger })
+  tell({ kind: 'metrics', scrapeId, families })
+}
+
+async function stop(requestsGoOnMs: number): Promise<void> {
   if (isStopping) return
   isStopping = true
   try {
     const service = await starting
-    await service?.stop()
+    await service?.stop(requestsGoOnMs)
     process.exit(0)
   } catch (error) {
     writeLogLine(lineOf(error), { logLevel })

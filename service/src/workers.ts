@@ -5,12 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Config } from './config.ts'
 import { closeUntakenConnections } from './handed-connections.ts'
-import { stopTimeoutMs } from './limits.ts'
+import { stopTimeoutMs, workerMetricsTimeoutMs } from './limits.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
+import { ListenError, listenForMetrics } from './listening.ts'
+import type { MetricsServer } from './metrics/metrics-server.ts'
+import { WorkerMetrics } from './metrics/worker-metrics.ts'
 import { tellStartFailure } from './start-failure.ts'
+import { stopMessage } from './stop-message.ts'
 import { codeOf } from './store/error-code.ts'
 import { welcome } from './welcome.ts'
-import type { FromWorker, ToWorker } from './worker-messages.ts'
+import type { FromStart, FromWorker, ToWorker } from './worker-messages.ts'
 
 /**
  * Starts the service in several processes that share one port; resolves to whether it started. This
@@ -19,15 +23,24 @@ import type { FromWorker, ToWorker } from './worker-messages.ts'
  */
 export async function serveWithWorkers(config: Config, calledAs: string): Promise<boolean> {
   const crew = new Crew(config)
-  stopOnSignals(crew)
+  stopOnSignals(crew, config)
+  let metricsServer: MetricsServer | undefined
+  try {
+    metricsServer = await listenForMetrics(config, () => crew.scrape())
+  } catch (error) {
+    if (!(error instanceof ListenError)) throw error
+    tellStartFailure(error.message, calledAs)
+    return false
+  }
   // The first goes ahead: it makes the keys of an empty store, and tells what would hinder all of them.
   const first = await crew.start()
   if (first.kind === 'failed') {
     tellStartFailure(first.message, calledAs)
+    await metricsServer?.close()
     return false
   }
   await crew.startOthers(first)
-  console.log(welcome(first, config))
+  console.log(welcome({ ...first, metricsUrl: metricsServer?.url ?? first.metricsUrl }, config))
   return true
 }
 
@@ -48,9 +61,11 @@ class Crew {
   /** Where the service answers; known once a worker did. */
   #url: string | undefined
   #isStopping = false
+  readonly #metrics: WorkerMetrics
 
   constructor(config: Config) {
     this.#config = config
+    this.#metrics = new WorkerMetrics({ expected: config.workers, timeoutMs: workerMetricsTimeoutMs })
     cluster.setupPrimary({
       // Beside this file, and compiled as it is.
       exec: join(import.meta.dirname, `worker${extname(import.meta.filename)}`),
@@ -61,8 +76,13 @@ class Crew {
     })
   }
 
+  /** The metrics of all workers. */
+  scrape(): Promise<string> {
+    return this.#metrics.scrape()
+  }
+
   /** Starts one worker; resolves to what it says first, or to a failure when it ends before. */
-  start(failuresInARow = 0): Promise<FromWorker> {
+  start(failuresInARow = 0): Promise<FromStart> {
     this.#keepPort()
     const worker = fork()
     if (worker instanceof Error) return this.#couldNotStart(worker, failuresInARow)
@@ -71,16 +91,32 @@ class Crew {
     const said = firstMessageOf(worker)
     let failure: string | undefined
     worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'failed') failure = message.message
+      switch (message.kind) {
+        case 'failed':
+          failure = message.message
+          break
+        case 'ready':
+          this.#metrics.add(worker.id, (question) => tell(worker, { kind: 'read_metrics', ...question }))
+          break
+        case 'metrics':
+          this.#metrics.received(worker.id, message)
+          break
+        case 'scrape':
+          void this.#tellScrape(worker)
+          break
+        default:
+          message satisfies never
+      }
     })
     worker.once('exit', (code: number | null, signal: string | null) => {
+      this.#metrics.ended(worker.id)
       const isSteady = performance.now() - startedAtMs > steadyWorkerMs
       this.#startAgain(
         `A worker ended (${failure ?? signal ?? `code ${code}`})`,
         isSteady ? 0 : failuresInARow,
       )
     })
-    const couldNotStart = new Promise<FromWorker>((resolve) => {
+    const couldNotStart = new Promise<FromStart>((resolve) => {
       worker.on('error', (error) => {
         // A worker that did start says by its exit what becomes of it.
         if (worker.process.pid !== undefined) this.#log(`A worker could not be reached (${codeOf(error)}).`)
@@ -91,22 +127,22 @@ class Crew {
     return Promise.race([said, couldNotStart])
   }
 
-  async startOthers(first: FromWorker & { kind: 'ready' }): Promise<void> {
+  async startOthers(first: FromStart & { kind: 'ready' }): Promise<void> {
     this.#url = first.url
     await Promise.all(Array.from({ length: this.#config.workers - 1 }, () => this.start()))
   }
 
-  /** Has every worker finish what it accepted, within the bound; resolves to whether all of them did. */
-  async stop(): Promise<boolean> {
+  /** Has every worker drain, and finish what it accepted, within the bound; resolves to whether all of them did. */
+  async stop(drainMs: number): Promise<boolean> {
     this.#isStopping = true
     const workers = liveWorkers()
     const stopped = workers.map(async (worker) => {
       const exit = once(worker, 'exit')
-      tell(worker, { kind: 'stop' })
+      tell(worker, { kind: 'stop', drainMs })
       const [code] = (await exit) as [number | null]
       return code === 0
     })
-    const bound = sleep(stopTimeoutMs + stopSlackMs, [false])
+    const bound = sleep(drainMs + stopTimeoutMs + stopSlackMs, [false])
     return (await Promise.race([Promise.all(stopped), bound])).every(Boolean)
   }
 
@@ -116,8 +152,13 @@ class Crew {
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   }
 
+  async #tellScrape(worker: Worker): Promise<void> {
+    const text = await this.scrape().catch(() => undefined)
+    tell(worker, { kind: 'scraped', text })
+  }
+
   /** There is no process: no program, no memory or no room for one more. */
-  async #couldNotStart(error: Error, failuresInARow: number): Promise<FromWorker> {
+  async #couldNotStart(error: Error, failuresInARow: number): Promise<FromStart> {
     const what = `A worker could not be started (${codeOf(error)})`
     this.#startAgain(what, failuresInARow)
     return { kind: 'failed', message: what }
@@ -149,8 +190,8 @@ class Crew {
   }
 }
 
-/** Stops in good order at the first signal; a second one does not wait. */
-function stopOnSignals(crew: Crew): void {
+/** Stops in good order at the first signal, and drains before that at SIGTERM; a second signal does not wait. */
+function stopOnSignals(crew: Crew, { drainSeconds }: Config): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -159,14 +200,15 @@ function stopOnSignals(crew: Crew): void {
         process.exit(1)
       }
       isStopping = true
-      console.log('Purser is stopping: it finishes what it accepted.')
-      void finish(crew)
+      const seconds = signal === 'SIGTERM' ? drainSeconds : 0
+      console.log(stopMessage(seconds))
+      void finish(crew, seconds * 1_000)
     })
   }
 }
 
-async function finish(crew: Crew): Promise<never> {
-  const isInGoodOrder = await crew.stop()
+async function finish(crew: Crew, drainMs: number): Promise<never> {
+  const isInGoodOrder = await crew.stop(drainMs)
   crew.kill()
   process.exit(isInGoodOrder ? 0 : 1)
 }
@@ -180,8 +222,9 @@ function fork(): Worker | Error {
   }
 }
 
-function firstMessageOf(worker: Worker): Promise<FromWorker> {
+function firstMessageOf(worker: Worker): Promise<FromStart> {
   return new Promise((resolve) => {
+    // Nothing else is said before: metrics are asked of a worker that is ready.
     worker.once('message', resolve)
     worker.once('exit', (code: number | null, signal: string | null) => {
       resolve({ kind: 'failed', message: `A worker ended before it answered (${signal ?? `code ${code}`})` })

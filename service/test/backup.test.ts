@@ -1,58 +1,285 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
-import { makeFolder, runProcess, startProcess } from './process.ts'
+import type { Proof } from '@purser/wire/payments'
+
+import { testCommand } from '../../packages/cli/testing/command.ts'
+import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
+import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
 const projectFolder = join(import.meta.dirname, '../..')
 const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
 const [, chapter = ''] = guide.split('\n## Backups\n')
-const commands = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, command = '']) => command).slice(0, 2)
+const [command = ''] = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block)
 
-test('The guide has two commands that make a backup', () => {
+const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
+const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
+
+test("The guide's backup of a running service is for its user alone, ignored by git, and checked without a trace [decision.109]", async (context) => {
+  const folder = makeFolder(context)
+  symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
+  const service = await startProcess(context, { folder, settings })
+  // The folder may have been left open by whoever made it.
+  chmodSync(join(folder, 'data'), 0o755)
+  const before = readdirSync(join(folder, 'data'))
+  const { status, stderr } = spawnSync('sh', ['-c', `umask 022\n${command}`], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [0, ''])
+  assert.equal((await service.kill('SIGTERM')).code, 0)
+  const made = readdirSync(join(folder, 'data')).filter((name) => !before.includes(name))
+  assert.equal(made.length, 1)
+  const path = join('data', made[0] ?? '')
+  assert.equal(statSync(join(folder, path)).mode & 0o777, 0o600)
+  execFileSync('git', ['check-ignore', '--quiet', '--no-index', path], { cwd: projectFolder })
+
+  const checked = await purser(context, folder, 'ledger', 'check', '--database', `sqlite:${path}`)
+  assert.deepEqual([checked.code, checked.stderr], [0, ''])
+  assert.match(checked.stdout, /Every sum agrees with its records\./)
   assert.deepEqual(
-    commands.map((command) => command.includes('sqlite3 data/') || command.includes('node:sqlite')),
-    [true, true],
+    readdirSync(join(folder, 'data')).filter((name) => !before.includes(name)),
+    made,
   )
 })
 
-const noSqlite = spawnSync('sqlite3', ['--version']).error ? 'the sqlite3 command is not there' : false
-for (const command of commands) {
-  const how = command.includes('node:sqlite') ? 'Node' : 'sqlite3'
-  test(
-    `A backup by ${how}, as the guide has it, is for its user alone, ignored by git, and checked without a trace [decision.109]`,
-    { skip: how === 'sqlite3' && noSqlite },
-    async (context) => {
-      const folder = makeFolder(context)
-      symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
-      const service = await startProcess(context, { folder })
-      // Whoever made the folder himself may have left it open.
-      chmodSync(join(folder, 'data'), 0o755)
-      const before = readdirSync(join(folder, 'data'))
-      // A second backup takes the place of the first.
-      for (const time of ['first', 'second']) {
-        const { status, stderr } = spawnSync('sh', ['-c', `umask 022\n${command}`], {
-          cwd: folder,
-          encoding: 'utf8',
-        })
-        assert.deepEqual([status, stderr], [0, ''], time)
-      }
-      assert.equal((await service.kill('SIGTERM')).code, 0)
-      const path = join(folder, 'data/backup.db')
-      assert.equal(statSync(path).mode & 0o777, 0o600)
-      assert.deepEqual(readdirSync(folder).sort(), ['data', 'node_modules'])
-      execFileSync('git', ['check-ignore', '--quiet', '--no-index', 'data/backup.db'], { cwd: projectFolder })
+test('A backup is written and checked in bounded time while payments are written, and holds those that were acknowledged before it began', async (context) => {
+  const { folder, service, client } = await startWithPurchases(context)
+  const purchase = await makePurchase(client)
+  const paying = new AbortController()
+  let paid = 0
+  const warm = Promise.withResolvers<void>()
+  const buyers = allAtOnce(16, async () => {
+    while (!paying.signal.aborted) {
+      const asked = await client.askForProof(purchase, '0.01')
+      assert.equal(labelOf(await client.verify(asked.body.proof as Proof)), '200 ok')
+      paid += 1
+      if (paid === 500) warm.resolve()
+    }
+  })
+  await Promise.race([warm.promise, buyers])
+  const paidBefore = paid
+  const ended = await purser(context, folder, 'backup', 'backup.db', '--json')
+  const paidMeanwhile = paid - paidBefore
+  paying.abort()
+  await buyers
+  assert.deepEqual([ended.code, ended.stderr], [0, ''])
+  const backup = JSON.parse(ended.stdout) as { agrees: boolean; payments: number }
+  assert.equal(backup.agrees, true)
+  assert.ok(backup.payments >= paidBefore, `${backup.payments} of ${paidBefore}`)
+  assert.ok(backup.payments < paid)
+  assert.ok(paidMeanwhile > 0, 'payments went on')
+  assert.equal((await service.kill('SIGTERM')).code, 0)
+})
 
-      const flags = ['ledger', 'check', '--database', 'sqlite:data/backup.db']
-      const { code, stdout, stderr } = await runProcess(context, { folder, program: 'purser.ts', flags })
-      assert.deepEqual([code, stderr], [0, ''])
-      assert.match(stdout, /Every sum agrees with its records\./)
-      assert.deepEqual(
-        readdirSync(join(folder, 'data')).filter((name) => !before.includes(name)),
-        ['backup.db'],
-      )
-    },
+test('A proof that was charged after the backup is refused after the restore, by a new secret and by its hold, and what was revoked since is listed [decision.165]', async (context) => {
+  const { folder, service, client } = await startWithPurchases(context)
+  const purchase = await makePurchase(client)
+  const proofs = await issueProofs(client, purchase, 3)
+  const early = proofs[0] as Proof
+  const late = proofs[1] as Proof
+  assert.equal(labelOf(await client.verify(early)), '200 ok')
+  const stolen = await issueKey(client, 'stolen')
+  const agent = await makePurchase(client)
+  const paused = await makePurchase(client)
+
+  assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
+  assert.equal(labelOf(await client.verify(late)), '200 ok')
+  assert.equal((await client.send('DELETE', `/accounts/api-keys/${stolen.id}`)).status, 200)
+  assert.equal((await client.send('PATCH', `/agents/${agent.agentId}/revoke`)).status, 200)
+  assert.equal((await client.send('PATCH', `/mandates/${paused.mandateId}/pause`)).status, 200)
+  const secretBefore = readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8')
+
+  const refused = await purser(context, folder, 'restore', 'backup.db')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /Another Purser process is using .*purser\.db; stop it first/)
+  // As after a crash: what was written last is in the log of the ledger only.
+  await service.kill('SIGKILL')
+
+  const ended = await purser(context, folder, 'restore', 'backup.db', '--json')
+  assert.deepEqual([ended.code, ended.stderr], [0, ''])
+  const report = JSON.parse(ended.stdout) as Record<string, any> // oxlint-disable-line typescript/no-explicit-any
+  assert.deepEqual(
+    [report['payments'], report['held'], report['ended_proofs'], report['agrees']],
+    [1, '0.00', 2, true],
   )
+  const working = report['working_again'] as Record<string, { id: string }[]>
+  assert.deepEqual(
+    Object.entries(working).map(([kind, records]) => [kind, records.map(({ id }) => id)]),
+    [
+      ['keys', [stolen.id]],
+      ['agents', [agent.agentId]],
+      ['mandates', [paused.mandateId]],
+    ],
+  )
+  assert.notEqual(readFileSync(join(folder, 'data/purser.db.proof-secret'), 'utf8'), secretBefore)
+  const kept = await purser(context, folder, 'ledger', 'check', '--database', `sqlite:${report['kept']}`)
+  assert.match(kept.stdout, /Payments {2}2\n/)
+
+  // With the new secret, and with the old one set by hand: the hold has ended as well.
+  for (const secret of [undefined, secretBefore.trim()]) {
+    const again = await startProcess(context, {
+      folder,
+      settings: { ...settings, ...(secret === undefined ? {} : { PURSER_PROOF_SECRET: secret }) },
+    })
+    const shop = openClient(context, again)
+    const reason = secret === undefined ? 'invalid_signature' : 'proof_expired'
+    assert.equal(labelOf(await shop.verify(late)), `402 ${reason}`)
+    const mandate = await shop.send('GET', `/mandates/${purchase.mandateId}`)
+    assert.deepEqual([mandate.body.spent_total, mandate.body.held_total], ['1.00', '0.00'])
+    const [fresh] = await issueProofs(shop, purchase, 1)
+    if (secret === undefined) assert.equal(labelOf(await shop.verify(fresh as Proof)), '200 ok')
+    assert.equal((await again.kill('SIGTERM')).code, 0)
+    if (secret === undefined) {
+      const once = await purser(context, folder, 'restore', 'backup.db')
+      assert.equal(once.code, 0, once.stderr)
+    }
+  }
+})
+
+test('A restore into an empty folder lists every key that works, and a damaged ledger is kept beside the restored one', async (context) => {
+  const { folder, service, client } = await startWithPurchases(context)
+  const { id } = await issueKey(client, 'laptop')
+  assert.equal((await purser(context, folder, 'backup', 'backup.db')).code, 0)
+  assert.equal((await service.kill('SIGTERM')).code, 0)
+
+  const other = ['--database', 'sqlite:other/purser.db']
+  const empty = await purser(context, folder, 'restore', 'backup.db', ...other)
+  assert.deepEqual([empty.code, empty.stderr], [0, ''])
+  assert.match(empty.stdout, new RegExp(`These keys work.*\n(.*\n)*  purser keys revoke ${id} .*: laptop\\)`))
+  assert.equal(statSync(join(folder, 'other/purser.db')).mode & 0o777, 0o600)
+  assert.equal(statSync(join(folder, 'other/purser.db.proof-secret')).mode & 0o777, 0o600)
+
+  writeFileSync(join(folder, 'other/purser.db'), 'damaged')
+  const damaged = await purser(context, folder, 'restore', 'backup.db', ...other)
+  assert.deepEqual([damaged.code, damaged.stderr], [0, ''])
+  const kept = /is kept as (\S+)\./.exec(damaged.stdout)?.[1] ?? ''
+  assert.equal(readFileSync(kept, 'utf8'), 'damaged')
+  assert.equal((await purser(context, folder, 'ledger', 'check', ...other)).code, 0)
+})
+
+interface Refusal {
+  readonly what: string
+  readonly args: readonly string[]
+  readonly prepare?: (folder: string) => void
+  readonly says: RegExp
+}
+
+const refusals: readonly Refusal[] = [
+  {
+    what: 'A backup to the ledger itself',
+    args: ['backup', 'data/purser.db', '--replace'],
+    says: /purser\.db is a ledger that a service uses or has used; name another file/,
+  },
+  {
+    what: 'A backup to a file that is there',
+    args: ['backup', 'taken.db'],
+    prepare: (folder) => writeFileSync(join(folder, 'taken.db'), 'kept'),
+    says: /taken\.db exists already; name another file, or replace it with --replace/,
+  },
+  {
+    what: 'A backup to a folder that is not there',
+    args: ['backup', 'nowhere/backup.db'],
+    says: /cannot be made \(ENOENT\); name a file in a folder that this user may write to/,
+  },
+  {
+    what: 'A backup where there is no ledger',
+    args: ['backup', 'backup.db', '--database', 'sqlite:nothing.db'],
+    says: /There is no ledger at .*nothing\.db/,
+  },
+  {
+    what: 'A restore of a file that is none',
+    args: ['restore', 'text.db'],
+    prepare: (folder) => writeFileSync(join(folder, 'text.db'), 'text'.repeat(100)),
+    says: /text\.db is a database of another program|is damaged/,
+  },
+  {
+    what: 'A restore of a backup with a page of rubbish',
+    args: ['restore', 'spoiled.db'],
+    prepare: spoilCopy,
+    says: /spoiled\.db (is damaged \(SQLITE_CORRUPT|does not add up)/,
+  },
+]
+
+test('What would harm a ledger or a backup is refused in a sentence, and changes nothing', async (context) => {
+  const { folder, service } = await startWithPurchases(context)
+  assert.equal((await service.kill('SIGTERM')).code, 0)
+  const ledger = readFileSync(join(folder, 'data/purser.db'))
+  for (const { what, args, prepare, says } of refusals) {
+    prepare?.(folder)
+    const { code, stdout, stderr } = await purser(context, folder, ...args)
+    assert.deepEqual([code, stdout], [1, ''], what)
+    assert.match(stderr, says, what)
+    assert.match(stderr, /^[^\n]+$/, what)
+  }
+  assert.equal(readFileSync(join(folder, 'taken.db'), 'utf8'), 'kept')
+  assert.deepEqual(readFileSync(join(folder, 'data/purser.db')), ledger)
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.part')),
+    [],
+  )
+  const replaced = await purser(context, folder, 'backup', 'taken.db', '--replace')
+  assert.equal(replaced.code, 0, replaced.stderr)
+  assert.equal(statSync(join(folder, 'taken.db')).mode & 0o777, 0o600)
+})
+
+function spoilCopy(folder: string): void {
+  const path = join(folder, 'spoiled.db')
+  copyFileSync(join(folder, 'data/purser.db'), path)
+  const bytes = readFileSync(path)
+  // All but the first page, which says whose file it is.
+  bytes.fill(0xa5, 2 * 4_096, 12 * 4_096)
+  writeFileSync(path, bytes)
+}
+
+async function startWithPurchases(context: TestContext) {
+  const folder = makeFolder(context)
+  mkdirSync(join(folder, 'data'), { mode: 0o700 })
+  const service = await startProcess(context, { folder, settings })
+  assert.ok(existsSync(join(folder, 'data/purser.db')))
+  return { folder, service, client: openClient(context, service) }
+}
+
+function openClient(context: TestContext, { url }: ReadyProcess): LoadClient {
+  const client = openLoadClient(url, key, 16)
+  context.after(client.close)
+  return client
+}
+
+async function issueProofs(
+  client: LoadClient,
+  purchase: Parameters<LoadClient['askForProof']>[0],
+  count: number,
+): Promise<Proof[]> {
+  const answers = await allAtOnce(count, () => client.askForProof(purchase))
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
+  return answers.map(({ body }) => body.proof as Proof)
+}
+
+async function issueKey(client: LoadClient, label: string): Promise<{ id: string }> {
+  const answer = await client.send('POST', '/accounts/api-keys', {
+    body: { role: 'owner', environment: 'sandbox', label },
+  })
+  assert.equal(answer.status, 201, answer.text)
+  return { id: answer.body.id as string }
+}
+
+/** Runs the `purser` command in a folder. */
+async function purser(context: TestContext, folder: string, ...words: readonly string[]) {
+  const command = testCommand(context, settings)
+  const { code, output, errors } = await command.purserWith({ folder }, ...words)
+  return { code, stdout: output, stderr: errors }
 }

@@ -6,6 +6,7 @@ import { Purser, type ExportTransactionsQuery, type Transaction } from '@purser/
 import { maxExportsOfAccount } from '../src/limits.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgres18 } from '../testing/postgres.ts'
+import { lengthenTransactions } from '../testing/long-records.ts'
 import { readCsv } from '../testing/read-csv.ts'
 import { serviceStores } from '../testing/service-stores.ts'
 import {
@@ -32,10 +33,20 @@ for (const { name, missing, open } of serviceStores) {
       const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
       const all = await purser.transactions.list({ limit: 200 }).toArray({ limit: 2_000 })
       assert.equal(all.length, 1_101 + hostileCategories.length)
-      assert.deepEqual(readCsv(await exported(purser)).map(asTransaction), all)
+      assert.deepEqual(
+        readCsv(await exported(purser))
+          .map(withoutNames)
+          .map(asTransaction),
+        all,
+      )
       const denied = all.filter(({ status }) => status === 'denied')
       assert.ok(denied.length > 0 && denied.length < all.length)
-      assert.deepEqual(readCsv(await exported(purser, { status: 'denied' })).map(asTransaction), denied)
+      assert.deepEqual(
+        readCsv(await exported(purser, { status: 'denied' }))
+          .map(withoutNames)
+          .map(asTransaction),
+        denied,
+      )
     },
   )
 }
@@ -50,7 +61,8 @@ test(
     const service = await startTestService(t, { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' })
     t.after(database.drop)
     const purchase = await preparePurchase(service)
-    await evaluateMany(service, purchase, 700, long)
+    await evaluateMany(service, purchase, 700)
+    await lengthenTransactions(database.url)
     const headers = { authorization: `Bearer ${service.sandboxKey}` }
     const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
     assert.equal(answer.headers.get('content-length'), null)
@@ -69,7 +81,8 @@ test(
 test('An account has so many exports under way and no more; one that is broken off makes room [decision.114]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
-  await evaluateMany(service, purchase, 400, long)
+  await evaluateMany(service, purchase, 400)
+  await lengthenTransactions(service.databasePath)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
   const cut = new AbortController()
   const begin = () => purser.console.transactions.exportCsv({}, { signal: cut.signal })
@@ -85,9 +98,6 @@ test('An account has so many exports under way and no more; one that is broken o
   }
 })
 
-/** So long a text that no buffer on the way takes a page of transactions with it. */
-const long = 'x'.repeat(30_000)
-
 const hostileCategories = [
   '=1+1',
   '@cmd',
@@ -99,13 +109,13 @@ const hostileCategories = [
   "'quoted",
 ]
 
-async function evaluateMany(service: TestService, purchase: Purchase, count: number, category = 'data') {
+async function evaluateMany(service: TestService, purchase: Purchase, count: number) {
   const atOnce = Array.from({ length: 50 }, (_, client) => client)
   await Promise.all(
     atOnce.map(async (client) => {
       for (let made = client; made < count; made += atOnce.length) {
         const amount = made % 3 === 0 ? '999.00' : '1.00'
-        await evaluate(service, purchase, { category, amount })
+        await evaluate(service, purchase, { category: 'data', amount })
       }
     }),
   )
@@ -127,6 +137,12 @@ async function evaluate(service: TestService, purchase: Purchase, fields: object
 
 async function exported(purser: Purser, query?: ExportTransactionsQuery): Promise<string> {
   return new Response(await purser.console.transactions.exportCsv(query)).text()
+}
+
+/** A line without the names, which the export has beside the ids. */
+function withoutNames(record: Record<string, string>): Record<string, string> {
+  const names = ['agent_name', 'mandate_purpose', 'seller_name']
+  return Object.fromEntries(Object.entries(record).filter(([column]) => !names.includes(column)))
 }
 
 /** A record without the apostrophe that keeps a text from being a formula. */

@@ -80,8 +80,10 @@ async function fillLedger(
   assert.equal((await askForProof(service, purchase, '6.00')).status, 402)
   assert.equal((await evaluate(service, purchase)).status, 200)
   const { agentId, mandateId } = purchase
+  const [{ account_id: accountId }] = (await service.call('GET', '/accounts/api-keys')).body
   return {
     paths: {
+      account_id: accountId,
       agent_id: agentId,
       mandate_id: mandateId,
       nonce: proof.nonce,
@@ -89,6 +91,7 @@ async function fillLedger(
     },
     filters: {
       limit: '1',
+      account_id: accountId,
       agent_id: agentId,
       mandate_id: mandateId,
       merchant_domain: merchantDomain,
@@ -96,6 +99,7 @@ async function fillLedger(
       subject_id: paid.body.transaction_id,
       created_from: at(-1),
       created_before: at(1),
+      created_to: at(1),
       day_starts_at: at(0),
       starts_at: at(-1),
       stretches: '2',

@@ -26,8 +26,11 @@ test('First start shows both operator keys once, to be pasted, and a later start
     production: /^ {2}export PURSER_PRODUCTION_KEY=(svc_prod_[0-9A-Za-z]{36})$/m.exec(stdout)?.[1] ?? '',
   }
   const pasted = [...stdout.matchAll(/^ {2}export .*$/gm)].join('\n')
-  const echoed = await run('sh', ['-c', `${pasted}\necho "$PURSER_SANDBOX_KEY $PURSER_PRODUCTION_KEY"`])
-  assert.equal(echoed.stdout, `${keys.sandbox} ${keys.production}\n`)
+  const echoed = await run('sh', [
+    '-c',
+    `${pasted}\necho "$PURSER_URL $PURSER_SANDBOX_KEY $PURSER_PRODUCTION_KEY"`,
+  ])
+  assert.equal(echoed.stdout, `${service.url} ${keys.sandbox} ${keys.production}\n`)
   assert.ok(stdout.includes(`  Reference   ${service.url}/docs\n`), stdout)
   assert.ok(stdout.includes(`  Data        ${join(folder, 'data/purser.db')}\n`), stdout)
   assert.equal(statSync(join(folder, 'data/purser.db.proof-secret')).mode & 0o777, 0o600)
@@ -134,7 +137,7 @@ test(
 
 test('A proof secret from a file signs, and none is made beside the store [decision.29] [decision.14]', async (context) => {
   const folder = makeFolder(context)
-  writeFileSync(join(folder, 'secret'), `${'s'.repeat(32)}\n`)
+  writeFileSync(join(folder, 'secret'), 'a secret that stands in a file of its own\n')
   const service = await startProcess(context, { folder, settings: { PURSER_PROOF_SECRET_FILE: 'secret' } })
   assert.doesNotMatch(service.stdout(), /Secret/)
   assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
@@ -170,12 +173,12 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a file that is cut off',
-    says: /purser\.db is damaged .*\(SQLITE_CORRUPT\), and was left untouched; restore it from a backup/,
+    says: /purser\.db is damaged .*\(SQLITE_CORRUPT\), and was left untouched; restore a backup with npx purser restore, or name/,
     make: async (folder) => placeDatabase(folder, (await goodDatabase(folder)).subarray(0, 20_000)),
   },
   {
     what: 'a file whose tables are overwritten',
-    says: /purser\.db cannot be used \(SQLite answers SQLITE_CORRUPT\); restore it from a backup/,
+    says: /purser\.db is damaged \(.*\), and was left untouched; restore a backup with npx purser restore, or name/,
     make: async (folder) => placeDatabase(folder, withoutTables(folder, await goodDatabase(folder))),
   },
   {

@@ -28,8 +28,6 @@ test('A service that is killed under load, again and again, loses no charge that
   const settings = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: key,
     PURSER_LOG_LEVEL: 'warn',
-    // Compiled once, by the first start, which ends in good order: most of the time goes into starts.
-    NODE_COMPILE_CACHE: join(folder, 'compiled'),
   }
   async function start() {
     const service = await startProcess(context, { folder, settings })

@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { compileCache } from '../testing/compile-cache.ts'
+
 /** The service as a process of its own, as `npm start` runs it. */
 export interface ServiceProcess {
   readonly pid: number
@@ -35,7 +37,7 @@ export interface Ending {
 export interface ProcessOptions {
   /** The working folder, where `.env` and `data/` lie. */
   readonly folder: string
-  /** The environment; nothing else is handed on but PATH, and PURSER_PORT is 0 when it is not named. */
+  /** The environment; nothing else is handed on but PATH and the cache of compiled code, and PURSER_PORT is 0 when it is not named. */
   readonly settings?: Readonly<Record<string, string>>
   readonly flags?: readonly string[]
   /** What is run: `main.ts`, as `npm start` does, when it is not named; or the `purser` command. */
@@ -84,7 +86,7 @@ export function spawnProcess(
 ): ServiceProcess {
   const child = spawn(node, [script ?? programs[program], ...flags], {
     cwd: folder,
-    env: { PATH: process.env['PATH'], PURSER_PORT: '0', ...settings },
+    env: { PATH: process.env['PATH'], ...compileCache, PURSER_PORT: '0', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let stdout = ''

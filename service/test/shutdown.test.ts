@@ -11,6 +11,7 @@ import type { Proof } from '@purser/wire/payments'
 import { stopTimeoutMs } from '../src/limits.ts'
 import { readPaidFromFile } from '../testing/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
+import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
@@ -140,6 +141,55 @@ test('A connection on which nothing was asked holds a stopping service not at al
   assert.equal(code, 0)
   assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2)
 })
+
+test('At SIGHUP the service goes on [decision.27]', async (context) => {
+  const service = await startProcess(context, { folder: makeFolder(context), settings })
+  process.kill(service.pid, 'SIGHUP')
+  process.kill(service.pid, 'SIGHUP')
+  for (let count = 0; count < 3; count++) {
+    const answer = await fetch(`${service.url}/agents`, { headers: { authorization: `Bearer ${key}` } })
+    assert.equal(answer.status, 200)
+  }
+  const { code, signal } = await service.kill('SIGTERM')
+  assert.deepEqual([code, signal], [0, null])
+})
+
+for (const workers of ['1', '2']) {
+  test(`With PURSER_DRAIN_SECONDS, SIGTERM turns /readyz to 503 while requests go on with Connection: close, in ${workers} process(es); Ctrl-C does not wait [decision.166]`, async (context) => {
+    const folder = makeFolder(context)
+    const { url, drop } = await postgres18.createDatabase()
+    context.after(drop)
+    const drained = { ...settings, PURSER_DATABASE: url, PURSER_WORKERS: workers, PURSER_DRAIN_SECONDS: '1' }
+    const service = await startProcess(context, { folder, settings: drained })
+    const client = openClient(context, service)
+    const purchase = await makePurchase(client)
+    const before = await client.askForProof(purchase)
+    assert.equal(before.headers['connection'], 'keep-alive')
+
+    const ended = service.kill('SIGTERM')
+    await service.sees(/Purser is stopping: it takes requests for 1 s more/)
+    // A worker hears of it a moment later.
+    let ready = await client.send('GET', '/readyz')
+    while (ready.status === 200) ready = await client.send('GET', '/readyz')
+    assert.deepEqual([ready.status, ready.body], [503, { detail: 'shutting_down' }])
+    const healthy = await client.send('GET', '/healthz')
+    const paid = await client.verify(before.body.proof as Proof)
+    assert.deepEqual([healthy.status, labelOf(paid)], [200, '200 ok'])
+    if (workers === '1') {
+      assert.deepEqual([healthy.headers['connection'], paid.headers['connection']], ['close', 'close'])
+    }
+    const { code, stderr } = await ended
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+
+    const again = await startProcess(context, {
+      folder,
+      settings: { ...drained, PURSER_DRAIN_SECONDS: '60' },
+    })
+    const startedAtMs = performance.now()
+    assert.equal((await again.kill('SIGINT')).code, 0)
+    assert.ok(performance.now() - startedAtMs < stopTimeoutMs)
+  })
+}
 
 test('A second SIGTERM ends the service at once [decision.27]', async (context) => {
   const folder = makeFolder(context)

@@ -43,6 +43,8 @@ test('Every place of the interface in which an id stands has a sample record [de
     transaction_id: true,
     subject_id: true,
     nonce: true,
+    session_id: true,
+    domain: true,
     stop_id: true,
   }
   const unknown = places.filter((place) => !Object.hasOwn(known, recordNameOf(place)))
@@ -107,7 +109,9 @@ test('Lists never show a record of another tenant or of the other environment [d
         assert.equal(status, 200, title)
         if (role === 'owner') assert.ok(body.length > 0, `${title} shows its own`)
         for (const other of worlds) {
-          const isOfAccount = list.id === 'listApiKeys' || list.id === 'listConsoleApiKeys'
+          const isOfAccount = ['listApiKeys', 'listConsoleApiKeys', 'listSessions'].includes(list.id)
+          // It is the list of all accounts.
+          if (list.id === 'listAccounts') continue
           if (other === world || (isOfAccount && other.account === world.account)) continue
           for (const [name, id] of Object.entries(other.records)) {
             if (isShared(name as RecordName, world, other)) continue
@@ -190,8 +194,10 @@ function pairsOf(place: Place, worlds: readonly World[]) {
       return roles.flatMap((role) => {
         const key = caller.keys[role]
         if (key === undefined || !place.endpoint.roles.includes(role)) return []
-        // An operator issues keys for every account, so it may know which there are.
-        return role === 'operator' && name === 'account_id' ? [] : [{ caller, owner, role, key }]
+        // An operator issues keys for every account, so it may know which there are, and releases the domains of all.
+        const isOperators =
+          name === 'account_id' || (name === 'domain' && caller.environment === owner.environment)
+        return role === 'operator' && isOperators ? [] : [{ caller, owner, role, key }]
       })
     }),
   )
@@ -203,7 +209,7 @@ function isRecorded({ endpoint }: Place): boolean {
 
 /** The account itself belongs to no environment, and its keys are managed in one place. */
 function isShared(name: RecordName, one: World, other: World): boolean {
-  return one.account === other.account && (name === 'account_id' || name === 'key_id')
+  return one.account === other.account && ['account_id', 'key_id', 'session_id'].includes(name)
 }
 
 /** A request of the caller in which everything is its own but the id at the place. */

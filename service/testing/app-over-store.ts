@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test'
 
 import type { FastifyInstance } from 'fastify'
 
-import { createApp } from '../src/app.ts'
+import { createApp, type AppOptions } from '../src/app.ts'
 import { deriveProofKeys } from '../src/domain/proof.ts'
 import { createTally } from '../src/console/tally.ts'
 import { prepareFirstStart } from '../src/first-start.ts'
@@ -26,10 +26,11 @@ export interface AppOverStore {
   readonly log: readonly string[]
 }
 
-/** Starts the application for one test; `overrides` stand in for methods of its store. */
+/** Starts the application for one test; `overrides` stand in for methods of its store, `options` for parts of it. */
 export async function startAppOverStore(
   context: Pick<TestContext, 'after'>,
   overrides: Partial<Store> = {},
+  options: Partial<AppOptions> = {},
 ): Promise<AppOverStore> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   const store = openSqliteStore({ path: join(folder, 'purser.db') })
@@ -42,6 +43,11 @@ export async function startAppOverStore(
     randomBytes,
     site: { publicUrl: undefined },
     tally: createTally(testNow),
+    sellerVerification: {
+      isRequired: false,
+      key: Buffer.alloc(32),
+      proveDomain: async () => ({ missing: 'nothing is looked for' }),
+    },
   }
   const app = await createApp({
     ...parts,
@@ -52,6 +58,7 @@ export async function startAppOverStore(
     chosenKeys: new Set(),
     system: { version: '', workers: 1, place: '', readDisk: async () => null },
     logger: { level: 'info', stream: { write: (line: string) => void log.push(line) } },
+    ...options,
   })
   const minted = await prepareFirstStart(parts, { sandbox: undefined, production: undefined })
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -1,5 +1,6 @@
 import { roles, type Role } from '@purser/wire/api-keys'
 import type { Endpoint } from '@purser/wire/endpoint'
+import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 import { endpoints } from '@purser/wire/openapi'
 
 import { maxParameterLength } from '../src/limits.ts'
@@ -159,7 +160,10 @@ function queryOf(random: SeededRandom, target: Target, endpoint: Endpoint, isVal
   const names = Object.keys(endpoint.query?.properties ?? {})
   const [first, ...others] = names
   if (first === undefined) return isValid || random.below(10) > 0 ? '' : random.pick(strangeQueries)
-  if (isValid) return random.pick(['', '', '?limit=1', '?limit=200', '?unknown=x'])
+  if (isValid) {
+    const limits = names.includes('limit') ? ['?limit=1', '?limit=200'] : []
+    return random.pick(['', '', ...limits, ...(refusesUnknownParameters(endpoint) ? [] : ['?unknown=x'])])
+  }
   if (random.below(3) === 0) return random.pick(strangeQueries)
   const ids = Object.values(target.records)
   const parts = Array.from({ length: random.below(4) }, () => {

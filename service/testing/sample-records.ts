@@ -21,6 +21,10 @@ export interface SampleRecords {
   readonly subject_id: string
   /** Of an open proof; production has none, so there the nonce is that of no proof. */
   readonly nonce: string
+  /** Of a session of the console. */
+  readonly session_id: string
+  /** Of a registered seller. */
+  readonly domain: string
   /** Of a stop of all agents that found none to stop. */
   readonly stop_id: string
 }
@@ -52,8 +56,16 @@ export async function prepareSampleRecords(service: TestService, key: string): P
     transaction_id: evaluated.body.transaction_id,
     subject_id: purchase.mandateId,
     nonce: await sampleNonce(service, purchase, key),
+    session_id: await sampleSession(service, key),
+    domain: seller.body.domain,
     stop_id: stopped.body.stop_id,
   }
+}
+
+async function sampleSession(service: TestService, key: string): Promise<string> {
+  const begun = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: key } })
+  assert.equal(begun.status, 201, begun.text)
+  return begun.body.id as string
 }
 
 /** The nonce of an open proof, beside one that was captured. */

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { Proof } from '@purser/wire/payments'
 
 import { readConfig } from '../src/config.ts'
+import type { ProveDomain } from '../src/prove-domain.ts'
 import { startService, type RunningService } from '../src/start.ts'
 
 /** An answer as a test looks at it. */
@@ -32,6 +33,8 @@ export interface CallOptions {
 /** A real service on a real port with a store of its own, and a clock that the test moves. */
 export interface TestService {
   readonly url: string
+  /** Where metrics are read, when a setting turns them on. */
+  readonly metricsUrl: string | undefined
   readonly databasePath: string
   readonly sandboxKey: string
   readonly productionKey: string
@@ -49,6 +52,7 @@ export const testStartMs = Date.UTC(2026, 10, 20, 12)
 export async function startTestService(
   context: { readonly after: (stop: () => Promise<void>) => void },
   settings: Record<string, string> = {},
+  proveDomain?: ProveDomain,
 ): Promise<TestService> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   const databasePath = join(folder, 'purser.db')
@@ -62,7 +66,7 @@ export async function startTestService(
   const reading = readConfig([], environment, folder)
   assert('config' in reading, JSON.stringify(reading))
   const clock = { nowMs: testStartMs }
-  const service = await startService(reading.config, () => clock.nowMs)
+  const service = await startService(reading.config, { now: () => clock.nowMs, proveDomain })
   context.after(async () => {
     await service.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -71,6 +75,7 @@ export async function startTestService(
   const productionKey = service.minted?.production ?? settings['PURSER_BOOTSTRAP_PRODUCTION_KEY'] ?? ''
   return {
     url: service.url,
+    metricsUrl: service.metricsUrl,
     databasePath,
     sandboxKey,
     productionKey,

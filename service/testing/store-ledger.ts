@@ -16,12 +16,20 @@ import type {
   AuditEvent,
   Caller,
   Hold,
+  ListedSeller,
   Mandate,
   Scope,
   Seller,
 } from '../src/domain/records.ts'
 import { createIds } from '../src/ids.ts'
-import type { Capture, CaptureOutcome, NewApiKey, ProposedTransaction, Store } from '../src/store/store.ts'
+import type {
+  AgentFilter,
+  Capture,
+  CaptureOutcome,
+  NewApiKey,
+  ProposedTransaction,
+  Store,
+} from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
 import type { OpenedStore } from './stores.ts'
 
@@ -63,7 +71,15 @@ export class StoreLedger {
   newAccount(fields: Partial<Account> = {}): Account {
     const id = this.ids.next('account')
     const createdAtMs = this.clock.nowMs
-    return { id, name: 'Shop', email: 'shop@example.com', idpUserId: `idp_${id}`, createdAtMs, ...fields }
+    return {
+      id,
+      name: 'Shop',
+      email: 'shop@example.com',
+      idpUserId: `idp_${id}`,
+      createdAtMs,
+      disabledAtMs: null,
+      ...fields,
+    }
   }
 
   /** A key's record; its text is its id. */
@@ -174,13 +190,14 @@ export class StoreLedger {
     return this.store.moveMandate(mandate, to, this.newEvent(mandate, `mandate.${type}`, mandate.id))
   }
 
-  newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): Seller {
+  newSeller(scope: Scope, domain: string = shopDomain, fields: Partial<Seller> = {}): ListedSeller {
     const id = this.ids.next('seller')
     const createdAtMs = this.clock.nowMs
-    return { ...scopeOf(scope), id, name: 'Data shop', domain, priceConfig: '{}', createdAtMs, ...fields }
+    const seller = { ...scopeOf(scope), id, name: 'Data shop', domain, priceConfig: '{}', createdAtMs }
+    return { ...seller, isPending: false, ...fields }
   }
 
-  createSeller(seller: Seller) {
+  createSeller(seller: ListedSeller) {
     return this.store.createSeller(seller, this.newEvent(seller, 'seller.created', seller.id))
   }
 
@@ -188,6 +205,13 @@ export class StoreLedger {
     const seller = this.newSeller(scope, domain)
     assert.equal(await this.createSeller(seller), 'created')
     return seller
+  }
+
+  /** Releases a domain, as an operator of the scope. */
+  releaseDomain(operator: Scope, domain: string = shopDomain) {
+    const event = () => this.newEvent(operator, 'seller.released', '')
+    const { environment } = operator
+    return this.store.releaseDomain({ environment, domain }, { own: event(), theirs: event() })
   }
 
   newHold(mandate: Mandate, amountText = '1.00', fields: Partial<Hold> = {}): Hold {
@@ -219,7 +243,11 @@ export class StoreLedger {
     return {
       caller,
       nonce: hold.nonce,
+      agentId: hold.agentId,
       mandateId: hold.mandateId,
+      amountText: hold.amountText,
+      currency: hold.currency,
+      resourceUrl: hold.resourceUrl,
       merchantDomain: shopDomain,
       idempotencyKey: null,
       transactionId: this.ids.next('transaction'),
@@ -237,6 +265,12 @@ export class StoreLedger {
     const outcome = await this.capture(caller, hold, fields)
     assert(outcome.outcome === 'captured', JSON.stringify(outcome))
     return outcome.transactionId
+  }
+
+  /** Voids a hold, as its owner, or as the agent of the filter. */
+  voidProof(hold: Scope & { readonly nonce: string }, filter: AgentFilter = {}) {
+    const event = this.newEvent(hold, 'proof.voided', hold.nonce)
+    return this.store.voidProof(hold, filter, event)
   }
 
   newProposal(

@@ -1,10 +1,13 @@
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 
+import { backupCommand } from './backup-command.ts'
 import { initCommand } from './init-command.ts'
 import { ledgerCommand } from './ledger-command.ts'
 import { migrateCommand } from './migrate-command.ts'
+import { restoreCommand } from './restore-command.ts'
 import { serveCommand } from './serve-command.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { OperatorKeyOptions } from './issue-operator-key.ts'
+import { action, type Surroundings } from './surroundings.ts'
 
 /**
  * The commands of `purser` that need the service itself. What a command does is loaded when it is called,
@@ -16,6 +19,8 @@ export function serviceCommands(surroundings: Surroundings): CommandUnknownOpts[
     initCommand(surroundings),
     migrateCommand(surroundings),
     ledgerCommand(surroundings),
+    backupCommand(surroundings),
+    restoreCommand(surroundings),
   ]
 }
 
@@ -23,4 +28,13 @@ export function serviceCommands(surroundings: Surroundings): CommandUnknownOpts[
 export async function examineService(surroundings: Surroundings) {
   const { examine } = await import('./examine.ts')
   return examine(surroundings)
+}
+
+/** Issues an operator key in the ledger itself, for `purser keys issue --operator`. */
+export function issueOperatorKey(options: OperatorKeyOptions, surroundings: Surroundings) {
+  const issue = action(surroundings, async () => {
+    const { issueOperatorKey: issueInLedger } = await import('./issue-operator-key.ts')
+    return issueInLedger(options, surroundings)
+  })
+  return issue()
 }

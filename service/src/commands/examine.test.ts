@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
+import { damagePages } from '../../testing/damaged-file.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { examine, type Finding } from './examine.ts'
 
@@ -58,6 +59,13 @@ const troubles: readonly Trouble[] = [
     finding: /is a database of another program|is damaged/,
   },
   {
+    name: 'a ledger with damaged pages [decision.173]',
+    cause: (folder) => damagePages(join(folder, 'data/purser.db')),
+    mark: 'fail',
+    finding:
+      /purser\.db is damaged \(.+\), and was left untouched; restore a backup with purser restore, or name/,
+  },
+  {
     name: 'no PostgreSQL',
     cause: () => undefined,
     environment: { PURSER_DATABASE: 'postgresql://nobody:secret@127.0.0.1:9/purser' },
@@ -86,7 +94,9 @@ const troubles: readonly Trouble[] = [
   {
     name: 'a proof secret that can be guessed',
     cause: () => undefined,
-    environment: { PURSER_PROOF_SECRET: `${goodSecret},${'secret'.repeat(6)}` },
+    environment: {
+      PURSER_PROOF_SECRET: `${goodSecret},${'secret'.repeat(6)}`,
+    },
     mark: 'fail',
     finding: /^PURSER_PROOF_SECRET: secret 2 repeats itself and can be guessed; make one with: openssl/,
   },
@@ -101,7 +111,7 @@ const troubles: readonly Trouble[] = [
     cause: () => undefined,
     environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_changeme' },
     mark: 'fail',
-    finding: /^the chosen sandbox key can be guessed; issue another/,
+    finding: /^PURSER_BOOTSTRAP_SANDBOX_KEY can be guessed; make a good one with: /,
   },
   {
     name: 'a chosen key that is still in the settings',

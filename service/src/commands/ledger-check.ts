@@ -1,11 +1,10 @@
-import { statSync } from 'node:fs'
-
 import type { Database } from '../config.ts'
 import { formatSum } from '../domain/money.ts'
 import { placeOfLedger } from '../open-store.ts'
 import { sumUpPostgres, sumUpSqlite, type LedgerSums } from '../store/sum-up.ts'
 import { readDatabaseSetting } from './database-option.ts'
-import { CommandError, exitCodes, type Surroundings } from './surroundings.ts'
+import { refuseOtherOwner } from './ledger-owner.ts'
+import { exitCodes, type Surroundings } from './surroundings.ts'
 
 /** Adds a ledger up anew and tells what does not agree; exits with 1 when something does not. */
 export async function checkLedger(
@@ -25,23 +24,17 @@ function sumUp(database: Database): Promise<LedgerSums> {
   return sumUpSqlite(database.path)
 }
 
-/** SQLite makes files beside the database even to read it; of another user, they would keep the service out. */
-function refuseOtherOwner(path: string): void {
-  const owner = statSync(path, { throwIfNoEntry: false })?.uid
-  const user = process.getuid?.()
-  if (owner === undefined || user === undefined || owner === user) return
-  throw new CommandError(
-    `${path} belongs to user ${owner}, and what user ${user} makes beside it would keep the service out; run this as that user, with sudo -u`,
-  )
-}
-
 /** How many faults are told in words; --json has them all. */
 const toldFaults = 50
 
-function inWords(place: string, { mandates, payments, spentMicro, heldMicro, faults }: LedgerSums): string {
+function inWords(place: string, sums: LedgerSums): string {
+  return [`Ledger    ${place}`, describeSums(sums)].join('\n')
+}
+
+/** What a ledger adds up to, in words: a line for each sum, and one that says whether all agree. */
+export function describeSums({ mandates, payments, spentMicro, heldMicro, faults }: LedgerSums): string {
   const left = faults.length - toldFaults
   return [
-    `Ledger    ${place}`,
     `Mandates  ${mandates.toLocaleString('en-US')}`,
     `Payments  ${payments.toLocaleString('en-US')}`,
     `Spent     ${formatSum(spentMicro)} USDC`,
@@ -54,9 +47,13 @@ function inWords(place: string, { mandates, payments, spentMicro, heldMicro, fau
   ].join('\n')
 }
 
-function asJson(place: string, { mandates, payments, spentMicro, heldMicro, faults }: LedgerSums) {
+function asJson(place: string, sums: LedgerSums) {
+  return { ledger: place, ...sumsAsJson(sums) }
+}
+
+/** What a ledger adds up to, for programs. */
+export function sumsAsJson({ mandates, payments, spentMicro, heldMicro, faults }: LedgerSums) {
   return {
-    ledger: place,
     mandates,
     payments,
     spent: formatSum(spentMicro),

@@ -41,15 +41,15 @@ export class UsageError extends CommandError {
  * The action of a command, with what the service cannot run on told as the command's own failure, and
  * what a store advises spelled as this command was.
  */
-export function action<Args extends unknown[]>(
+export function action<Args extends unknown[], Result>(
   { calledAs }: Pick<Surroundings, 'calledAs'>,
-  act: (...args: Args) => Promise<void>,
+  act: (...args: Args) => Promise<Result>,
 ) {
-  return async (...args: Args): Promise<void> => {
+  return async (...args: Args): Promise<Result> => {
     const fault = nodeFault(process.versions.node)
     if (fault !== undefined) throw new CommandError(fault)
     try {
-      await act(...args)
+      return await act(...args)
     } catch (error) {
       if (!(error instanceof StoreOpenError)) throw error
       throw new CommandError(asCalled(error.message, calledAs))

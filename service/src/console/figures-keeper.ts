@@ -1,5 +1,6 @@
 import { activityIntervalMs, talliesIntervalMs } from '../limits.ts'
 import { startRepeating, type Repeating, type RepeatingOptions } from '../repeating.ts'
+import type { Tallies } from '../store/console-store.ts'
 import type { Store } from '../store/store.ts'
 import type { MemoryTally } from './tally.ts'
 
@@ -17,8 +18,7 @@ export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOpti
     work: () => store.addUpActivity(),
   })
   const writeTallies = async () => {
-    const tallies = tally.take()
-    if (tallies) await store.addTallies(tallies)
+    for (const tallies of inSteps(tally.take())) await store.addTallies(tallies)
   }
   const what = 'what was counted for the console could not be kept'
   const writing = startRepeating({ what, intervalMs: talliesIntervalMs, observer, work: writeTallies })
@@ -28,5 +28,15 @@ export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOpti
       // What was counted since the last time; a service that stops in good order loses none of it.
       await writeTallies().catch((error: unknown) => observer.failed(what, error))
     },
+  }
+}
+
+/** How many counters one transaction writes, so that payments never wait long for it. */
+const countersInOneStep = 500
+
+function* inSteps({ refusals, keyUses }: Tallies = { refusals: [], keyUses: [] }): Generator<Tallies> {
+  for (let start = 0; start < Math.max(refusals.length, keyUses.length); start += countersInOneStep) {
+    const end = start + countersInOneStep
+    yield { refusals: refusals.slice(start, end), keyUses: keyUses.slice(start, end) }
   }
 }

@@ -3,10 +3,12 @@ import * as oidc from 'openid-client'
 
 import type { OidcSettings } from '../config.ts'
 import { firstUserId } from '../first-start.ts'
+import { withTraceOf } from '../http/request-trace.ts'
 import { isSecureRequest, sessionCookie, type SiteOptions } from '../http/session-cookie.ts'
 import type { RouteContext } from '../routes/context.ts'
 import { beginSession } from '../routes/console-session.ts'
 import { page } from './pages.ts'
+import { fetchFromProvider } from './provider-fetch.ts'
 import { sendPage } from './static-files.ts'
 import { createSignInCookies, type SignInUnderWay } from './sign-in-cookie.ts'
 
@@ -26,6 +28,9 @@ export interface OidcOptions
 /** How long the identity provider may take for an answer, in seconds. */
 const providerTimeoutSeconds = 5
 
+/** How long what the provider says of itself is cached. Its keys are cached for five minutes, by the library. */
+const discoveryLifeMs = 3_600_000
+
 /**
  * Signing in by OpenID Connect: the code flow with PKCE, state and nonce. The `sub` of who signs in is the
  * account's `idp_user_id`; no account is made here.
@@ -37,10 +42,11 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   const base = publicUrl
   const redirectUri = new URL(callbackPath, base).href
   const cookies = createSignInCookies({ key: options.signInKey, isSecure: base.protocol === 'https:', now })
-  const provider = rememberDiscovery(settings)
+  const provider = cacheDiscovery(settings, now)
 
-  app.get(oidcPath, async (request, reply) => {
-    const configuration = await provider().catch((error: unknown) => {
+  // A sign-in begins and ends with GET alone: what only looks, by HEAD, must not use up its code.
+  app.get(oidcPath, { exposeHeadRoute: false }, async (request, reply) => {
+    const configuration = await withTraceOf(request.headers, provider).catch((error: unknown) => {
       request.log.error({ err: error }, 'the identity provider does not answer')
     })
     if (!configuration) return sendPage(reply, 502, noProvider)
@@ -49,6 +55,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
       nonce: oidc.randomNonce(),
       codeVerifier: oidc.randomPKCECodeVerifier(),
       startedAtMs: now(),
+      returnTo: screenOf(request, base),
     }
     const address = oidc.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
@@ -61,17 +68,20 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     return leave(reply, address.href, cookies.write(underWay))
   })
 
-  app.get(callbackPath, async (request, reply) => {
+  app.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
     const underWay = cookies.read(request.headers.cookie)
     if (!underWay) return sendPage(reply, 400, tooLate)
-    const sub = await signedIn(request, underWay).catch((error: unknown) => {
-      request.log.warn({ err: error }, 'a sign-in at the identity provider failed')
-    })
+    const sub = await withTraceOf(request.headers, () => signedIn(request, underWay)).catch(
+      (error: unknown) => {
+        request.log.warn({ err: error }, 'a sign-in at the identity provider failed')
+      },
+    )
     void reply.header('set-cookie', cookies.end())
     if (sub === undefined) return sendPage(reply, 403, notSignedIn)
     // Where users name themselves, one may call himself as the operator's own account is called.
     const account = sub === firstUserId ? undefined : await options.store.findAccount({ idpUserId: sub })
     if (!account) return sendPage(reply, 403, noAccount)
+    if (account.disabledAtMs !== null) return sendPage(reply, 403, disabled)
     const { session } = await beginSession(options, {
       kind: 'oidc',
       accountId: account.id,
@@ -80,10 +90,13 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
       environment: null,
     })
     const isSecure = isSecureRequest(request.headers['x-forwarded-proto']?.toString(), site)
-    return leave(reply, new URL('/console/', base).href, sessionCookie(session.text, isSecure))
+    return leave(reply, new URL(underWay.returnTo, base).href, sessionCookie(session.text, isSecure))
   })
 
-  /** Who the provider says it is; the library checks the signature, issuer, audience, times, state and nonce. */
+  /**
+   * The user id that the provider's ID token carries. The library checks its signature against the provider's keys, its
+   * issuer, audience, times and nonce, and the state of the sign-in.
+   */
   async function signedIn(request: FastifyRequest, underWay: SignInUnderWay): Promise<string | undefined> {
     const { search } = new URL(request.url, base)
     const tokens = await oidc.authorizationCodeGrant(await provider(), new URL(callbackPath + search, base), {
@@ -96,26 +109,47 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   }
 }
 
-/** What the provider says of itself, asked for when it is first needed, and again after a failure. */
-function rememberDiscovery({
-  issuer,
-  clientId,
-  clientSecret,
-}: OidcSettings): () => Promise<oidc.Configuration> {
-  let known: Promise<oidc.Configuration> | undefined
+/** Longer addresses of screens are forgotten: a cookie carries them. */
+const maxReturnLength = 1_000
+
+/** The screen of the console that `return_to` names, as a path; the start of the console when it names none. */
+function screenOf(request: FastifyRequest, base: URL): string {
+  const { return_to: asked } = request.query as Readonly<Record<string, unknown>>
+  if (typeof asked !== 'string' || !asked.startsWith('/') || asked.length > maxReturnLength) return startPath
+  const address = `/console${asked}`
+  if (!URL.canParse(address, base)) return startPath
+  const { origin, pathname, search } = new URL(address, base)
+  const isScreen = origin === base.origin && pathname.startsWith(startPath) && !pathname.startsWith(oidcPath)
+  return isScreen ? pathname + search : startPath
+}
+
+const startPath = '/console/'
+
+/** What the provider says of itself: fetched when first needed, after an hour, and again after a failure. */
+function cacheDiscovery(
+  { issuer, clientId, clientSecret }: OidcSettings,
+  now: () => number,
+): () => Promise<oidc.Configuration> {
+  let cached: Promise<oidc.Configuration> | undefined
+  let discoveredAtMs = 0
   return () => {
-    known ??= discover().catch((error: unknown) => {
-      known = undefined
+    if (cached && now() - discoveredAtMs < discoveryLifeMs) return cached
+    discoveredAtMs = now()
+    const discovery = discover().catch((error: unknown) => {
+      if (cached === discovery) cached = undefined
       throw error
     })
-    return known
+    cached = discovery
+    return discovery
   }
 
   function discover(): Promise<oidc.Configuration> {
     const address = new URL(issuer)
-    // Plain HTTP is for a provider on this very machine, which the settings hold to.
-    const execute = address.protocol === 'http:' ? [oidc.allowInsecureRequests] : []
-    const options = { execute, timeout: providerTimeoutSeconds }
+    // Plain HTTP is for a provider on this machine: the settings and `fetchFromProvider` refuse any other.
+    const isPlain = address.protocol === 'http:'
+    // Without these checks the library trusts TLS, and takes an ID token of the token endpoint unverified.
+    const execute = [oidc.enableNonRepudiationChecks, ...(isPlain ? [oidc.allowInsecureRequests] : [])]
+    const options = { execute, timeout: providerTimeoutSeconds, [oidc.customFetch]: fetchFromProvider }
     return oidc.discovery(address, clientId, clientSecret, undefined, options)
   }
 }
@@ -146,6 +180,9 @@ const notSignedIn = page(
   ['The identity provider did not confirm who you are. The log of the service says why.'],
   tryAgain,
 )
+const disabled = page('Your account is disabled', [
+  'An operator of this service has disabled it. Ask an operator to enable it again.',
+])
 const noAccount = page('No account is yours yet', [
   'The identity provider knows you, but no account of this service carries your user id.',
   'Ask an operator to create one, with the user id that the identity provider gives you as its idp_user_id.',

@@ -6,6 +6,8 @@ export interface SignInUnderWay {
   readonly nonce: string
   readonly codeVerifier: string
   readonly startedAtMs: number
+  /** The path of the screen that somebody was on. */
+  readonly returnTo: string
 }
 
 export interface SignInCookieOptions {

@@ -6,7 +6,7 @@ import { createTally } from './tally.ts'
 const scope = { accountId: 'acct_a', environment: 'sandbox' } as const
 const failed = { kind: 'verification', reason: 'proof_expired' } as const
 
-test('Refusals are counted by what was refused, in each quarter of an hour, until they are taken [decision.112]', () => {
+test('Refusals are counted by subject and reason, in each quarter of an hour, until they are taken [decision.112]', () => {
   let nowMs = 0
   const tally = createTally(() => nowMs)
   for (nowMs of [0, 899_999, 900_000]) tally.countRefusal(scope, { ...failed, subject: 'api.example.com' })
@@ -22,15 +22,31 @@ test('Refusals are counted by what was refused, in each quarter of an hour, unti
   assert.equal(tally.take(), undefined)
 })
 
-test('What is too long to be the domain of a seller takes no room among the counts [decision.112]', () => {
+test('An account that has used up its counters takes none from another account [decision.157]', () => {
   const tally = createTally(() => 0)
-  const longest = [60, 60, 60, 60, 9].map((length) => 'a'.repeat(length)).join('.')
-  assert.equal(longest.length, 253)
-  for (const subject of [longest, `${longest}a`, 'a'.repeat(60_000)]) {
-    tally.countRefusal(scope, { ...failed, subject })
+  for (let number = 0; number < 10_000; number++) {
+    tally.countRefusal(scope, { ...failed, subject: `shop-${number}.example.com` })
+    tally.countUse({ ...scope, keyId: `key_${number}`, role: 'owner', agentId: null })
   }
+  tally.countRefusal({ ...scope, accountId: 'acct_b' }, { ...failed, subject: 'api.example.com' })
+  tally.countUse({ ...scope, accountId: 'acct_b', keyId: 'key_b', role: 'owner', agentId: null })
+  const { refusals = [], keyUses = [] } = tally.take() ?? {}
   assert.deepEqual(
-    tally.take()?.refusals.map(({ subject }) => subject),
-    [longest],
+    refusals.filter(({ accountId }) => accountId === 'acct_b').map(({ subject, count }) => [subject, count]),
+    [['api.example.com', 1]],
   )
+  assert.deepEqual(
+    keyUses.filter(({ accountId }) => accountId === 'acct_b').map(({ keyId }) => keyId),
+    ['key_b'],
+  )
+  assert.ok(refusals.length < 2_000 && keyUses.length < 2_000, 'what one account counts is bounded')
+})
+
+test('A counter that an account has already goes on counting when no new one is left [decision.157]', () => {
+  const tally = createTally(() => 0)
+  for (let number = 0; number < 10_000; number++) {
+    tally.countRefusal(scope, { ...failed, subject: 'first.example.com' })
+    tally.countRefusal(scope, { ...failed, subject: `shop-${number}.example.com` })
+  }
+  assert.equal(tally.take()?.refusals[0]?.count, 10_000)
 })

@@ -3,7 +3,8 @@ import { admitsSeller } from './policy.ts'
 import type { Caller, CollectedMandate, RegisteredSeller } from './records.ts'
 
 /** Why a caller may not collect a payment; it charges nothing and burns nothing. */
-export type CollectionRefusal = 'seller_not_yours' | 'merchant_not_allowed' | 'merchant_not_payee'
+export const collectionRefusals = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'] as const
+export type CollectionRefusal = (typeof collectionRefusals)[number]
 
 /** What the decision who may collect looks at, read inside the transaction of the capture. */
 export interface CollectionFacts {

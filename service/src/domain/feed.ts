@@ -34,9 +34,13 @@ export function writeFeedPlace({ settledBelow, tails }: FeedPlace): string {
   return `${settledBelow.slice('txn_'.length, 'txn_'.length + timeLength)}.${[...tails].join('')}`
 }
 
+/** Whole seconds, so that feeds that were opened one after the other look at the same place. */
+const stepMs = 1_000
+
 /** What is below this text at a moment is settled. */
 export function settledAt(nowMs: number): string {
-  return idsFrom('txn', nowMs - settledAfterMs)
+  const settledMs = nowMs - settledAfterMs
+  return idsFrom('txn', settledMs - (settledMs % stepMs))
 }
 
 /** Which of the newest transactions a reader has not had, and its place once it has them. */

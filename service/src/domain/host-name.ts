@@ -1,5 +1,7 @@
 import { domainToASCII } from 'node:url'
 
+import { parse } from 'tldts'
+
 /**
  * A host name as sellers are compared: lower-case ASCII (IDNA) without a trailing dot.
  * Text that is no host name comes back in lower case, and so equals nothing but itself.
@@ -24,13 +26,23 @@ function withoutTrailingDot(name: string): string {
 }
 
 /**
- * Whether the host of an address is the domain itself or lies below it. Nothing lies below a single
- * label or a number: whoever registered `com` is not the parent of every shop.
+ * Whether strangers register names directly below a normalized domain, as below `com`, `co.uk` and `github.io`: it is on the
+ * Public Suffix List. A name that the list does not know, such as `localhost`, is none.
+ */
+export function isPublicSuffix(domain: string): boolean {
+  const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true })
+  return publicSuffix === domain && (isIcann === true || isPrivate === true)
+}
+
+/**
+ * Whether the host of an address is the domain itself or lies below it. Nothing lies below a single label, a number or a
+ * public suffix: whoever registered `co.uk` is not the parent of every shop there.
  */
 export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   if (!URL.canParse(resourceUrl)) return false
   const host = normalizeHostName(new URL(resourceUrl).hostname)
-  return host === domain || (canBeParent.test(domain) && host.endsWith(`.${domain}`))
+  if (host === domain) return true
+  return canBeParent.test(domain) && host.endsWith(`.${domain}`) && !isPublicSuffix(domain)
 }
 
 /** Two labels or more, the last of which begins with a letter: so no top-level domain, no IP address. */

@@ -16,3 +16,8 @@ export function idsFrom(prefix: string, atMs: number): string {
   }
   return `${prefix}_${text}`
 }
+
+/** When a nonce was made, in milliseconds: a UUIDv7 begins with its time. */
+export function timeOfNonce(nonce: string): number {
+  return Number.parseInt(nonce.replaceAll('-', '').slice(0, 12), 16)
+}

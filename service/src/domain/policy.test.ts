@@ -235,6 +235,8 @@ const sellers: readonly (readonly [allowed: readonly string[], domain: string, a
   [['example.com'], 'api.example.com', false],
   [['api.example.com'], 'example.com', false],
   [['*.example.com'], 'api.example.com', false],
+  // IDNA makes the ASCII sign of it, which is not what the owner wrote.
+  [['\uff0a'], 'api.example.com', false],
   [['api.example.com'], 'api.example.com.evil.org', false],
   [['api.example.com'], '', false],
 ]
@@ -245,6 +247,22 @@ for (const [allowedSellers, domain, admitted] of sellers) {
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
 }
+
+test('The names of an allowlist are normalized once, however often it is asked [decision.155]', () => {
+  let read = 0
+  const entries = Array.from({ length: 1_000 }, (_, index) => `bücher-${index}.example`)
+  const counted = new Proxy(entries, {
+    get(list, property, receiver) {
+      read += 1
+      return Reflect.get(list, property, receiver) as unknown
+    },
+  })
+  assert.ok(admitsSeller({ allowedSellers: counted }, 'bücher-999.example'))
+  const readFirst = read
+  assert.ok(readFirst >= 1_000)
+  assert.ok(!admitsSeller({ allowedSellers: counted }, 'other.example'))
+  assert.equal(read, readFirst)
+})
 
 const categories: readonly (readonly [
   allowed: readonly string[],

@@ -37,10 +37,10 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
   const { agent, mandate } = facts
   if (!agent) return deny(1, 'agent_revoked', 'No such agent exists in this account and environment.')
   if (agent.status !== 'active') {
-    return deny(2, 'agent_revoked', `The agent ${agent.name} is revoked, for good; use another agent.`)
+    return deny(2, 'agent_revoked', `The agent ${quote(agent.name)} is revoked, for good; use another agent.`)
   }
   if (!mandate || mandate.agentId !== agent.id) {
-    return deny(3, 'mandate_expired', `The agent ${agent.name} has no such mandate.`)
+    return deny(3, 'mandate_expired', `The agent ${quote(agent.name)} has no such mandate.`)
   }
   if (mandate.status !== 'active') {
     const remedy = mandate.status === 'paused' ? 'its owner can resume it' : 'ask its owner for a new one'
@@ -59,11 +59,11 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
       return deny(
         6,
         'merchant_not_allowed',
-        `${merchantDomain} is not an allowed seller; ${allowed(mandate.allowedSellers)}`,
+        `${quote(merchantDomain)} is not an allowed seller; ${allowed(mandate.allowedSellers)}`,
       )
     }
     if (!admitsCategory(mandate, category)) {
-      const observed = category === null ? 'A payment without a category' : `The category ${category}`
+      const observed = category === null ? 'A payment without a category' : `The category ${quote(category)}`
       return deny(
         7,
         'merchant_not_allowed',
@@ -87,10 +87,30 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
 }
 
 /** Whether the mandate lets its agent pay this seller (check 6). An empty list admits nobody. */
-export function admitsSeller(mandate: Pick<Mandate, 'allowedSellers'>, merchantDomain: string): boolean {
-  const domain = normalizeHostName(merchantDomain)
-  return mandate.allowedSellers.some((entry) => entry === '*' || normalizeHostName(entry) === domain)
+export function admitsSeller(
+  { allowedSellers }: Pick<Mandate, 'allowedSellers'>,
+  merchantDomain: string,
+): boolean {
+  const { admitsAll, domains } = readAllowlist(allowedSellers)
+  return admitsAll || domains.has(normalizeHostName(merchantDomain))
 }
+
+interface Allowlist {
+  readonly admitsAll: boolean
+  /** Normalized. */
+  readonly domains: ReadonlySet<string>
+}
+
+/** A list never changes, so its names are normalized once: a list of a thousand would cost each check a millisecond. */
+function readAllowlist(entries: readonly string[]): Allowlist {
+  const known = allowlists.get(entries)
+  if (known) return known
+  const allowlist = { admitsAll: entries.includes('*'), domains: new Set(entries.map(normalizeHostName)) }
+  allowlists.set(entries, allowlist)
+  return allowlist
+}
+
+const allowlists = new WeakMap<readonly string[], Allowlist>()
 
 /** Whether the mandate lets its agent buy in this category (check 7). An empty list admits every one. */
 export function admitsCategory(
@@ -116,7 +136,16 @@ const spelledOut = 5
 function allowed(entries: readonly string[]): string {
   if (entries.length === 0) return 'the mandate allows none.'
   const more = entries.length > spelledOut ? ` and ${entries.length - spelledOut} more` : ''
-  return `the mandate allows ${entries.slice(0, spelledOut).join(', ')}${more}.`
+  return `the mandate allows ${entries.slice(0, spelledOut).map(quote).join(', ')}${more}.`
+}
+
+/** How many characters of a text a refusal quotes. */
+const quoted = 80
+
+/** The beginning of a text that somebody else wrote. */
+function quote(text: string): string {
+  // Half a surrogate pair at the cut would not be text.
+  return text.length > quoted ? `${text.slice(0, quoted).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 
 function overBudget(mandate: Mandate, amountText: string, heldMicro: MicroUsdc): string {

@@ -29,6 +29,8 @@ export interface Account {
   readonly email: string
   readonly idpUserId: string
   readonly createdAtMs: number
+  /** Since when nothing is done in its name; null while it is active. */
+  readonly disabledAtMs: number | null
 }
 
 export interface ApiKey extends Scope {
@@ -78,6 +80,11 @@ export interface Seller extends Scope {
   /** A JSON object as it came. */
   readonly priceConfig: string
   readonly createdAtMs: number
+}
+
+/** A seller, and whether it still has to show that its domain is its own. */
+export interface ListedSeller extends Seller {
+  readonly isPending: boolean
 }
 
 /** What of a mandate says who may collect a payment under it. */

@@ -33,7 +33,8 @@ const maxRemembered = 1_000
 
 /**
  * The function that tells who calls from the `Authorization` header. It looks every key up, every time, but for those
- * who `mayBeRemembered`: they find out themselves whether the key is still good.
+ * who `mayBeRemembered`: they find out themselves whether the key is still good. With `mustBeKnown` only keys that were
+ * in use before are looked up: their address has tried too many wrong ones.
  */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
   /**
@@ -42,7 +43,10 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
    */
   const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
 
-  return async (authorization = '', { mayBeRemembered = false } = {}): Promise<Authentication> => {
+  return async (
+    authorization = '',
+    { mayBeRemembered = false, mustBeKnown = false } = {},
+  ): Promise<Authentication> => {
     const known = remembered.get(authorization)
     if (known && mayBeRemembered) return { caller: known.caller, isRemembered: true }
     if (known) {
@@ -53,6 +57,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
 
     const key = bearerToken(authorization)
     if (key === undefined) return { refusal: 'Not authenticated' }
+    if (mustBeKnown) return { refusal: 'rate_limited' }
     if (!isWellFormedApiKey(key) && !chosenKeys.has(key)) return { refusal: 'invalid_api_key' }
     const secretHash = hashApiKey(key)
     const caller = await findCaller(secretHash)

@@ -4,11 +4,11 @@ import type { Socket } from 'node:net'
 
 import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { refuse } from './answers.ts'
+import { keyOfError, RepeatedErrors } from './repeated-errors.ts'
 import { send } from './serve.ts'
 
-/** Answers what no route answers: unknown paths, broken requests, a failing store, a bug. */
+/** Answers what fails on its way: broken requests, a failing store, a bug. */
 export function answerFailures(app: FastifyInstance): void {
-  app.setNotFoundHandler((_request, reply) => send(reply, refuse('Not Found')))
   app.setErrorHandler<FastifyError>((error, request, reply) => answerFailure(error, request, reply))
 }
 
@@ -19,8 +19,8 @@ export function answerFailure(
   reply: FastifyReply,
 ): FastifyReply {
   if (error instanceof StoreUnavailableError) {
-    request.log.error({ err: error }, 'the store is unavailable')
     const answer = refuse('store_unavailable')
+    writeError(error, request, { status: answer.status, message: 'the store is unavailable' })
     return send(reply, { ...answer, headers: { 'retry-after': String(error.retryAfterSeconds) } })
   }
   if (error instanceof QueryTooSlowError) {
@@ -30,8 +30,38 @@ export function answerFailure(
   const code = codeByError[error.code]
   if (code) return send(reply, refuse(code))
   if (error.statusCode !== undefined && error.statusCode < 500) return send(reply, refuse('bad_request'))
-  request.log.error({ err: error }, 'a bug: the request failed')
+  writeError(error, request, { status: 500, message: 'a bug: the request failed' })
   return send(reply, refuse('internal_error'))
+}
+
+/** The errors that an application has written a moment ago. */
+const repeatedErrors = new WeakMap<object, RepeatedErrors>()
+
+/** Writes an error with what it happened to, or counts it, when the same was written a moment ago. */
+function writeError(
+  error: Error,
+  request: FastifyRequest,
+  { status, message }: { readonly status: number; readonly message: string },
+): void {
+  const application = request.server.server
+  const repeated = repeatedErrors.get(application) ?? new RepeatedErrors()
+  repeatedErrors.set(application, repeated)
+  const log = request.server.log
+  const isFirst = repeated.isFirst(keyOfError(error), (count) =>
+    log.error(
+      { err: { type: error.name, message: error.message }, count },
+      `${message}, ${count} more times`,
+    ),
+  )
+  if (!isFirst) return
+  const { caller } = request
+  const about = {
+    route: `${request.method} ${request.routeOptions.url ?? 'unknown'}`,
+    status,
+    account: caller?.accountId,
+    key: caller?.keyId,
+  }
+  request.log.error({ err: error, ...about }, message)
 }
 
 /** The answers to the errors of the HTTP library. */
@@ -51,7 +81,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const body = JSON.stringify({ detail: code })
   socket.end(
     `HTTP/1.1 ${errorAnswers[code].status} ${code}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      `Cache-Control: no-store\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
 }
 

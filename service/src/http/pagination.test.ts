@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import { maxLengths } from '@purser/wire/lengths'
 import { endpoints } from '@purser/wire/openapi'
 import { defaultPageSize, maxPageSize } from '@purser/wire/pages'
 
@@ -105,7 +106,7 @@ const badCursors = [
   Buffer.from("agent_' or 1=1 --").toString('base64url'),
   `${Buffer.from('agent_01jd0000000000000000000000').toString('base64url')}=`,
   Buffer.from('AGENT_01JD0000000000000000000000').toString('base64url'),
-  'x'.repeat(2_000),
+  'x'.repeat(maxLengths.cursor),
 ]
 
 test('A cursor that no Link gave is a 422 at query cursor, on every list [decision.20] [errors.422]', async (t) => {
@@ -125,7 +126,7 @@ test('Link keeps the filters of the list [decision.20]', async (t) => {
   const service = await startTestService(t)
   const mine = await fillLists(service, 3)
   await fillLists(service, 2, 'other')
-  const path = `/v1/transactions?status=approved&agent_id=${mine}&limit=1&unknown=%26%3D%20ü`
+  const path = `/v1/transactions?status=approved&agent_id=${mine}&limit=1`
   const { items, pages } = await walk(service, path)
   assert.deepEqual([items.length, pages], [3, 3])
   assert.ok(items.every((item) => item['agent_id'] === mine && item['status'] === 'approved'))
@@ -216,6 +217,11 @@ async function fillLists(service: TestService, count: number, prefix = 'shop'): 
   }
   const { agentId } = purchase
   const mandate = { purpose: 'p', max_spend_total: '1', max_spend_per_transaction: '1' }
+  for (let index = 0; index < count; index++) {
+    await createTenant(service, `idp_${prefix}_${index}`)
+    const body = { api_key: service.sandboxKey }
+    await service.call('POST', '/v1/console/session', { key: null, body })
+  }
   for (let index = 1; index < count; index++) {
     await service.call('POST', '/mandates', {
       body: { ...mandate, agent_id: agentId, expires_at: '2099-01-01T00:00:00Z' },

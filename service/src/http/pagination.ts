@@ -1,6 +1,9 @@
+import { setImmediate } from 'node:timers/promises'
+
 import { defaultPageSize } from '@purser/wire/pages'
 
-import { ok, unprocessable, type Answer } from './answers.ts'
+import { maxPageBytes } from '../limits.ts'
+import { unprocessable, type Answer } from './answers.ts'
 
 /** The query parameters of a page, as validated. */
 export interface PageParameters {
@@ -15,10 +18,17 @@ export interface PageRequest {
 }
 
 /**
- * The answer of a list: the items of the page as a JSON array, and the address of the next page in
- * `Link: <…>; rel="next"` (RFC 8288) when there is more. A cursor that was not given out here is a 422.
+ * How many records are read at once: few, until it is known how large they are, so that a page of large ones never
+ * occupies the process for long.
  */
-export async function answerPage<Item>(
+const readAtOnce = { first: 4, most: 50 }
+
+/**
+ * The answer of a list: the items of the page as a JSON array, and the address of the next page in
+ * `Link: <…>; rel="next"` (RFC 8288) when there is more. A page ends early when it has so many bytes that the next item
+ * would not fit. A cursor that was not given out here is a 422.
+ */
+export async function answerPage<Item extends { readonly id: string }>(
   parameters: PageParameters,
   url: string,
   load: (page: PageRequest) => Promise<{ items: Item[]; next: string | undefined }>,
@@ -27,9 +37,40 @@ export async function answerPage<Item>(
   const { limit = defaultPageSize, cursor } = parameters
   const olderThan = cursor === undefined ? undefined : decodeCursor(cursor)
   if (cursor !== undefined && olderThan === undefined) return invalidCursor(cursor)
-  const page = await load({ limit, olderThan })
-  const body = page.items.map(toWire)
-  return page.next === undefined ? ok(body) : ok(body, { link: nextLink(url, page.next) })
+  const { items, next } = await loadPage({ limit, olderThan }, load, toWire)
+  const answer = { status: 200, body: undefined, json: `[${items.join(',')}]` }
+  return next === undefined ? answer : { ...answer, headers: { link: nextLink(url, next) } }
+}
+
+/** The items of a page as JSON, and the id after which the next page starts. */
+async function loadPage<Item extends { readonly id: string }>(
+  { limit, olderThan }: PageRequest,
+  load: (page: PageRequest) => Promise<{ items: Item[]; next: string | undefined }>,
+  toWire: (item: Item) => unknown,
+): Promise<{ items: string[]; next: string | undefined }> {
+  const items: string[] = []
+  let bytes = 0
+  let next = olderThan
+  // A list that looks at a bounded number of records may give fewer in a step than it was asked for.
+  const steps = 1 + Math.ceil((limit - readAtOnce.first) / readAtOnce.most)
+  let atOnce = readAtOnce.first
+  for (let step = 1; step <= steps; step++) {
+    const page = await load({ limit: Math.min(atOnce, limit - items.length), olderThan: next })
+    for (const item of page.items) {
+      const json = JSON.stringify(toWire(item))
+      // With its comma, or the bracket before the first.
+      bytes += Buffer.byteLength(json) + 1
+      if (bytes >= maxPageBytes && items.length > 0) return { items, next }
+      items.push(json)
+      next = item.id
+    }
+    next = page.next
+    if (next === undefined || items.length >= limit) break
+    const fitting = Math.ceil(((maxPageBytes - bytes) * items.length) / Math.max(1, bytes))
+    atOnce = Math.min(readAtOnce.most, Math.max(1, fitting))
+    await setImmediate()
+  }
+  return { items, next }
 }
 
 function encodeCursor(id: string): string {

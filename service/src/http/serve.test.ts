@@ -17,6 +17,7 @@ test('What a route is handed is an ordinary object to V8: one with a getter of i
   const serve = createServe(app, {
     authenticate: () => Promise.resolve({ refusal: 'invalid_api_key' as const }),
     site: { publicUrl: undefined },
+    reads: { maxInProgress: 1, maxWaiting: 1 },
     onUse: () => undefined,
   })
   serve(healthz, async (call) => {

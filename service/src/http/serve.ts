@@ -4,12 +4,16 @@ import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../domain/records.ts'
 import { maxBodyBytes } from '../limits.ts'
+import { AccountTurns, type TurnLimits } from './account-turns.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'
+import type { RateLimits } from './rate-limits.ts'
+import { traceOf } from './request-trace.ts'
 import { isSameSite } from './same-site.ts'
 import type { SiteOptions } from './session-cookie.ts'
 import { echoExactly } from './validation/exact-echo.ts'
 import { readJsonBody } from './validation/json-body.ts'
+import { compileQueryReader } from './validation/query.ts'
 import { compileValidator } from './validation/validator.ts'
 
 /** What a route is handed: who calls, and what was sent, validated. */
@@ -27,6 +31,8 @@ export interface Call<Body extends TSchema, Query extends TObject, Params extend
   readonly isSameSite: () => boolean
   /** The session of a caller who came with a cookie. */
   readonly session: CallerSession | undefined
+  /** Runs what a stream does next when it is the turn of the account. */
+  readonly takeTurn: <Result>(task: () => Result | Promise<Result>) => Promise<Result>
   /** Whether the caller would be let in again: a stream asks now and then. */
   readonly isStillLetIn: () => Promise<boolean>
   /** For a caller who is only remembered: looks whether the key is still good. Undefined for all others. */
@@ -41,7 +47,11 @@ export interface Call<Body extends TSchema, Query extends TObject, Params extend
  */
 export type Authenticate = (
   request: FastifyRequest,
-  options?: { readonly isRecheck?: boolean; readonly mayBeRemembered?: boolean },
+  options?: {
+    readonly isRecheck?: boolean
+    readonly mayBeRemembered?: boolean
+    readonly mustBeKnown?: boolean
+  },
 ) => Promise<Authentication>
 
 export interface ServeOptions {
@@ -50,6 +60,10 @@ export interface ServeOptions {
    * than that transaction's the key is looked up.
    */
   readonly confirmsCaller?: boolean
+  /** Whether it starts sessions, which is limited by address. */
+  readonly isSignIn?: boolean
+  /** Whether pages ask by themselves, again and again: a session that does nothing else counts as unused. */
+  readonly isPolled?: boolean
 }
 
 /** Puts an endpoint of the interface on the network; the handler's value becomes the answer. */
@@ -83,17 +97,25 @@ const promptMs = 1
 export interface CreateServeOptions {
   readonly authenticate: Authenticate
   readonly site: SiteOptions
+  /** None when left out. */
+  readonly rateLimits?: RateLimits | undefined
+  /** How many lists and figures of one account are read at once. */
+  readonly reads: TurnLimits
   /** Is told of each remembered caller whose key a transaction has found good. */
   readonly onUse: (caller: Caller) => void
 }
 
 /** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
-export function createServe(app: FastifyInstance, { authenticate, site, onUse }: CreateServeOptions): Serve {
+export function createServe(
+  app: FastifyInstance,
+  { authenticate, site, rateLimits, reads, onUse }: CreateServeOptions,
+): Serve {
   app.decorateRequest('caller', null)
   app.decorateRequest('session', undefined)
   app.decorateRequest('isRemembered', false)
   app.decorateRequest('awaitedSinceMs', Infinity)
   app.decorateRequest('contentType', undefined)
+  const turns = new AccountTurns(reads)
 
   /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
@@ -103,16 +125,34 @@ export function createServe(app: FastifyInstance, { authenticate, site, onUse }:
     return undefined
   }
 
-  return (endpoint, handle, { confirmsCaller = false } = {}) => {
+  return (endpoint, handle, { confirmsCaller = false, isPolled = false, isSignIn = false } = {}) => {
     const validateBody = endpoint.body && compileValidator(endpoint.body, 'body')
-    const validateQuery = endpoint.query && compileValidator(endpoint.query, 'query')
+    const readQuery = compileQueryReader(endpoint)
     const { roles } = endpoint
+    const readsMany = endpoint.errors.includes('query_too_slow') || endpoint.query?.properties['cursor']
 
     async function letIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-      if (roles === 'public') return undefined
+      if (roles === 'public') {
+        const { remoteAddress = '' } = request.raw.socket
+        const refusal = isSignIn ? rateLimits?.takeForAddress(remoteAddress) : undefined
+        return refusal && send(reply, refusal)
+      }
       const mayBeRemembered = confirmsCaller && hasFitBody(request)
-      const authentication = await authenticate(request, { mayBeRemembered })
-      if ('refusal' in authentication) return send(reply, refuse(authentication.refusal))
+      const { remoteAddress = '' } = request.raw.socket
+      const mustBeKnown = rateLimits?.mayTry(remoteAddress) === false
+      const authentication = await authenticate(request, {
+        mayBeRemembered,
+        mustBeKnown,
+        isRecheck: isPolled,
+      })
+      if ('refusal' in authentication) {
+        const { refusal } = authentication
+        const isGuess = refusal === 'invalid_api_key' || refusal === 'rate_limited'
+        return send(reply, (isGuess && rateLimits?.takeForAddress(remoteAddress)) || refuse(refusal))
+      }
+      const limited = rateLimits?.takeFor(authentication.caller)
+      if (limited) void reply.headers(limited.headers)
+      if (limited?.refusal) return send(reply, limited.refusal)
       const { isRemembered = false } = authentication
       if (!roles.includes(authentication.caller.role)) {
         return send(
@@ -131,8 +171,8 @@ export function createServe(app: FastifyInstance, { authenticate, site, onUse }:
       let query: unknown
       let body: unknown
       let json: string | undefined
-      if (validateQuery) {
-        const validation = validateQuery(request.query)
+      if (readQuery) {
+        const validation = readQuery(request.query)
         if (!validation.ok) return unprocessable(validation.items)
         query = validation.value
       }
@@ -164,16 +204,27 @@ export function createServe(app: FastifyInstance, { authenticate, site, onUse }:
         json,
         url,
         header,
+        takeTurn: (task: () => unknown) => turns.runAlways(caller?.accountId ?? '', task),
         isStillLetIn,
         isSameSite: () => isSameSite(request.headers, site),
       } as never)
+    }
+
+    /** The answer of a read of many records, when it is the turn of the account. */
+    async function answerInTurn(request: FastifyRequest, { accountId }: Caller): Promise<Answer> {
+      // Nobody waits any more for the answer of a connection that has closed, which is never sent.
+      const task = () => (request.raw.socket.destroyed ? refuse('bad_request') : answer(request))
+      const answered = await turns.run(accountId, task)
+      return answered ?? refuse('rate_limited')
     }
 
     async function respond(request: FastifyRequest, reply: FastifyReply): Promise<void> {
       try {
         const isLate = performance.now() - request.awaitedSinceMs > promptMs
         const refusal = isLate ? await refusalMeanwhile(request) : undefined
-        const answered = refusal ?? (await answer(request))
+        const { caller } = request
+        const answered =
+          refusal ?? (await (readsMany && caller ? answerInTurn(request, caller) : answer(request)))
         send(reply, (request.isRemembered ? await refusalMeanwhile(request) : undefined) ?? answered)
       } catch (error) {
         void reply.send(error instanceof Error ? error : new Error(String(error)))
@@ -183,6 +234,7 @@ export function createServe(app: FastifyInstance, { authenticate, site, onUse }:
     app.route({
       method: endpoint.method,
       url: routePath(endpoint.path),
+      exposeHeadRoute: roles === 'public',
       config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
       onRequest: letIn,
       handler: (request, reply) => void respond(request, reply),
@@ -200,10 +252,15 @@ export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer with the id that its request has in the log: as JSON, unless it is a stream. */
-export function send(reply: FastifyReply, { status, body, headers, stream }: Answer): FastifyReply {
+/** Sends an answer with the id that its request has in the log, and its trace if it has one: as JSON, unless it is a stream. */
+export function send(reply: FastifyReply, { status, body, json, headers, stream }: Answer): FastifyReply {
+  // Answers hold keys, budgets and sessions: no cache on the way keeps them.
+  void reply.header('cache-control', 'no-store')
   if (headers) void reply.headers(headers)
   void reply.header('x-request-id', reply.request.id).code(status)
+  const { headers: sent } = reply.request
+  if (sent['traceparent'] !== undefined && traceOf(sent))
+    void reply.header('traceparent', sent['traceparent'])
   if (stream) return reply.send(stream)
-  return reply.type('application/json; charset=utf-8').send(JSON.stringify(body))
+  return reply.type('application/json; charset=utf-8').send(json ?? JSON.stringify(body))
 }

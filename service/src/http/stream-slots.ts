@@ -1,35 +1,53 @@
+import type { Readable } from 'node:stream'
+
 /** How many streams may be open, in all and for one account. */
 export interface StreamLimits {
   readonly most: number
   readonly mostOfAccount: number
 }
 
-/** Counts open streams; a slot that is not free is not given. */
+/**
+ * Counts open streams, and shares them fairly: when all slots are taken, an account ends the oldest stream of the account
+ * that has most, if it still has no more than that one afterwards.
+ */
 export function createStreamSlots({ most, mostOfAccount }: StreamLimits) {
-  const openOf = new Map<string, number>()
+  /** The open streams of each account, oldest first. */
+  const openOf = new Map<string, Set<Readable>>()
   let open = 0
+
+  function release(accountId: string, stream: Readable): void {
+    const own = openOf.get(accountId)
+    if (!own?.delete(stream)) return
+    open -= 1
+    if (own.size === 0) openOf.delete(accountId)
+  }
+
+  /** Makes room for an account that has so many streams; whether there was any to be made. */
+  function makeRoom(count: number): boolean {
+    let largest: readonly [accountId: string, streams: Set<Readable>] | undefined
+    for (const entry of openOf) if (entry[1].size > (largest?.[1].size ?? count + 1)) largest = entry
+    const [accountId = '', streams = new Set<Readable>()] = largest ?? []
+    const [oldest] = streams
+    if (!oldest) return false
+    release(accountId, oldest)
+    oldest.destroy(new Error('the stream was ended, because another account has fewer'))
+    return true
+  }
 
   return {
     get open(): number {
       return open
     },
 
-    take(accountId: string): { readonly release: () => void } | undefined {
-      const own = openOf.get(accountId) ?? 0
-      if (open >= most || own >= mostOfAccount) return undefined
+    /** Gives the stream a slot until it closes; false when there is none for this account. */
+    take(accountId: string, stream: Readable): boolean {
+      const own = openOf.get(accountId)?.size ?? 0
+      if (own >= mostOfAccount || (open >= most && !makeRoom(own))) return false
       open += 1
-      openOf.set(accountId, own + 1)
-      let isReleased = false
-      return {
-        release: () => {
-          if (isReleased) return
-          isReleased = true
-          open -= 1
-          const left = (openOf.get(accountId) ?? 1) - 1
-          if (left === 0) openOf.delete(accountId)
-          else openOf.set(accountId, left)
-        },
-      }
+      const streams = openOf.get(accountId) ?? new Set()
+      openOf.set(accountId, streams.add(stream))
+      stream.once('close', () => release(accountId, stream))
+      return true
     },
   }
 }

@@ -12,7 +12,12 @@ test('POST /accounts creates an account from name, email and idp_user_id [endpoi
   const { id, api_keys: _, ...echoed } = body
   assert.equal(status, 201)
   assert.match(id, /^acct_/)
-  assert.deepEqual(echoed, { ...ada, created_at: '2026-11-20T12:00:00.000Z' })
+  assert.deepEqual(echoed, {
+    ...ada,
+    status: 'active',
+    created_at: '2026-11-20T12:00:00.000Z',
+    disabled_at: null,
+  })
 })
 
 test('An account comes with an owner key of each environment, shown this once [decision.5] [auth.2]', async (t) => {

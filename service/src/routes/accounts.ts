@@ -1,13 +1,22 @@
-import { createAccount } from '@purser/wire/accounts'
+import {
+  createAccount,
+  disableAccount,
+  enableAccount,
+  getAccount,
+  listAccounts,
+  type Account as WireAccount,
+  type AccountStatus,
+} from '@purser/wire/accounts'
 import { environments } from '@purser/wire/fields'
 
 import { mintApiKey } from '../domain/api-key.ts'
 import { auditEvent } from '../domain/audit.ts'
-import type { Account } from '../domain/records.ts'
-import { created, refuse } from '../http/answers.ts'
+import type { Account, AuditEvent, Caller, Scope } from '../domain/records.ts'
+import { created, ok, refuse } from '../http/answers.ts'
+import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import { keyCreated, newApiKey, toIssuedWire } from './api-keys.ts'
-import { toTimestamp, type RouteContext } from './context.ts'
+import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: RouteContext): void {
   serve(createAccount, async ({ caller, body }) => {
@@ -18,6 +27,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
       email: body.email,
       idpUserId: body.idp_user_id,
       createdAtMs: nowMs,
+      disabledAtMs: null,
     }
     const keys = environments.map((environment) => {
       const text = mintApiKey(environment, randomBytes)
@@ -45,13 +55,69 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
       [accountCreated, ...keys.map(({ key }) => keyCreated(caller, key, ids.next('auditEvent')))],
     )
     if (outcome !== 'created') return refuse(outcome)
-    return created({
-      id: account.id,
-      name: account.name,
-      email: account.email,
-      idp_user_id: account.idpUserId,
-      created_at: toTimestamp(account.createdAtMs),
-      api_keys: keys.map(({ key, text }) => toIssuedWire(key, text)),
-    })
+    return created({ ...toWire(account), api_keys: keys.map(({ key, text }) => toIssuedWire(key, text)) })
   })
+
+  serve(listAccounts, ({ query, url }) => answerPage(query, url, (page) => store.listAccounts(page), toWire))
+
+  serve(getAccount, async ({ caller, params }) => {
+    const mayShow = caller.role === 'operator' || params.account_id === caller.accountId
+    const account = mayShow && (await store.findAccount({ id: params.account_id }))
+    return account ? ok(toWire(account)) : refuse('not_found')
+  })
+
+  serve(disableAccount, async ({ caller, params }) => {
+    // Whoever disables the account of the last operator can enable nothing any more.
+    if (params.account_id === caller.accountId) return refuse('own_account')
+    const account = await move(caller, params.account_id, 'disabled')
+    if (account === 'not_found') return refuse(account)
+    for (const environment of environments) {
+      const scope = { accountId: account.id, environment }
+      // Captures that were let in before are overtaken here: after this answer none of its proofs is charged.
+      while ((await store.voidSomeHolds(scope, accountEvent(caller, scope, 'proofs.voided'))).isMoreLeft);
+    }
+    return ok(toWire(account))
+  })
+
+  serve(enableAccount, async ({ caller, params }) => {
+    const account = await move(caller, params.account_id, 'active')
+    return account === 'not_found' ? refuse(account) : ok(toWire(account))
+  })
+
+  /** Both the account that is moved and the one of the operator have it in their audit logs. */
+  function move(caller: Caller, accountId: string, to: AccountStatus): Promise<Account | 'not_found'> {
+    const type = to === 'disabled' ? 'account.disabled' : 'account.enabled'
+    const scopes = environments.map((environment) => ({ accountId, environment }))
+    const own = accountId === caller.accountId ? [] : [accountEvent(caller, caller, type, accountId)]
+    const events = [...scopes.map((scope) => accountEvent(caller, scope, type)), ...own]
+    return store.moveAccount(accountId, to, { atMs: now(), events })
+  }
+
+  function accountEvent(
+    actor: Caller,
+    scope: Scope,
+    type: 'account.disabled' | 'account.enabled' | 'proofs.voided',
+    subjectId: string = scope.accountId,
+  ): AuditEvent {
+    return auditEvent(actor, scope, {
+      id: ids.next('auditEvent'),
+      type,
+      subjectId,
+      data: {},
+      atMs: now(),
+    })
+  }
+}
+
+/** As the interface writes it. */
+function toWire(account: Account): WireAccount {
+  return {
+    id: account.id,
+    name: account.name,
+    email: account.email,
+    idp_user_id: account.idpUserId,
+    status: account.disabledAtMs === null ? 'active' : 'disabled',
+    created_at: toTimestamp(account.createdAtMs),
+    disabled_at: toNullableTimestamp(account.disabledAtMs),
+  }
 }

@@ -14,7 +14,7 @@ import { created, ok, refuse, unprocessable } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
 import type { NewApiKey } from '../store/store.ts'
-import { toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
+import { accountMeant, toNullableTimestamp, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: RouteContext): void {
   serve(createApiKey, async ({ caller, body }) => {
@@ -39,19 +39,30 @@ export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: Rou
     return outcome === 'created' ? created(toIssuedWire(key, text)) : refuse(outcome)
   })
 
-  serve(listApiKeys, ({ caller, query, url }) =>
-    answerPage(query, url, (page) => store.listApiKeys(caller, page), toWire),
-  )
+  serve(listApiKeys, async ({ caller, query, url }) => {
+    const account = await accountMeant(caller, query.account_id, store)
+    if (typeof account === 'string') return refuse(account)
+    return answerPage(query, url, (page) => store.listApiKeys(account, page), toWire)
+  })
 
-  serve(revokeApiKey, async ({ caller, params }) => {
-    const event = auditEvent(caller, caller, {
-      id: ids.next('auditEvent'),
-      type: 'api_key.revoked',
-      subjectId: params.key_id,
-      data: {},
-      atMs: now(),
-    })
-    const key = await store.revokeApiKey({ accountId: caller.accountId, id: params.key_id }, event)
+  serve(revokeApiKey, async ({ caller, params, query }) => {
+    const account = await accountMeant(caller, query.account_id, store)
+    if (typeof account === 'string') return refuse(account)
+    const { accountId } = account
+    const event = auditEvent(
+      caller,
+      { accountId, environment: caller.environment },
+      {
+        id: ids.next('auditEvent'),
+        type: 'api_key.revoked',
+        subjectId: params.key_id,
+        data: {},
+        atMs: now(),
+      },
+    )
+    // An operator can issue another key of that account, so it is not locked out.
+    const mayBeLast = accountId !== caller.accountId
+    const key = await store.revokeApiKey({ accountId, id: params.key_id, mayBeLast }, event)
     return typeof key === 'string' ? refuse(key) : ok(toWire(key))
   })
 }

@@ -44,7 +44,11 @@ interface Change {
   readonly type: AuditEventType
   /** Makes the change; gives its answer and the id of what changed. */
   readonly act: (purchase: Purchase) => Promise<{ id: string; answer: TestAnswer }>
-  readonly data: (purchase: Purchase, answer: TestAnswer) => Record<string, unknown>
+  readonly data: (
+    purchase: Purchase,
+    answer: TestAnswer,
+    event: { readonly data: Record<string, unknown> } | undefined,
+  ) => Record<string, unknown>
 }
 
 const patch = async (path: string, id: string) => ({
@@ -80,6 +84,14 @@ const changes: readonly Change[] = [
     data: () => ({ domain: 'shop.example' }),
   },
   {
+    type: 'seller.released',
+    act: async () => {
+      const id = await registerSeller(service, 'released.example')
+      return { id, answer: await service.call('DELETE', '/sellers/domains/released.example') }
+    },
+    data: (_, { body }) => ({ domain: 'released.example', account_id: body.account_id }),
+  },
+  {
     type: 'api_key.created',
     act: async () =>
       created(
@@ -108,6 +120,23 @@ const changes: readonly Change[] = [
         }),
       ),
     data: () => ({ name: 'Third' }),
+  },
+  {
+    type: 'account.disabled',
+    act: async () => {
+      const { accountId } = await createTenant(service, 'idp_disabled')
+      return patch(`/accounts/${accountId}/disable`, accountId)
+    },
+    data: () => ({}),
+  },
+  {
+    type: 'account.enabled',
+    act: async () => {
+      const { accountId } = await createTenant(service, 'idp_enabled')
+      await change(service, `/accounts/${accountId}/disable`)
+      return patch(`/accounts/${accountId}/enable`, accountId)
+    },
+    data: () => ({}),
   },
   {
     type: 'mandate.paused',
@@ -143,12 +172,29 @@ const changes: readonly Change[] = [
     data: () => ({}),
   },
   {
+    type: 'proof.voided',
+    act: async (purchase) => {
+      const { nonce } = await issueProof(service, purchase)
+      return { id: nonce, answer: await service.call('POST', `/v1/payments/proofs/${nonce}/void`) }
+    },
+    data: ({ agentId, mandateId }) => ({
+      agent_id: agentId,
+      mandate_id: mandateId,
+      amount: '1.00',
+      currency: 'USDC',
+    }),
+  },
+  {
     type: 'agents.stopped',
     act: async () => {
       const answer = await service.call('POST', '/v1/console/stop')
       return { id: answer.body.stop_id as string, answer }
     },
-    data: (_, { body }) => ({ paused_mandates: body.paused_mandates, voided_holds: body.voided_holds }),
+    data: (_, { body }, event) => ({
+      paused_mandates: body.paused_mandates,
+      voided_holds: body.voided_holds,
+      mandate_ids: namedIn(event, body.paused_mandates),
+    }),
   },
   {
     type: 'agents.resumed',
@@ -157,7 +203,10 @@ const changes: readonly Change[] = [
       const body = { stop_id: stopped.body.stop_id as string }
       return { id: body.stop_id, answer: await service.call('POST', '/v1/console/resume', { body }) }
     },
-    data: (_, { body }) => ({ resumed_mandates: body.resumed_mandates }),
+    data: (_, { body }, event) => ({
+      resumed_mandates: body.resumed_mandates,
+      mandate_ids: namedIn(event, body.resumed_mandates),
+    }),
   },
   {
     type: 'session.started',
@@ -177,6 +226,13 @@ const changes: readonly Change[] = [
     data: () => ({}),
   },
 ]
+/** The mandates that an event of a stop names: each once, and as many as it counts. */
+function namedIn(event: { readonly data: Record<string, unknown> } | undefined, count: number): string[] {
+  const ids = event?.data['mandate_ids'] as string[]
+  assert.equal(new Set(ids).size, count)
+  return ids
+}
+
 for (const { type, act, data } of changes) {
   test(`${type} leaves one event with actor, subject, data and time [decision.25] [what.1]`, async () => {
     const purchase = await preparePurchase(service)
@@ -196,7 +252,7 @@ for (const { type, act, data } of changes) {
       type,
       actor: operatorId,
       subject_id: id,
-      data: data(purchase, answer),
+      data: data(purchase, answer, event),
       created_at: '2026-11-20T12:00:01.500Z',
     })
   })
@@ -227,7 +283,8 @@ test('A successful verification writes one audit log event [events.1] [decision.
 })
 
 test('Every kind of event of the interface is one that these tests make [decision.25] [decision.41]', () => {
-  const made = new Set([...changes.map(({ type }) => type), 'payment.verified'])
+  // `proofs.voided` stands in the log of a disabled account, which account-access.test.ts reads.
+  const made = new Set([...changes.map(({ type }) => type), 'payment.verified', 'proofs.voided'])
   assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
 })
 

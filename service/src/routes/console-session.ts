@@ -39,34 +39,38 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
 
   serve(getSignInOptions, async () => ok({ version: interfaceVersion, oidc_path: oidcPath }))
 
-  serve(startSession, async ({ body, header, isSameSite }) => {
-    if (!isSameSite()) return refuse('cross_site_request')
-    const { api_key: key = null, set_up_token: token = null } = body
-    if ((key === null) === (token === null)) return oneOfTwo(body)
-    const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
-    if ('status' in found) return found
-    const started = await beginSession(context, found)
-    const account = await store.findAccount({ id: found.accountId })
-    if (!account) return refuse('invalid_api_key')
-    const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
-    return {
-      status: 201,
-      body: toWire(started.session, account),
-      headers: { 'set-cookie': sessionCookie(started.session.text, isSecure), ...neverStored },
-    }
-  })
+  serve(
+    startSession,
+    async ({ body, header, isSameSite }) => {
+      if (!isSameSite()) return refuse('cross_site_request')
+      const { api_key: key = null, set_up_token: token = null } = body
+      if ((key === null) === (token === null)) return oneOfTwo(body)
+      const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
+      if ('status' in found) return found
+      const started = await beginSession(context, found)
+      const account = await store.findAccount({ id: found.accountId })
+      if (!account) return refuse('invalid_api_key')
+      const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
+      return {
+        status: 201,
+        body: toWire(started.session, account),
+        headers: { 'set-cookie': sessionCookie(started.session.text, isSecure) },
+      }
+    },
+    { isSignIn: true },
+  )
 
   serve(getSession, async ({ session }) => {
     const account = session && (await store.findAccount({ id: session.accountId }))
     if (!session || !account) return refuse('no_session')
-    return ok(toWire(session, account), neverStored)
+    return ok(toWire(session, account))
   })
 
   serve(endSession, async ({ caller, session, header }) => {
     if (!session) return refuse('no_session')
     await store.endSession(session, sessionEvent(context, caller, session.id, 'session.ended'))
     const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
-    return ok({ ended: true }, { 'set-cookie': endedCookie(isSecure), ...neverStored })
+    return ok({ ended: true }, { 'set-cookie': endedCookie(isSecure) })
   })
 
   async function fromKey(key: string): Promise<NewSignIn | Answer> {
@@ -131,8 +135,6 @@ function sessionEvent(
 ) {
   return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: now() })
 }
-
-const neverStored = { 'cache-control': 'no-store' }
 
 function oneOfTwo(body: unknown): Answer {
   const message = 'Value error, send one of api_key and set_up_token'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { Purser } from '@purser/client'
+import { Purser, type ListAuditEventsQuery } from '@purser/client'
 import Database from 'better-sqlite3'
 
 import { serviceStores } from '../../testing/service-stores.ts'
@@ -38,9 +38,13 @@ for (const { name, missing, open } of serviceStores) {
       assert.deepEqual(new Set(await statuses()), new Set(['paused']))
       const [event] = (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
       assert.deepEqual(
-        [event?.subject_id, event?.data],
-        [stop.stop_id, { paused_mandates: many - 1, voided_holds: 1 }],
+        [event?.subject_id, event?.data['paused_mandates'], event?.data['voided_holds']],
+        [stop.stop_id, many - 1, 1],
       )
+      const named = event?.data['mandate_ids'] as string[]
+      const covered = [first, ...rest].filter(({ id }) => id !== paused.id).map(({ id }) => id)
+      assert.equal(named.length, 100)
+      assert.ok(named.every((id) => covered.includes(id)))
       const charge = { proof: proof.proof, merchant_domain: domain, expected_amount: '1.00' }
       assert.deepEqual(await purser.payments.verify(charge), { verified: false, reason: 'proof_expired' })
       assert.equal((await clientOf(service.productionKey).mandates.get(elsewhere.id)).status, 'active')
@@ -62,6 +66,49 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
+    `On ${name} a stop and a resumption are one entry each in the audit log, and each mandate keeps its own history [decision.163]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const mandates = await makeMandates(purser, 3)
+      const [first] = mandates
+      assert.ok(first)
+      await purser.mandates.pause(first.id)
+      await purser.mandates.resume(first.id)
+      const log = async (query: ListAuditEventsQuery = {}) =>
+        (await purser.auditLog.list(query).page()).items.map(({ type }) => type)
+      const before = await log()
+      assert.deepEqual(before.slice(0, 2), ['mandate.resumed', 'mandate.paused'], 'by hand')
+
+      const { stop_id } = await purser.console.stop()
+      assert.deepEqual(await log(), ['agents.stopped', ...before])
+      await purser.console.resume(stop_id)
+      assert.deepEqual(await log(), ['agents.resumed', 'agents.stopped', ...before])
+      await purser.console.stop()
+      await purser.console.resume()
+      const after = await log()
+      assert.deepEqual(after.slice(0, 3), ['agents.resumed', 'agents.stopped', 'agents.resumed'])
+      assert.equal(after.length, before.length + 4)
+      const [last] = (await purser.auditLog.list().page()).items
+      assert.ok(last)
+      assert.deepEqual(
+        (last.data['mandate_ids'] as string[]).toSorted(),
+        mandates.map(({ id }) => id).toSorted(),
+      )
+
+      const [resumed, paused] = (await purser.auditLog.list({ subject_id: first.id }).page()).items
+      assert.deepEqual([resumed?.type, paused?.type], ['mandate.resumed', 'mandate.paused'])
+      assert.match(String(paused?.data['stop_id']), /^stop_/)
+      assert.equal((await log({ type: 'mandate.paused' })).length, 1 + 3 + 3)
+    },
+  )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
     `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back [decision.113]`,
     { skip: missing ?? false },
     async (context) => {
@@ -75,7 +122,11 @@ for (const { name, missing, open } of serviceStores) {
       assert.ok(proof.decision === 'approved')
       const stopped = async () =>
         (await purser.auditLog.list({ type: 'agents.stopped' }).toArray({ limit: 9 })).map(
-          ({ subject_id, data }) => ({ stop_id: subject_id, ...data }),
+          ({ subject_id, data: { paused_mandates, voided_holds } }) => ({
+            stop_id: subject_id,
+            paused_mandates,
+            voided_holds,
+          }),
         )
 
       // The first two answers are lost, and with them how many were paused.
@@ -149,13 +200,15 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
   const forget = new Database(service.databasePath)
   forget.exec("delete from recorded_events where type = 'agents.stopped'")
   forget.close()
+  const [newest] = (await purser.auditLog.list().page()).items
+  assert.equal(newest?.type, 'mandate.paused', 'without the event of the stop its parts stand in the log')
   await makeMandates(purser, 1)
   const whole = await purser.console.stop({ idempotencyKey })
   assert.deepEqual(whole, { ...first, paused_mandates: 2 })
   const events = (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
   assert.deepEqual(
-    events.map(({ data }) => data),
-    [{ paused_mandates: 2, voided_holds: 0 }],
+    events.map(({ data }) => [data['paused_mandates'], data['voided_holds']]),
+    [[2, 0]],
   )
 })
 

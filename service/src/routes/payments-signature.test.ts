@@ -61,7 +61,7 @@ test('A sandbox proof is worthless in production [verify.step.3] [decision.14] [
 })
 
 test('The first secret signs, all verify; a proof of a secret that is gone is invalid_signature [decision.14]', async (context) => {
-  const [old, young] = ['o'.repeat(32), 'y'.repeat(32)]
+  const [old, young] = ['the first secret of this service', 'the next secret of this service!']
   const keys = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${'s'.repeat(40)}`,
     PURSER_BOOTSTRAP_PRODUCTION_KEY: `svc_prod_${'p'.repeat(40)}`,

@@ -4,10 +4,13 @@ import {
   sandboxNetwork,
   sandboxScheme,
   verify,
+  voidProof,
+  type Proof,
   type ProofRecord,
   type VerificationFailure,
 } from '@purser/wire/payments'
 
+import { auditEvent } from '../domain/audit.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { parseAmount } from '../domain/money.ts'
 import { checkProof, checkProofContent, holdGraceMs, signProof, validityWindowMs } from '../domain/proof.ts'
@@ -15,12 +18,24 @@ import type { Caller, Hold } from '../domain/records.ts'
 import { created, ok, refuse, type Answer } from '../http/answers.ts'
 import { isIdempotencyKey } from '../http/idempotency-key.ts'
 import type { Serve } from '../http/serve.ts'
-import { speaksFor, toTimestamp, type RouteContext } from './context.ts'
+import {
+  ownAgentOnly,
+  speaksFor,
+  toTimestamp,
+  type RouteContext,
+  type VerificationRefusal,
+} from './context.ts'
 
-export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally }: RouteContext): void {
-  serve(issueProof, async ({ caller, body }) => {
+export function servePayments(
+  serve: Serve,
+  { store, now, ids, proofKeys, tally, decisions }: RouteContext,
+): void {
+  serve(issueProof, async ({ caller, body, header }) => {
     if (caller.environment === 'production') return refuse('production_payments_not_supported')
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
+    const idempotencyKey = header('idempotency-key')
+    if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey))
+      return refuse('invalid_idempotency_key')
     const nowMs = now()
     const hold: Hold = {
       accountId: caller.accountId,
@@ -37,36 +52,58 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
       expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
       transactionId: null,
     }
-    const decision = await store.issueProof(hold)
-    if (decision.decision === 'denied') {
-      tally.countRefusal(caller, { kind: 'proof', subject: '', reason: decision.code })
-      return {
-        status: 402,
-        body: {
-          decision: 'denied',
-          reason_code: decision.code,
-          reason_detail: decision.detail,
-          agent_id: hold.agentId,
-          mandate_id: hold.mandateId,
-        },
-      }
+    const requestKey = idempotencyKey === undefined ? undefined : { callerId: caller.keyId, idempotencyKey }
+    const outcome = await store.issueProof(hold, requestKey)
+    switch (outcome.decision) {
+      case 'approved':
+        decisions?.countProof(caller.environment, 'approved')
+        return created({ proof: proofOf(hold) })
+      case 'replayed':
+        decisions?.countProof(caller.environment, 'replayed')
+        return created({ proof: proofOf(outcome.hold) }, replayed)
+      case 'key_reused':
+        decisions?.countProof(caller.environment, 'refused', 'idempotency_key_reused')
+        return refuse('idempotency_key_reused')
+      case 'denied':
+        decisions?.countProof(caller.environment, 'denied', outcome.code)
+        tally.countRefusal(caller, { kind: 'proof', subject: '', reason: outcome.code })
+        return {
+          status: 402,
+          body: {
+            decision: 'denied',
+            reason_code: outcome.code,
+            reason_detail: outcome.detail,
+            agent_id: hold.agentId,
+            mandate_id: hold.mandateId,
+          },
+        }
+      default:
+        return outcome satisfies never
     }
-    return created({ proof: signProof(toUnsignedProof(hold), proofKeys[hold.environment]) })
   })
+
+  /** The proof of a hold: the same hold always gives the same proof, while the first secret stays. */
+  function proofOf(hold: Hold): Proof {
+    return signProof(toUnsignedProof(hold), proofKeys[hold.environment])
+  }
 
   serve(
     verify,
     async ({ caller, body, header, confirmCaller, callerIsConfirmed }) => {
       const idempotencyKey = header('idempotency-key') ?? null
       if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey))
-        return refuse('invalid_idempotency_key')
+        return refused(caller, 'invalid_idempotency_key')
       const { proof, merchant_domain: merchantDomain } = body
       const expected = { amount: body.expected_amount, currency: body.expected_currency ?? 'USDC' }
       const keys = proofKeys[caller.environment]
       const attempt = {
         caller,
         nonce: proof.nonce,
+        agentId: proof.agentId,
         mandateId: proof.mandateId,
+        amountText: proof.amount,
+        currency: proof.currency,
+        resourceUrl: proof.resource,
         merchantDomain,
         idempotencyKey,
       }
@@ -80,10 +117,10 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
       ) {
         // The window is closed for a payment, but not for the reply to one that was made in time.
         const late = await store.settleLate({ ...attempt, nowMs })
-        if (late.outcome === 'replayed') return verified(late.transactionId, { isReplay: true })
+        if (late.outcome === 'replayed') return verified(caller, late.transactionId, { isReplay: true })
       }
       if (failure) {
-        if (confirmCaller && !(await confirmCaller())) return refuse('invalid_api_key')
+        if (confirmCaller && !(await confirmCaller())) return refused(caller, 'invalid_api_key')
         return notVerified(caller, merchantDomain, failure)
       }
 
@@ -92,13 +129,13 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
       switch (outcome.outcome) {
         case 'captured':
           callerIsConfirmed()
-          return verified(outcome.transactionId, { isReplay: false })
+          return verified(caller, outcome.transactionId, { isReplay: false })
         case 'replayed':
-          return verified(outcome.transactionId, { isReplay: true })
+          return verified(caller, outcome.transactionId, { isReplay: true })
         case 'failed':
           return notVerified(caller, merchantDomain, outcome.reason)
         case 'refused':
-          return refuse(outcome.code)
+          return refused(caller, outcome.code)
         default:
           return outcome satisfies never
       }
@@ -106,8 +143,27 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
     { confirmsCaller: store.confirmsCallers },
   )
 
-  function notVerified(caller: Caller, merchantDomain: string, reason: VerificationFailure): Answer {
-    tally.countRefusal(caller, { kind: 'verification', subject: normalizeHostName(merchantDomain), reason })
+  function verified(caller: Caller, transactionId: string, { isReplay }: { isReplay: boolean }): Answer {
+    decisions?.countVerification(caller.environment, isReplay ? 'replayed' : 'captured')
+    const body = { verified: true, transaction_id: transactionId }
+    return isReplay ? ok(body, replayed) : ok(body)
+  }
+
+  function refused(caller: Caller, code: VerificationRefusal): Answer {
+    decisions?.countVerification(caller.environment, 'refused', code)
+    return refuse(code)
+  }
+
+  async function notVerified(
+    caller: Caller,
+    merchantDomain: string,
+    reason: VerificationFailure,
+  ): Promise<Answer> {
+    decisions?.countVerification(caller.environment, 'failed', reason)
+    const domain = normalizeHostName(merchantDomain)
+    // Invented domains are not counted. While the store fails, nothing is; the answer is right all the same.
+    const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
+    if (isOwn) tally.countRefusal(caller, { kind: 'verification', subject: domain, reason })
     return { status: 402, body: { verified: false, reason } }
   }
 
@@ -115,6 +171,20 @@ export function servePayments(serve: Serve, { store, now, ids, proofKeys, tally 
     const hold = await store.findProof({ ...caller, nonce: params.nonce })
     if (!hold || !(await maySee(caller, hold))) return refuse('not_found')
     return ok(toWire(hold, now()))
+  })
+
+  serve(voidProof, async ({ caller, params }) => {
+    const { nonce } = params
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'proof.voided',
+      subjectId: nonce,
+      data: {},
+      atMs: now(),
+    })
+    const hold = await store.voidProof({ ...caller, nonce }, ownAgentOnly(caller), event)
+    if (!hold) return refuse('not_found')
+    return hold.status === 'captured' ? refuse('proof_captured') : ok(toWire(hold, now()))
   })
 
   /** A merchant sees what it could still collect, and what was paid to its account's sellers. */
@@ -139,10 +209,8 @@ function toUnsignedProof(hold: Hold) {
   }
 }
 
-function verified(transactionId: string, { isReplay }: { isReplay: boolean }): Answer {
-  const body = { verified: true, transaction_id: transactionId }
-  return isReplay ? ok(body, { 'idempotent-replayed': 'true' }) : ok(body)
-}
+/** Says that an answer is that of an earlier request. */
+const replayed = { 'idempotent-replayed': 'true' }
 
 /** As the interface writes it. */
 export function toWire(hold: Hold, nowMs: number): ProofRecord {

@@ -5,7 +5,7 @@ import { ok, refuse } from '../http/answers.ts'
 import type { Serve } from '../http/serve.ts'
 import { speaksFor, type RouteContext } from './context.ts'
 
-export function servePolicy(serve: Serve, { store, now, ids }: RouteContext): void {
+export function servePolicy(serve: Serve, { store, now, ids, decisions }: RouteContext): void {
   serve(evaluate, async ({ caller, body }) => {
     if (!speaksFor(caller, body.agent_id)) return refuse('insufficient_scope')
     const transactionId = ids.next('transaction')
@@ -26,8 +26,10 @@ export function servePolicy(serve: Serve, { store, now, ids }: RouteContext): vo
     const echo = { agent_id: body.agent_id, mandate_id: body.mandate_id, transaction_id: transactionId }
     switch (decision.decision) {
       case 'approved':
+        decisions?.countEvaluation(caller.environment, 'approved')
         return ok({ decision: 'approved', reason_code: 'within_policy', reason_detail: null, ...echo })
       case 'denied':
+        decisions?.countEvaluation(caller.environment, 'denied', decision.code)
         return {
           status: 402,
           body: { decision: 'denied', reason_code: decision.code, reason_detail: decision.detail, ...echo },

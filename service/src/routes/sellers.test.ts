@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
+import {
+  askForProof,
+  createTenant,
+  issueKey,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+} from '../../testing/service.ts'
 
 const shop = { name: 'Shop', domain: 'api.example.com', price_config: { default: '0.10' } }
 
@@ -12,6 +19,20 @@ test('POST /sellers creates a seller from name, domain and price_config [endpoin
   assert.equal(status, 201)
   assert.match(id, /^seller_/)
   assert.deepEqual(rest, { ...shop, created_at: '2026-11-20T12:00:00.000Z' })
+})
+
+test('Nobody registers a public suffix, below which others have their domains [decision.48]', async (t) => {
+  const service = await startTestService(t)
+  for (const domain of ['co.uk', 'github.io', 'GitHub.IO.', 'com', 'b.kawasaki.jp', 'xn--55qx5d.cn']) {
+    const { status, body } = await service.call('POST', '/sellers', { body: { ...shop, domain } })
+    assert.equal(status, 422, domain)
+    assert.deepEqual([body.detail[0].loc, body.detail[0].input], [['body', 'domain'], domain])
+    assert.match(body.detail[0].msg, /public suffix.* register your own domain below it$/)
+  }
+  assert.deepEqual((await service.call('GET', '/sellers')).body, [])
+  for (const domain of ['shop.co.uk', 'shop.github.io', 'shop.internal', 'localhost']) {
+    assert.equal((await service.call('POST', '/sellers', { body: { ...shop, domain } })).status, 201, domain)
+  }
 })
 
 test("The keys and values inside price_config are the seller's own [seller.fields]", async (t) => {
@@ -132,4 +153,53 @@ test('A seller that does not fit the schema is a 422, and is not created [errors
     assert.deepEqual([answer.body.detail[0].type, answer.body.detail[0].loc], [type, ['body', field]])
   }
   assert.deepEqual((await service.call('GET', '/sellers')).body, [])
+})
+
+test('An operator releases a domain in the environment of its key, and another account can register it [decision.153]', async (t) => {
+  const service = await startTestService(t)
+  const [former, owner] = [
+    await createTenant(service, 'idp_former'),
+    await createTenant(service, 'idp_owner'),
+  ]
+  const register = (key: string) => service.call('POST', '/sellers', { key, body: shop })
+  const release = (domain: string, key = service.sandboxKey) =>
+    service.call('DELETE', `/sellers/domains/${encodeURIComponent(domain)}`, { key })
+  const { body: seller } = await register(former.sandboxKey)
+  assert.equal((await register(former.productionKey)).status, 201)
+  const purchase = await preparePurchase(service, {}, former.sandboxKey)
+  const asked = await askForProof(service, purchase, '1.00', { key: former.sandboxKey })
+  const paid = await verifyProof(service, asked.body.proof, {}, { key: former.sandboxKey })
+  assert.equal(paid.status, 200, paid.text)
+
+  for (const role of ['owner', 'merchant']) {
+    const key = await issueKey(service, { role }, former.sandboxKey)
+    assert.equal((await release(shop.domain, key)).status, 403, role)
+  }
+  assert.equal((await release('unknown.example')).status, 404)
+  assert.equal((await release('x'.repeat(300))).status, 404)
+  const released = await release('API.Example.COM.')
+  assert.deepEqual(
+    [released.status, released.body],
+    [200, { domain: shop.domain, seller_id: seller.id, account_id: former.accountId }],
+  )
+  assert.equal((await release(shop.domain)).status, 404, 'it has no seller any more')
+
+  assert.deepEqual((await service.call('GET', '/sellers', { key: former.sandboxKey })).body, [])
+  assert.equal((await service.call('GET', '/sellers', { key: former.productionKey })).body.length, 1)
+  const past = await service.call('GET', `/v1/transactions/${paid.body.transaction_id}`, {
+    key: former.sandboxKey,
+  })
+  assert.equal(past.body.seller_id, seller.id)
+  assert.equal((await register(owner.sandboxKey)).status, 201)
+  assert.equal((await register(former.sandboxKey)).status, 409)
+
+  for (const key of [service.sandboxKey, former.sandboxKey]) {
+    const { body } = await service.call('GET', '/v1/audit-log?type=seller.released', { key })
+    assert.equal(body.length, 1)
+    assert.equal(body[0].subject_id, seller.id)
+    assert.equal(body[0].data.domain, shop.domain)
+  }
+  for (const key of [former.productionKey, owner.sandboxKey]) {
+    assert.deepEqual((await service.call('GET', '/v1/audit-log?type=seller.released', { key })).body, [])
+  }
 })

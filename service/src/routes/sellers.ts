@@ -1,25 +1,46 @@
-import { createSeller, listSellers, type Seller as WireSeller } from '@purser/wire/sellers'
+import {
+  createSeller,
+  getSellerVerification,
+  listSellers,
+  releaseDomain,
+  verifySeller,
+  type Seller as WireSeller,
+  type SellerVerification,
+} from '@purser/wire/sellers'
 
 import { auditEvent } from '../domain/audit.ts'
-import { normalizeHostName } from '../domain/host-name.ts'
-import type { Seller } from '../domain/records.ts'
-import { created, refuse } from '../http/answers.ts'
+import { isPublicSuffix, normalizeHostName } from '../domain/host-name.ts'
+import type { Caller, ListedSeller } from '../domain/records.ts'
+import { challengeFor } from '../domain/seller-verification.ts'
+import { created, ok, refuse, unprocessable, type Answer } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
+import { TokenBuckets } from '../http/token-buckets.ts'
 import { parseExactly } from '../http/validation/exact-json.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 
-export function serveSellers(serve: Serve, { store, now, ids }: RouteContext): void {
+/** How often an account may have the service look for its proofs. */
+const verificationQuota = { requests: 10, seconds: 60 }
+
+export function serveSellers(
+  serve: Serve,
+  { store, now, ids, sellerVerification: { isRequired, key, proveDomain } }: RouteContext,
+): void {
+  const looks = new TokenBuckets('verification', verificationQuota)
+
   serve(createSeller, async ({ caller, body, json = '' }) => {
+    const domain = normalizeHostName(body.domain.trim())
+    if (isPublicSuffix(domain)) return ofNobody(body.domain)
     const nowMs = now()
-    const seller: Seller = {
+    const seller: ListedSeller = {
       accountId: caller.accountId,
       environment: caller.environment,
       id: ids.next('seller'),
       name: body.name,
-      domain: normalizeHostName(body.domain.trim()),
+      domain,
       priceConfig: JSON.stringify((parseExactly(json) as WireSeller).price_config),
       createdAtMs: nowMs,
+      isPending: isRequired,
     }
     const event = auditEvent(caller, caller, {
       id: ids.next('auditEvent'),
@@ -35,15 +56,96 @@ export function serveSellers(serve: Serve, { store, now, ids }: RouteContext): v
   serve(listSellers, ({ caller, query, url }) =>
     answerPage(query, url, (page) => store.listSellers(caller, page), toWire),
   )
+
+  /** The caller's seller for the domain of a path, and how it is verified. */
+  async function verificationOf(caller: Caller, domainOfPath: string) {
+    const domain = normalizeHostName(domainOfPath.trim())
+    const seller = await store.findSeller({
+      accountId: caller.accountId,
+      environment: caller.environment,
+      domain,
+    })
+    if (!seller) return undefined
+    const challenge = challengeFor(key, seller, domain)
+    const verification: SellerVerification = {
+      domain,
+      seller_id: seller.id,
+      status: seller.isPending ? 'pending' : 'verified',
+      record_name: challenge.recordName,
+      file_url: challenge.fileUrl,
+      text: challenge.text,
+      missing: null,
+    }
+    return { seller, challenge, verification }
+  }
+
+  serve(getSellerVerification, async ({ caller, params }) => {
+    const found = await verificationOf(caller, params.domain)
+    return found ? ok(found.verification) : refuse('not_found')
+  })
+
+  serve(verifySeller, async ({ caller, params }) => {
+    const found = await verificationOf(caller, params.domain)
+    if (!found) return refuse('not_found')
+    const { seller, challenge, verification } = found
+    if (!seller.isPending) return ok(verification)
+    const nowMs = now()
+    if (!looks.take(caller.accountId, nowMs)) {
+      const retryAfter = { 'retry-after': String(looks.retryAfterSeconds(caller.accountId, nowMs)) }
+      return { ...refuse('rate_limited'), headers: retryAfter }
+    }
+    const proof = await proveDomain(seller.domain, challenge)
+    if (proof !== 'proved') return ok({ ...verification, missing: proof.missing })
+    const event = auditEvent(caller, caller, {
+      id: ids.next('auditEvent'),
+      type: 'seller.verified',
+      subjectId: seller.id,
+      data: { domain: seller.domain },
+      atMs: nowMs,
+    })
+    const outcome = await store.claimDomain(seller, event)
+    return outcome === 'claimed' ? ok({ ...verification, status: 'verified' }) : refuse(outcome)
+  })
+
+  serve(releaseDomain, async ({ caller, params }) => {
+    const domain = normalizeHostName(params.domain.trim())
+    const { environment } = caller
+    // The store adds the seller, which it finds when it releases the domain.
+    const event = () =>
+      auditEvent(caller, caller, {
+        id: ids.next('auditEvent'),
+        type: 'seller.released',
+        subjectId: '',
+        data: {},
+        atMs: now(),
+      })
+    const seller = await store.releaseDomain({ environment, domain }, { own: event(), theirs: event() })
+    if (!seller) return refuse('not_found')
+    return ok({ domain, seller_id: seller.id, account_id: seller.accountId })
+  })
+}
+
+/** The 422 for a domain below which everybody registers names: no seller owns it. */
+function ofNobody(domain: string): Answer {
+  return unprocessable([
+    {
+      type: 'value_error',
+      loc: ['body', 'domain'],
+      msg: 'Value error, this is a public suffix, below which others have their domains; register your own domain below it',
+      input: domain,
+      ctx: { error: 'a public suffix' },
+    },
+  ])
 }
 
 /** As the interface writes it. */
-export function toWire(seller: Seller): WireSeller {
+export function toWire(seller: ListedSeller): WireSeller {
   return {
     id: seller.id,
     name: seller.name,
     domain: seller.domain,
     price_config: parseExactly(seller.priceConfig) as WireSeller['price_config'],
     created_at: toTimestamp(seller.createdAtMs),
+    ...(seller.isPending ? { status: 'pending' as const } : {}),
   }
 }

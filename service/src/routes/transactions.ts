@@ -1,7 +1,10 @@
 import {
+  csvColumns,
+  downloadTransactions,
   getTransaction,
   listTransactions,
   type Transaction as WireTransaction,
+  type TransactionsQuery,
 } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../domain/host-name.ts'
@@ -9,30 +12,31 @@ import type { Caller, Transaction } from '../domain/records.ts'
 import { ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
-import type { TransactionFilter } from '../store/store.ts'
+import { readDateTime } from '../http/validation/date-time.ts'
+import type { Page, TransactionFilter } from '../store/store.ts'
 import { ownAgentOnly, toTimestamp, type RouteContext } from './context.ts'
+import type { AnswerExport } from './csv-export.ts'
 
-export function serveTransactions(serve: Serve, { store }: Pick<RouteContext, 'store'>): void {
-  serve(listTransactions, ({ caller, query, url }) =>
-    answerPage(
-      query,
-      url,
-      async (page) => {
-        const own = ownAgentOnly(caller)
-        const asked = query.agent_id
-        if (own.agentId !== undefined && asked !== undefined && asked !== own.agentId) return nothing
-        const filter = {
-          ...visibleTo(caller),
-          agentId: own.agentId ?? asked,
-          mandateId: query.mandate_id,
-          status: query.status,
-          merchantDomain: query.merchant_domain && normalizeHostName(query.merchant_domain),
-        }
-        return store.listTransactions(caller, filter, page)
-      },
-      toWire,
-    ),
-  )
+export function serveTransactions(
+  serve: Serve,
+  { store }: Pick<RouteContext, 'store'>,
+  answerExport: AnswerExport,
+): void {
+  serve(listTransactions, ({ caller, query, url }) => {
+    const filter = filterOf(caller, query)
+    const load = async (page: Page) => (filter ? store.listTransactions(caller, filter, page) : nothing)
+    return answerPage(query, url, load, toWire)
+  })
+
+  serve(downloadTransactions, async ({ caller, query, isStillLetIn, takeTurn }) => {
+    const filter = filterOf(caller, query)
+    const readPage = async (page: Page) => {
+      if (!filter) return nothing
+      const { items, next } = await store.listConsoleTransactions(caller, filter, page)
+      return { items: items.map(toWire), next }
+    }
+    return answerExport({ caller, columns: csvColumns, readPage, isStillLetIn, takeTurn })
+  })
 
   serve(getTransaction, async ({ caller, params }) => {
     const key = { ...caller, id: params.transaction_id }
@@ -42,6 +46,22 @@ export function serveTransactions(serve: Serve, { store }: Pick<RouteContext, 's
 }
 
 const nothing = { items: [], next: undefined }
+
+/** What the caller asks for, of what it may see; undefined when that can be nothing. */
+function filterOf(caller: Caller, query: TransactionsQuery): TransactionFilter | undefined {
+  const own = ownAgentOnly(caller)
+  const asked = query.agent_id
+  if (own.agentId !== undefined && asked !== undefined && asked !== own.agentId) return undefined
+  return {
+    ...visibleTo(caller),
+    agentId: own.agentId ?? asked,
+    mandateId: query.mandate_id,
+    status: query.status,
+    merchantDomain: query.merchant_domain && normalizeHostName(query.merchant_domain),
+    fromMs: query.created_from === undefined ? undefined : readDateTime(query.created_from),
+    beforeMs: query.created_to === undefined ? undefined : readDateTime(query.created_to),
+  }
+}
 
 /** A merchant sees what was paid to the sellers of its account, and nothing else. */
 function visibleTo(caller: Caller): TransactionFilter {

@@ -1,4 +1,5 @@
 import {
+  measure,
   settle,
   tooManyCalls,
   type CommitQueue,
@@ -34,7 +35,8 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
     return new Promise((resolve, reject) => {
       const account = this.#options.accountOf(call)
       const ofAccount = this.#waiting.get(account)
-      const waiting = { call, resolve, reject }
+      const sinceMs = this.#options.metrics ? performance.now() : 0
+      const waiting = { call, resolve, reject, sinceMs }
       if (ofAccount) ofAccount.push(waiting)
       else this.#waiting.set(account, [waiting])
       this.#waitingCalls += 1
@@ -78,6 +80,7 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
       for (const { reject } of batch) reject(error)
     }
     this.#options.commitTimes?.add(startedAtMs)
+    this.#options.metrics?.add(measure(batch, startedAtMs))
     this.#inFlight.delete(account)
     this.#schedule()
     if (this.#waitingCalls > 0 || this.#inFlight.size > 0) return

@@ -11,10 +11,10 @@ export interface Source {
   readonly rows: (between: Between, wanted: Wanted) => RawBuilder<unknown>
 }
 
-/** Ids from one on that are older than another. */
+/** Ids from one on that are older than another: texts, or what gives them in the statement. */
 export interface Between {
-  readonly from: string
-  readonly olderThan: string
+  readonly from: string | RawBuilder<unknown>
+  readonly olderThan: string | RawBuilder<unknown>
 }
 
 /**

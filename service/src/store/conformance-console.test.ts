@@ -5,7 +5,7 @@ import type { Caller, Mandate, Scope } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { quarterMs } from './activity.ts'
-import type { Activity, ActivityQuestion, StopStep } from './console-store.ts'
+import type { Activity, ActivityQuestion, StopStep, MoveProgress } from './console-store.ts'
 
 const hourMs = 4 * quarterMs
 
@@ -85,7 +85,7 @@ storeConformance((open) => {
       const earlier = { mandates: 0, holds: 0 }
       const again = await inSteps(ledger, async (step) => {
         const progress = await ledger.store.stopMandates(scope, { ...step, stopId, tellsEarlier: true })
-        earlier.mandates += progress.earlier.mandates
+        earlier.mandates += progress.earlier.mandateIds.length
         earlier.holds += progress.earlier.holds
         return progress
       })
@@ -260,6 +260,17 @@ storeConformance((open) => {
       startsAtMs,
       count: 2,
     }
+    const { production } = await ledger.tenant()
+    assert.equal(await ledger.store.ownsDomain({ ...caller, domain: shopDomain }), true)
+    assert.equal(
+      await ledger.store.ownsDomain({ ...caller, environment: 'production', domain: shopDomain }),
+      false,
+    )
+    assert.equal(
+      await ledger.store.ownsDomain({ ...production, environment: 'sandbox', domain: shopDomain }),
+      false,
+    )
+    assert.equal(await ledger.store.ownsDomain({ ...caller, domain: 'not-registered.example.org' }), false)
     const use = { accountId: caller.accountId, keyId: caller.keyId, usedAtMs: startsAtMs }
     const strange = { ...refusal, subject: 'not-registered.example.org' }
     await ledger.store.addTallies({ refusals: [refusal, strange], keyUses: [use] })
@@ -342,21 +353,19 @@ async function found(ledger: StoreLedger, mandate: Mandate): Promise<Mandate> {
 /** Steps of two mandates each, to the end. */
 async function inSteps(
   ledger: StoreLedger,
-  take: (
-    step: Omit<StopStep, 'stopId' | 'tellsEarlier'>,
-  ) => Promise<{ moved: number; voidedHolds: number; lastId: string | undefined }>,
+  take: (step: Omit<StopStep, 'stopId' | 'tellsEarlier'>) => Promise<MoveProgress>,
 ): Promise<{ moved: number; voidedHolds: number }> {
   const sum = { moved: 0, voidedHolds: 0 }
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
     const eventIds = [ledger.ids.next('auditEvent'), ledger.ids.next('auditEvent')]
-    const { moved, voidedHolds, lastId } = await take({
+    const { movedIds, voidedHolds, lastId } = await take({
       actor: 'key',
       atMs: ledger.clock.nowMs,
       afterId,
       eventIds,
     })
-    sum.moved += moved
+    sum.moved += movedIds.length
     sum.voidedHolds += voidedHolds
     afterId = lastId
   }

@@ -322,6 +322,40 @@ storeConformance((open) => {
     assert.equal(items.length, 1)
   })
 
+  test('A proof that says other than its hold is invalid_signature, and the one that was issued can still be captured [decision.9] [verify.step.3]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const other = await ledger.mandate(owner.sandbox)
+    // The store then knows all that an optimistic capture needs.
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate, '0.01'))
+    await ledger.pay(owner.sandbox, await ledger.hold(other, '0.01'))
+    const hold = await ledger.hold(mandate, '0.01')
+    const forgeries: readonly Partial<Capture>[] = [
+      { amountText: '999.00' },
+      { amountText: '0.010' },
+      { currency: 'USDT' },
+      { resourceUrl: `${hold.resourceUrl}/more` },
+      { agentId: other.agentId },
+      { mandateId: other.id },
+    ]
+    const forged = { outcome: 'failed', reason: 'invalid_signature' }
+    for (const fields of forgeries) {
+      assert.deepEqual(await ledger.capture(owner.sandbox, hold, fields), forged, JSON.stringify(fields))
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.01', held: '0.01' })
+    assert.deepEqual(await ledger.sums(other), { spent: '0.01', held: '0.00' })
+    const retry = { idempotencyKey: 'order-1' }
+    const transactionId = await ledger.pay(owner.sandbox, hold, retry)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.02', held: '0.00' })
+    for (const fields of forgeries) {
+      const attempt = ledger.newCapture(owner.sandbox, hold, { ...retry, ...fields })
+      assert.deepEqual(await ledger.store.capture(attempt), forged, 'no replay either')
+      assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
+    }
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold, retry), { outcome: 'replayed', transactionId })
+  })
+
   const otherwise: readonly (readonly [name: string, fields: Partial<Capture>])[] = [
     ['no idempotency key', { idempotencyKey: null }],
     ['another idempotency key', { idempotencyKey: 'order-2' }],

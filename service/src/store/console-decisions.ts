@@ -2,6 +2,7 @@ import { sql, type Kysely } from 'kysely'
 
 import type { MicroUsdc } from '../domain/money.ts'
 import type { ConsoleReads } from './console-store.ts'
+import type { ToTransactions } from './paid-categories.ts'
 import {
   toAgent,
   toHold,
@@ -16,9 +17,13 @@ import {
 } from './rows.ts'
 
 /** What the decision about a transaction looked at. */
-export function prepareDecisions(db: Kysely<Tables>): Pick<ConsoleReads, 'findDecision'> {
+export function prepareDecisions(
+  db: Kysely<Tables>,
+  toTransactions: ToTransactions,
+): Pick<ConsoleReads, 'findDecision'> {
   return {
-    async findDecision({ accountId, environment, id }) {
+    async findDecision(key) {
+      const { accountId, environment, id } = key
       const own = (table: string, key: string, value: string) => sql`
         select * from ${sql.table(table)}
         where account_id = ${accountId} and ${sql.ref(key)} = ${value} and environment = ${environment}`
@@ -38,8 +43,9 @@ export function prepareDecisions(db: Kysely<Tables>): Pick<ConsoleReads, 'findDe
       const [agent] = agents
       const [mandate] = mandates
       const [hold] = holds
+      const [transaction = toTransaction(row)] = await toTransactions(key, [row])
       return {
-        transaction: toTransaction(row),
+        transaction,
         isReceived,
         failedCheck: row.failed_check === null ? null : Number(row.failed_check),
         spentBeforeMicro: toNullableMicro(row.spent_before_micro),

@@ -22,13 +22,18 @@ export const mostCounted = 10_000
 /** How many of the budgets that are nearest to their end are named. */
 const mostNearest = 5
 
-type Figures = Pick<ConsoleReads, 'readActivity' | 'readBudgets' | 'readChecklist' | 'readRefusals'>
+type Figures = Pick<
+  ConsoleReads,
+  'readActivity' | 'readBudgets' | 'countStoppedMandates' | 'readChecklist' | 'readRefusals'
+>
 
 /** Whether something can still be paid under a mandate: of a revoked agent nothing can. */
 export function isActiveMandate({ accountId }: Scope, nowMs: number): RawBuilder<unknown> {
   return sql`status = 'active' and expires_at_ms > ${nowMs} and agent_id not in (
     select id from agents where account_id = ${accountId} and status = 'revoked')`
 }
+
+const isStopped = sql`stopped_by is not null and status = 'paused'`
 
 /** The sums that the console shows. */
 export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleDialect): Figures {
@@ -73,7 +78,7 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
           ${sumWhere(isActive, sql`${left} & 4294967295`)} as remaining_low,
           ${sumWhere(sql`held_micro > 0`, sql`held_micro >> 32`)} as held_high,
           ${sumWhere(sql`held_micro > 0`, sql`held_micro & 4294967295`)} as held_low,
-          ${sumWhere(sql`stopped_by is not null and status = 'paused'`, sql`1`)} as stopped_mandates
+          ${sumWhere(isStopped, sql`1`)} as stopped_mandates
         from mandates where ${own} ${inTime}`.execute(db)
       const [sums] = rows
       const nearest = await sql<ConsoleMandateRow>`
@@ -89,6 +94,15 @@ export function prepareFigures(db: Kysely<Tables>, { pending, inTime }: ConsoleD
         openHolds: await countOpenHolds(scope, nowMs),
         nearest: nearest.rows.map(toConsoleMandate),
       }
+    },
+
+    async countStoppedMandates({ accountId, environment }): Promise<number> {
+      const { rows } = await sql<{ stopped: Int }>`
+        select count(*) as stopped from mandates
+        where account_id = ${accountId} and environment = ${environment} and ${isStopped} ${inTime}`.execute(
+        db,
+      )
+      return Number(rows[0]?.stopped ?? 0)
     },
 
     async readChecklist(scope): Promise<ChecklistFacts> {

@@ -7,13 +7,14 @@ import { plainSource, readPage, type Source } from './bounded-list.ts'
 import { isActiveMandate, mostCounted } from './console-figures.ts'
 import { ofAgent, toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-rows.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord, MandateFilter } from './console-store.ts'
+import type { ToTransactions } from './paid-categories.ts'
 import {
   listedColumns,
+  ownerOfDomain,
   toAgent,
   toApiKey,
   toHold,
-  toSeller,
-  toTransaction,
+  toListedSeller,
   type AgentRow,
   type ApiKeyRow,
   type HoldRow,
@@ -36,15 +37,17 @@ type Lists = Omit<
   | 'findAccount'
   | 'readActivity'
   | 'readBudgets'
+  | 'countStoppedMandates'
   | 'readChecklist'
   | 'readRefusals'
   | 'findDecision'
   | 'readFigures'
+  | 'readOpenHolds'
   | 'listConsoleTransactions'
 >
 
 /** The lists of the console, newest first, but for those of transactions. */
-export function prepareConsoleLists(db: Kysely<Tables>): Lists {
+export function prepareConsoleLists(db: Kysely<Tables>, toTransactions: ToTransactions): Lists {
   /** A page of the records that fit. */
   function list<Item>(
     { source, columns = sql`*`, fits = sql`1 = 1` }: Listed,
@@ -129,7 +132,26 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
         select ${sql.raw(listedColumns.join(', '))} from transactions
         where account_id = ${scope.accountId} and id > ${id} order by id desc limit ${limit}`.execute(db)
       const own = rows.filter(({ environment }) => environment === scope.environment)
-      return { items: own.map(toTransaction), isCutOff: rows.length === limit }
+      return { items: await toTransactions(scope, own), isCutOff: rows.length === limit }
+    },
+
+    async findNames({ accountId }, { agents, mandates, sellers }) {
+      const find = (table: string, label: string, ids: readonly string[]) =>
+        ids.length === 0
+          ? []
+          : [
+              sql`select id, ${sql.ref(label)} as name from ${sql.table(table)}
+                where account_id = ${accountId} and id in (${sql.join(ids)})`,
+            ]
+      const selects = [
+        ...find('agents', 'name', agents),
+        ...find('mandates', 'purpose', mandates),
+        ...find('sellers', 'name', sellers),
+      ]
+      if (selects.length === 0) return new Map()
+      const { rows } = await sql<{ id: string; name: string }>`
+        ${sql.join(selects, sql` union all `)}`.execute(db)
+      return new Map(rows.map(({ id, name }) => [id, name]))
     },
 
     async listConsoleAgents(scope, nowMs, page) {
@@ -150,11 +172,13 @@ export function prepareConsoleLists(db: Kysely<Tables>): Lists {
     listConsoleSellers: (scope, page) =>
       list(
         {
-          source: plainSource(sql`select * from sellers where account_id = ${scope.accountId}`),
+          source: plainSource(
+            sql`select *, ${ownerOfDomain} as owner_id from sellers where account_id = ${scope.accountId}`,
+          ),
           fits: sql`environment = ${scope.environment}`,
         },
         page,
-        toSeller,
+        toListedSeller,
       ),
 
     listConsoleKeys: ({ accountId }, page) =>

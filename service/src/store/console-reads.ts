@@ -5,6 +5,8 @@ import { prepareFigures } from './console-figures.ts'
 import { prepareConsoleLists } from './console-lists.ts'
 import type { ConsoleDialect } from './console-source.ts'
 import type { ConsoleReads } from './console-store.ts'
+import { prepareOpenHolds } from './open-holds.ts'
+import { preparePaidCategories } from './paid-categories.ts'
 import type { Tables } from './rows.ts'
 import type { StoreReads } from './store.ts'
 import { prepareTransactionPages } from './transaction-pages.ts'
@@ -14,10 +16,12 @@ export function prepareConsoleReads(
   db: Kysely<Tables>,
   dialect: ConsoleDialect,
 ): Omit<ConsoleReads, 'findSession' | 'findAccount' | 'readFigures'> & Pick<StoreReads, 'listTransactions'> {
+  const toTransactions = preparePaidCategories(db, dialect)
   return {
     ...prepareFigures(db, dialect),
-    ...prepareConsoleLists(db),
-    ...prepareTransactionPages(db, dialect),
-    ...prepareDecisions(db),
+    ...prepareConsoleLists(db, toTransactions),
+    ...prepareTransactionPages(db, dialect, toTransactions),
+    ...prepareDecisions(db, toTransactions),
+    ...prepareOpenHolds(db, dialect),
   }
 }

@@ -15,10 +15,10 @@ import type {
   Hold,
   Mandate,
   Scope,
-  Seller,
+  ListedSeller,
   Transaction,
 } from '../domain/records.ts'
-import type { Page, PageOf, RecordKey } from './store.ts'
+import type { Page, PageOf, RecordKey, TransactionFilter } from './store.ts'
 
 /** What the console does beside what every owner can do. One method is one transaction, and a short one. */
 export interface ConsoleActs {
@@ -30,6 +30,12 @@ export interface ConsoleActs {
 
   /** Ends a session, once; whether it was there. */
   endSession(session: SessionKey, event: AuditEvent | undefined): Promise<boolean>
+
+  /** Ends a session of the account by its id, once; whether it was there. */
+  endSessionById(
+    session: { readonly accountId: string; readonly id: string },
+    event: AuditEvent,
+  ): Promise<boolean>
 
   /** Pauses some active mandates of a scope, those after an id, and voids their open holds. */
   stopMandates(scope: Scope, step: StopStep): Promise<StopProgress>
@@ -49,7 +55,7 @@ export interface ConsoleActs {
 
 /** What the console shows; none of it holds up a payment, and each read is bounded in time. */
 export interface ConsoleReads {
-  /** A session, unless it is over, or its key is revoked. */
+  /** A session that was not ended, unless its key is revoked, or its account disabled. Whether its time is over says `sessionEndMs`. */
   findSession(session: SessionKey): Promise<StoredSession | undefined>
   findAccount(account: { readonly id: string } | { readonly idpUserId: string }): Promise<Account | undefined>
 
@@ -57,6 +63,8 @@ export interface ConsoleReads {
   readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
   /** What the active mandates of a scope add up to, with those that are nearest to their end. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
+  /** How many mandates a stop paused that are still paused. */
+  countStoppedMandates(scope: Scope): Promise<number>
   readChecklist(scope: Scope): Promise<ChecklistFacts>
   /** What was refused without a record, as counted in memory and written down since. */
   readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>
@@ -65,16 +73,25 @@ export interface ConsoleReads {
   findConsoleMandate(mandate: RecordKey): Promise<ConsoleMandate | undefined>
   /** The open holds of a mandate, soonest to expire first. */
   listOpenHolds(mandate: RecordKey, nowMs: number, limit: number): Promise<Hold[]>
-  listConsoleTransactions(scope: Scope, filter: ConsoleFilter, page: Page): Promise<PageOf<Transaction>>
+  /** Those that fit, of a bounded number that is looked at: a page may be short and have a next one. */
+  listConsoleTransactions(
+    scope: Scope,
+    filter: ConsoleFilter & TransactionFilter,
+    page: Page,
+  ): Promise<PageOf<Transaction>>
   /** Of the newest transactions of the account after an id, those of the scope, newest first. */
   newestTransactions(scope: Scope, after: { readonly id: string; readonly limit: number }): Promise<Newest>
+  /** The names of agents and sellers, and the purposes of mandates, by their ids; of the account's own alone. */
+  findNames(scope: Scope, ids: NamedIds): Promise<ReadonlyMap<string, string>>
   findDecision(transaction: RecordKey): Promise<Decision | undefined>
   listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
   findConsoleAgent(agent: RecordKey, nowMs: number): Promise<ConsoleAgent | undefined>
-  listConsoleSellers(scope: Scope, page: Page): Promise<PageOf<Seller>>
+  listConsoleSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>
   listConsoleKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ConsoleKey>>
   search(scope: Scope, text: string, limit: number): Promise<FoundRecord[]>
   readFigures(): Promise<StoreFigures>
+  /** The open holds of the whole ledger. Reads all of them. */
+  readOpenHolds(): Promise<OpenHolds>
 }
 
 /** A session that is about to be kept. */
@@ -113,7 +130,7 @@ export interface StopStep {
 export type ResumeStep = Omit<StopStep, 'stopId' | 'tellsEarlier'> & { readonly stopId: string | null }
 
 export interface MoveProgress {
-  readonly moved: number
+  readonly movedIds: readonly string[]
   readonly voidedHolds: number
   /** The last mandate that was looked at; undefined when none was left. */
   readonly lastId: string | undefined
@@ -121,7 +138,7 @@ export interface MoveProgress {
 
 export interface StopProgress extends MoveProgress {
   /** Mandates that the stop had paused before and that are paused by it still, and the holds that it ended then. */
-  readonly earlier: { readonly mandates: number; readonly holds: number }
+  readonly earlier: { readonly mandateIds: readonly string[]; readonly holds: number }
 }
 
 /** What was counted in memory since the last time. */
@@ -208,11 +225,19 @@ export interface Newest {
   readonly isCutOff: boolean
 }
 
+/** Ids whose names are wanted. */
+export interface NamedIds {
+  readonly agents: readonly string[]
+  readonly mandates: readonly string[]
+  readonly sellers: readonly string[]
+}
+
 export interface ConsoleFilter {
   readonly agentId?: string | undefined
   readonly mandateId?: string | undefined
   readonly status?: TransactionStatus | undefined
   readonly merchantDomain?: string | undefined
+  readonly direction?: 'sent' | 'received' | undefined
   readonly reasonCode?: string | undefined
   readonly fromMs?: number | undefined
   readonly beforeMs?: number | undefined
@@ -263,6 +288,13 @@ export interface StoreFigures {
   /** How long the latest transactions took, in milliseconds. */
   readonly commitMs: readonly number[]
   readonly ledgerBytes: number
+}
+
+/** The open holds of the whole ledger, with those that have expired and are not released yet. */
+export interface OpenHolds {
+  readonly count: number
+  /** When the first of them expires, or did; null when there is none. */
+  readonly firstExpiresAtMs: number | null
 }
 
 /** How long a read of the console may take. */

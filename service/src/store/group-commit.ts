@@ -1,4 +1,5 @@
 import type { CommitTimes } from './commit-times.ts'
+import type { QueueMetrics, WrittenBatch } from './store-metrics.ts'
 import { StoreUnavailableError } from './store.ts'
 
 /** What became of one call of a batch. */
@@ -17,6 +18,8 @@ export interface GroupCommitOptions<Call, Outcome> {
   readonly beside?: BesideOptions
   /** Where the times of the batches are kept, if anywhere. */
   readonly commitTimes?: CommitTimes
+  /** Where batches are counted, if anywhere. */
+  readonly metrics?: QueueMetrics | undefined
 }
 
 /**
@@ -44,6 +47,8 @@ export interface Waiting<Call, Outcome> {
   readonly call: Call
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
+  /** Since when it waits, on the clock of `performance.now()`; 0 where nobody asks. */
+  readonly sinceMs: number
 }
 
 /**
@@ -70,7 +75,8 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
       return Promise.reject(tooManyCalls())
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ call, resolve, reject })
+      const sinceMs = this.#options.metrics ? performance.now() : 0
+      this.#waiting.push({ call, resolve, reject, sinceMs })
       this.#scheduleBatch()
     })
   }
@@ -117,6 +123,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
       for (const { reject } of batch) reject(error)
     }
     this.#options.commitTimes?.add(startedAtMs)
+    this.#options.metrics?.add(measure(batch, startedAtMs))
     this.#inFlight -= 1
     this.#callsInFlight -= batch.length
     if (this.#waiting.length > 0) return this.#scheduleBatch()
@@ -136,6 +143,15 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
 /** What a call hears that finds the queue full. */
 export function tooManyCalls(): StoreUnavailableError {
   return new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 })
+}
+
+/** How long a batch that has been written took, and its first call waited. */
+export function measure(
+  batch: readonly Pick<Waiting<unknown, unknown>, 'sinceMs'>[],
+  startedAtMs: number,
+): WrittenBatch {
+  const sinceMs = batch[0]?.sinceMs ?? startedAtMs
+  return { size: batch.length, waitedMs: startedAtMs - sinceMs, tookMs: performance.now() - startedAtMs }
 }
 
 /** Hands each call of a batch its own outcome. */

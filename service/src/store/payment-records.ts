@@ -2,7 +2,7 @@ import { checkCollection } from '../domain/collection.ts'
 import { normalizeHostName } from '../domain/host-name.ts'
 import { checkPolicy, type PolicyDecision, type PolicyFacts } from '../domain/policy.ts'
 import { validityWindowMs } from '../domain/proof.ts'
-import type { CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
+import type { AuditEvent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../domain/records.ts'
 import { type HoldRow, type TransactionRow } from './rows.ts'
 import type {
   Capture,
@@ -10,21 +10,26 @@ import type {
   CaptureOutcome,
   LateAttempt,
   LateOutcome,
+  ProofOutcome,
   ProposedTransaction,
+  RequestKey,
 } from './store.ts'
 
+/** What a proof was issued for. */
+type IssuedTerms = Pick<HoldRow, 'agent_id' | 'mandate_id' | 'amount_text' | 'currency' | 'resource_url'>
+
 /** What of a hold the decision about a capture looks at. */
-type CapturableHold = Pick<
-  HoldRow,
-  | 'account_id'
-  | 'resource_url'
-  | 'status'
-  | 'expires_at_ms'
-  | 'transaction_id'
-  | 'captured_by'
-  | 'merchant_domain'
-  | 'idempotency_key'
->
+type CapturableHold = IssuedTerms &
+  Pick<
+    HoldRow,
+    | 'account_id'
+    | 'status'
+    | 'expires_at_ms'
+    | 'transaction_id'
+    | 'captured_by'
+    | 'merchant_domain'
+    | 'idempotency_key'
+  >
 
 /** What a capture finds, read inside its transaction. */
 export interface CaptureFacts<FoundHold, FoundMandate> {
@@ -32,6 +37,8 @@ export interface CaptureFacts<FoundHold, FoundMandate> {
   readonly mandate: FoundMandate | undefined
   /** The seller registered under the merchant domain, whoever owns it. */
   readonly seller: RegisteredSeller | undefined
+  /** Whether an account is disabled: the collector's and the payer's are asked about. */
+  readonly isDisabled: (accountId: string) => boolean
 }
 
 /** What becomes of a capture: its outcome when nothing is to be written, else what is paid. */
@@ -50,6 +57,17 @@ export function decideHold(hold: Hold, facts: PolicyFacts): PolicyDecision {
   return checkPolicy(facts, { amountText, amountMicro, countHolds: true }, issuedAtMs)
 }
 
+/** The answer to a request for a proof whose key has made a hold before: that one, if the two ask for the same. */
+export function decideRepeat(hold: Hold, first: Hold): ProofOutcome {
+  const asksForTheSame =
+    first.agentId === hold.agentId &&
+    first.mandateId === hold.mandateId &&
+    first.amountText === hold.amountText &&
+    first.currency === hold.currency &&
+    first.resourceUrl === hold.resourceUrl
+  return asksForTheSame ? { decision: 'replayed', hold: first } : { decision: 'key_reused' }
+}
+
 /** The decision about an evaluation, at the moment when it is made. */
 export function decideEvaluation(proposal: ProposedTransaction, facts: PolicyFacts): PolicyDecision {
   const { amountText, amountMicro, merchantDomain, category, createdAtMs } = proposal
@@ -60,10 +78,15 @@ export function decideEvaluation(proposal: ProposedTransaction, facts: PolicyFac
 /** The decision about a capture, the same in every store (steps 4 to 8 of a verification). */
 export function decideCapture<FoundHold extends CapturableHold, FoundMandate extends CollectedMandate>(
   capture: Capture,
-  { hold, mandate, seller }: CaptureFacts<FoundHold, FoundMandate>,
+  { hold, mandate, seller, isDisabled }: CaptureFacts<FoundHold, FoundMandate>,
 ): CaptureDecision<FoundHold, FoundMandate> {
-  // A signed proof without its hold is one of a store that was set back: nothing is free for it.
-  if (!hold || !mandate) return failed('proof_expired')
+  if (isDisabled(capture.caller.accountId))
+    return { outcome: { outcome: 'refused', code: 'invalid_api_key' } }
+  // A signed proof without its hold comes from before the store was restored: nothing is held for it.
+  if (!hold) return failed('proof_expired')
+  // Signed with our secret, but not the proof that was issued: the secret has leaked.
+  if (!isIssuedFor(hold, capture)) return failed('invalid_signature')
+  if (!mandate) return failed('proof_expired')
   if (hold.transaction_id !== null && isRetry(hold, capture)) {
     return { outcome: { outcome: 'replayed', transactionId: hold.transaction_id } }
   }
@@ -77,6 +100,7 @@ export function decideCapture<FoundHold extends CapturableHold, FoundMandate ext
   if (refusal) return { outcome: { outcome: 'refused', code: refusal } }
   if (hold.status === 'captured') return failed('nonce_reused') // 4
   if (hold.status !== 'open' || !(Number(hold.expires_at_ms) > capture.nowMs)) return failed('proof_expired')
+  if (isDisabled(hold.account_id)) return failed('proof_expired')
   const parties = [{ accountId: hold.account_id }, capture.caller]
   return { hold, mandate, seller: visibleSeller(seller, parties) }
 }
@@ -85,12 +109,16 @@ export function decideCapture<FoundHold extends CapturableHold, FoundMandate ext
 export function decideLate(
   attempt: LateAttempt,
   hold:
-    | Pick<
-        HoldRow,
-        'status' | 'issued_at_ms' | 'transaction_id' | 'captured_by' | 'merchant_domain' | 'idempotency_key'
-      >
+    | (IssuedTerms &
+        Pick<
+          HoldRow,
+          'status' | 'issued_at_ms' | 'transaction_id' | 'captured_by' | 'merchant_domain' | 'idempotency_key'
+        >)
     | undefined,
 ): { readonly outcome: LateOutcome; readonly isEnded: boolean } {
+  if (hold && !isIssuedFor(hold, attempt)) {
+    return { outcome: { outcome: 'failed', reason: 'proof_expired' }, isEnded: false }
+  }
   if (hold && hold.transaction_id !== null && isRetry(hold, attempt)) {
     return { outcome: { outcome: 'replayed', transactionId: hold.transaction_id }, isEnded: false }
   }
@@ -100,6 +128,32 @@ export function decideLate(
     outcome: { outcome: 'failed', reason: 'proof_expired' },
     isEnded: isOver && hold.status === 'open',
   }
+}
+
+/** What becomes of a hold that somebody voids; undefined when it has ended already. */
+export function decideVoid(
+  hold: Pick<HoldRow, 'status' | 'expires_at_ms'>,
+  nowMs: number,
+): 'voided' | 'expired' | undefined {
+  if (hold.status !== 'open') return undefined
+  return Number(hold.expires_at_ms) > nowMs ? 'voided' : 'expired'
+}
+
+/** The event of a voided proof, with what the proof was for. */
+export function eventOfVoid(event: AuditEvent, hold: HoldRow): AuditEvent {
+  const { agent_id, mandate_id, amount_text: amount, currency } = hold
+  return { ...event, data: { ...event.data, agent_id, mandate_id, amount, currency } }
+}
+
+/** Whether a proof says what its hold was made for. */
+function isIssuedFor(hold: IssuedTerms, attempt: CaptureAttempt): boolean {
+  return (
+    hold.agent_id === attempt.agentId &&
+    hold.mandate_id === attempt.mandateId &&
+    hold.amount_text === attempt.amountText &&
+    hold.currency === attempt.currency &&
+    hold.resource_url === attempt.resourceUrl
+  )
 }
 
 /** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
@@ -126,10 +180,15 @@ export interface EvaluationFacts {
 export interface GrantedHold extends Hold {
   readonly spentBeforeMicro: bigint
   readonly heldBeforeMicro: bigint
+  readonly requestKey?: RequestKey | undefined
 }
 
-export function grantHold(hold: Hold, { spentMicro, heldMicro }: Mandate): GrantedHold {
-  return { ...hold, spentBeforeMicro: spentMicro, heldBeforeMicro: heldMicro }
+export function grantHold(
+  hold: Hold,
+  { spentMicro, heldMicro }: Mandate,
+  requestKey: RequestKey | undefined,
+): GrantedHold {
+  return { ...hold, spentBeforeMicro: spentMicro, heldBeforeMicro: heldMicro, requestKey }
 }
 
 /** The row of an evaluation with its outcome. */
@@ -173,7 +232,9 @@ function beginningOf(id: string): string {
   return id.length > longestId ? id.slice(0, longestId).toWellFormed() : id
 }
 
-function failed(reason: 'nonce_reused' | 'proof_expired'): { readonly outcome: CaptureOutcome } {
+function failed(reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired'): {
+  readonly outcome: CaptureOutcome
+} {
   return { outcome: { outcome: 'failed', reason } }
 }
 

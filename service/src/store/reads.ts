@@ -2,13 +2,18 @@ import { sql, type Kysely, type SelectQueryBuilder } from 'kysely'
 
 import { transactionOfEvent } from '../domain/audit.ts'
 import type { Agent, Hold, Mandate, Scope, Transaction } from '../domain/records.ts'
+import { sessionIdleMs } from '../domain/session.ts'
+import type { ToTransactions } from './paid-categories.ts'
 import {
+  ownerOfDomain,
+  toAccount,
   toAgent,
   toApiKey,
   toAuditEvent,
   toHold,
   toMandate,
-  toSeller,
+  toListedSeller,
+  toSession,
   toTransaction,
   type AuditEventRow,
   type Tables,
@@ -17,6 +22,7 @@ import type {
   AgentFilter,
   AuditFilter,
   LedgerFault,
+  OwnDomain,
   Page,
   PageOf,
   RecordKey,
@@ -24,8 +30,22 @@ import type {
 } from './store.ts'
 import { fitsTransaction } from './transaction-pages.ts'
 
-/** The ordinary reads and lists, written once for every database. Lists are newest first. */
-export function prepareReads(db: Kysely<Tables>) {
+/**
+ * The ordinary reads and lists, written once for every database. Lists are newest first. Payments have no category unless
+ * `toTransactions` finds it.
+ */
+export function prepareReads(
+  db: Kysely<Tables>,
+  toTransactions: ToTransactions = async (_, rows) => rows.map(toTransaction),
+) {
+  const sellersOf = ({ accountId, environment }: Scope) =>
+    db
+      .selectFrom('sellers')
+      .selectAll()
+      .select(ownerOfDomain.as('owner_id'))
+      .where('account_id', '=', accountId)
+      .where('environment', '=', environment)
+
   return {
     async findAgent({ accountId, environment, id }: RecordKey): Promise<Agent | undefined> {
       const row = await db
@@ -57,7 +77,7 @@ export function prepareReads(db: Kysely<Tables>) {
         .where('id', '=', key.id)
         .where(fitsTransaction(key, filter))
         .executeTakeFirst()
-      return row && toTransaction(row)
+      return row && (await toTransactions(key, [row]))[0]
     },
 
     async findProof(proof: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
@@ -83,6 +103,36 @@ export function prepareReads(db: Kysely<Tables>) {
         .where('nonce', '=', proof.nonce)
         .executeTakeFirst()
       return row && toHold(row)
+    },
+
+    async ownsDomain({ accountId, environment, domain }: Scope & { readonly domain: string }) {
+      const row = await db
+        .selectFrom('seller_domains')
+        .select('account_id')
+        .where('environment', '=', environment)
+        .where('domain', '=', domain)
+        .executeTakeFirst()
+      return row?.account_id === accountId
+    },
+
+    async listAccounts(page: Page) {
+      return pageOf(await takePage(db.selectFrom('accounts').selectAll(), page), page, toAccount)
+    },
+
+    async listSessions({ accountId }: { readonly accountId: string }, nowMs: number, page: Page) {
+      const query = db
+        .selectFrom('sessions')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .where('kind', '<>', 'set_up_link')
+        .where('ends_at_ms', '>', nowMs)
+        .where('used_at_ms', '>', nowMs - sessionIdleMs)
+        // A session ends with its key.
+        .where(
+          sql<boolean>`(key_id is null or key_id in (
+            select k.id from api_keys k where k.account_id = ${accountId} and k.revoked_at_ms is null))`,
+        )
+      return pageOf(await takePage(query, page), page, toSession)
     },
 
     async listApiKeys({ accountId }: { readonly accountId: string }, page: Page) {
@@ -111,12 +161,16 @@ export function prepareReads(db: Kysely<Tables>) {
     },
 
     async listSellers(scope: Scope, page: Page) {
-      const query = db
-        .selectFrom('sellers')
-        .selectAll()
-        .where('account_id', '=', scope.accountId)
-        .where('environment', '=', scope.environment)
-      return pageOf(await takePage(query, page), page, toSeller)
+      return pageOf(await takePage(sellersOf(scope), page), page, toListedSeller)
+    },
+
+    async findSeller({ domain, ...scope }: OwnDomain) {
+      const row = await sellersOf(scope)
+        .where('domain', '=', domain)
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst()
+      return row && toListedSeller(row)
     },
 
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page) {
@@ -143,11 +197,12 @@ function auditEvents(scope: Scope, { type, subjectId }: AuditFilter, { olderThan
   const isOther =
     type === undefined || type === 'payment.verified' ? sql`` : sql`and type <> 'payment.verified'`
   const older = olderThan === undefined ? sql`` : sql`and id < ${olderThan}`
+  const isWhole = type === undefined && subjectId === undefined ? sql`and not ${isPartOfStop}` : sql``
   const olderPayments =
     olderThan === undefined ? sql`` : sql`and subject_id < ${transactionOfEvent(olderThan)}`
   const recorded = sql`
     select * from (
-      select * from recorded_events where ${own} ${ofSubject} ${ofType} ${isOther} ${older}
+      select * from recorded_events e where ${own} ${ofSubject} ${ofType} ${isOther} ${older} ${isWhole}
       order by id desc limit ${limit + 1}) recorded`
   const payments = sql`
     select * from (
@@ -157,6 +212,19 @@ function auditEvents(scope: Scope, { type, subjectId }: AuditFilter, { olderThan
   return sql<AuditEventRow>`
     ${recorded} ${hasPayments ? sql`union all ${payments}` : sql``} order by id desc limit ${limit + 1}`
 }
+
+/**
+ * Whether an event `e` is one of the many that a stop or a resumption left, and that its own event sums up. Until that is
+ * written, as after a crash half way, they stand by themselves.
+ */
+const isPartOfStop = sql`(
+  e.type in ('mandate.paused', 'mandate.resumed') and replace(e.data, '"stop_id"', '') <> e.data
+  and exists (
+    select 1 from recorded_events s
+    where s.account_id = e.account_id and s.environment = e.environment and s.id > e.id
+      and s.type = case e.type when 'mandate.paused' then 'agents.stopped' else 'agents.resumed' end
+      and s.type <> 'payment.verified'
+      and (s.subject_id = s.account_id or replace(e.data, s.subject_id, '') <> e.data)))`
 
 /** The page's rows, and one more if there is one. Ids are time-ordered, so newest first is by id. */
 async function takePage<Table extends keyof Tables, Row>(

@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+
 import type { AgentStatus } from '@purser/wire/agents'
 import type { Role } from '@purser/wire/api-keys'
 import type { AuditEventType } from '@purser/wire/audit-log'
@@ -15,12 +17,14 @@ import type {
   AuditEvent,
   Caller,
   Hold,
+  ListedSeller,
   Mandate,
   Seller,
   Transaction,
 } from '../domain/records.ts'
 
 import type { StoredSession } from './console-store.ts'
+import { parseList } from './parsed-lists.ts'
 
 /** A whole number as a driver hands it over: SQLite's as bigint, PostgreSQL's bigint as text. */
 export type Int = number | bigint | string
@@ -33,12 +37,14 @@ export interface Tables {
   agents: AgentRow
   mandates: MandateRow
   sellers: SellerRow
+  seller_domains: { environment: Environment; domain: string; account_id: string; seller_id: string }
   holds: HoldRow
   transactions: TransactionRow
   /** The events that are records of their own. */
   recorded_events: AuditEventRow
   /** The payments, as events. */
   payment_events: AuditEventRow
+  sessions: SessionRow
 }
 
 export interface AccountRow {
@@ -47,6 +53,7 @@ export interface AccountRow {
   email: string
   idp_user_id: string
   created_at_ms: Int
+  disabled_at_ms: Int | null
 }
 
 export interface SessionRow {
@@ -134,6 +141,9 @@ export interface HoldRow extends ScopeColumns {
   idempotency_key: string | null
   spent_before_micro: Int | null
   held_before_micro: Int | null
+  /** Who sent the request for the proof, and its `Idempotency-Key`; null when it had none. */
+  requested_by: string | null
+  request_key: string | null
 }
 
 export interface TransactionRow extends ScopeColumns {
@@ -190,6 +200,7 @@ export const listedColumns = [
   'account_id',
   'id',
   'environment',
+  'side',
   'status',
   'agent_id',
   'mandate_id',
@@ -202,6 +213,7 @@ export const listedColumns = [
   'category',
   'reason_code',
   'reason_detail',
+  'nonce',
   'created_at_ms',
 ] as const satisfies readonly (keyof TransactionRow)[]
 
@@ -224,6 +236,7 @@ export function toAccount(row: AccountRow): Account {
     email: row.email,
     idpUserId: row.idp_user_id,
     createdAtMs: Number(row.created_at_ms),
+    disabledAtMs: row.disabled_at_ms === null ? null : Number(row.disabled_at_ms),
   }
 }
 
@@ -283,8 +296,8 @@ export function toMandate(row: MandateRow): Mandate {
     maxPerTransactionText: row.max_per_transaction_text,
     maxPerTransactionMicro: toMicro(row.max_per_transaction_micro),
     currency: row.currency,
-    allowedSellers: JSON.parse(row.allowed_sellers) as string[],
-    allowedCategories: JSON.parse(row.allowed_categories) as string[],
+    allowedSellers: parseList(row.allowed_sellers),
+    allowedCategories: parseList(row.allowed_categories),
     expiresAtText: row.expires_at_text,
     expiresAtMs: Number(row.expires_at_ms),
     status: row.status,
@@ -295,7 +308,7 @@ export function toMandate(row: MandateRow): Mandate {
   }
 }
 
-export function toSeller(row: SellerRow): Seller {
+function toSeller(row: SellerRow): Seller {
   return {
     ...scopeOf(row),
     id: row.id,
@@ -304,6 +317,16 @@ export function toSeller(row: SellerRow): Seller {
     priceConfig: row.price_config,
     createdAtMs: Number(row.created_at_ms),
   }
+}
+
+/** The account that has the domain of a row of `sellers`. */
+export const ownerOfDomain = sql<string | null>`(
+  select d.account_id from seller_domains d where d.environment = sellers.environment and d.domain = sellers.domain
+)`
+
+/** A seller, with the account that has its domain. */
+export function toListedSeller(row: SellerRow & { owner_id: string | null }): ListedSeller {
+  return { ...toSeller(row), isPending: row.owner_id !== row.account_id }
 }
 
 export function toHold(row: HoldRow): Hold {

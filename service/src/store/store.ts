@@ -1,8 +1,10 @@
+import type { AccountStatus } from '@purser/wire/accounts'
 import type { AuditEventType } from '@purser/wire/audit-log'
+import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
-import type { ConsoleActs, ConsoleReads } from './console-store.ts'
+import type { ConsoleActs, ConsoleReads, StoredSession } from './console-store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {
@@ -12,9 +14,10 @@ import type {
   AuditEvent,
   Caller,
   Hold,
+  ListedSeller,
   Mandate,
+  RegisteredSeller,
   Scope,
-  Seller,
   Transaction,
 } from '../domain/records.ts'
 import type { RiskFacts } from '../domain/risk.ts'
@@ -41,11 +44,30 @@ export interface StoreActs {
   /** Records a key. `not_found`: no such account, or no such agent in the key's scope. */
   issueApiKey(key: NewApiKey, event: AuditEvent): Promise<'created' | 'not_found' | 'agent_revoked'>
 
-  /** Revokes a key of the account; the same answer again when it is revoked already. */
+  /**
+   * Revokes a key of the account; the same answer again when it is revoked already. The account's last key of an owner is
+   * refused, unless `mayBeLast`.
+   */
   revokeApiKey(
-    key: { readonly accountId: string; readonly id: string },
+    key: { readonly accountId: string; readonly id: string; readonly mayBeLast?: boolean },
     event: AuditEvent,
   ): Promise<ApiKey | 'not_found' | 'last_owner_key'>
+
+  /**
+   * Disables or enables an account; the same answer again when it is so already. While an account is disabled,
+   * `authenticate` and `findSession` find none of its keys and sessions, and `capture` captures nothing from it.
+   */
+  moveAccount(
+    id: string,
+    to: AccountStatus,
+    move: { readonly atMs: number; readonly events: readonly AuditEvent[] },
+  ): Promise<Account | 'not_found'>
+
+  /**
+   * Voids open holds of a scope, those of a bounded number of mandates; whether more are left. The store completes the
+   * event with how many, and records it when there were any.
+   */
+  voidSomeHolds(scope: Scope, event: AuditEvent): Promise<{ readonly isMoreLeft: boolean }>
 
   createAgent(agent: Agent, event: AuditEvent): Promise<void>
 
@@ -61,10 +83,38 @@ export interface StoreActs {
     event: AuditEvent,
   ): Promise<Mandate | 'not_found' | 'mandate_revoked'>
 
-  createSeller(seller: Seller, event: AuditEvent): Promise<'created' | 'seller_exists'>
+  /**
+   * Registers a seller under its domain, unless somebody has it. One that is pending is written without the domain, so it
+   * collects nothing, and others may ask for the domain, too.
+   */
+  createSeller(seller: ListedSeller, event: AuditEvent): Promise<'created' | 'seller_exists'>
 
-  /** Holds the amount of a proof when the policy approves on the facts inside the transaction. */
-  issueProof(hold: Hold): Promise<PolicyDecision>
+  /** Gives a domain to the pending seller of an account, unless somebody has it; `claimed` again when it has it itself. */
+  claimDomain(seller: OwnDomain, event: AuditEvent): Promise<'claimed' | 'seller_exists' | 'not_found'>
+
+  /**
+   * Removes the seller that is registered under a domain, whoever owns it; undefined when there is none. Payments keep the
+   * seller's id. The store completes the events with the seller: `own` is recorded in the operator's account, and `theirs`
+   * in the seller's when that is another.
+   */
+  releaseDomain(registration: Registration, events: ReleaseEvents): Promise<RegisteredSeller | undefined>
+
+  /**
+   * Holds the amount of a proof when the policy approves on the facts inside the transaction. A request that carries a key
+   * finds the hold that the same key made before, and then makes none.
+   */
+  issueProof(hold: Hold, requestKey?: RequestKey): Promise<ProofOutcome>
+
+  /**
+   * Voids an open hold of this scope, and of this agent where the filter names one: its amount is free at once. Resolves
+   * to the hold as it then is, changed or not; undefined when there is none. The store completes the event with what
+   * the hold was for, and records it when the hold was voided.
+   */
+  voidProof(
+    proof: Scope & { readonly nonce: string },
+    filter: AgentFilter,
+    event: AuditEvent,
+  ): Promise<Hold | undefined>
 
   /**
    * Captures a hold, once: steps 4 to 8 of a verification. Of a caller who is only remembered, `confirmCaller` says
@@ -93,7 +143,7 @@ export interface StoreReads {
   /** Whether `capture` can look at the key of its caller itself, so that nobody need look it up before. */
   readonly confirmsCallers: boolean
 
-  /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
+  /** The caller whose key has this SHA-256, unless it is unknown or revoked, or its account is disabled. */
   authenticate(secretHash: Buffer): Promise<Caller | undefined>
 
   /** What verify-agent reports on, from one moment. */
@@ -106,10 +156,22 @@ export interface StoreReads {
   /** What has become of a proof of this scope, or of one that this scope's account collected. */
   findProof(proof: Scope & { readonly nonce: string }): Promise<Hold | undefined>
 
+  /** Whether the account has registered a seller under this domain in this environment. */
+  ownsDomain(question: Scope & { readonly domain: string }): Promise<boolean>
+
+  listAccounts(page: Page): Promise<PageOf<Account>>
+  /** The sessions of an account that are not over, without links that nobody has followed. */
+  listSessions(
+    account: { readonly accountId: string },
+    nowMs: number,
+    page: Page,
+  ): Promise<PageOf<StoredSession>>
   listApiKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ApiKey>>
   listAgents(scope: Scope, filter: AgentFilter, page: Page): Promise<PageOf<Agent>>
   listMandates(scope: Scope, filter: AgentFilter, page: Page): Promise<PageOf<Mandate>>
-  listSellers(scope: Scope, page: Page): Promise<PageOf<Seller>>
+  /** The seller of an account for a domain. */
+  findSeller(seller: OwnDomain): Promise<ListedSeller | undefined>
+  listSellers(scope: Scope, page: Page): Promise<PageOf<ListedSeller>>
   listTransactions(scope: Scope, filter: TransactionFilter, page: Page): Promise<PageOf<Transaction>>
   listAuditEvents(scope: Scope, filter: AuditFilter, page: Page): Promise<PageOf<AuditEvent>>
 
@@ -117,10 +179,32 @@ export interface StoreReads {
   findLedgerFaults(): Promise<LedgerFault[]>
 }
 
+/** What a seller is found by. */
+export interface Registration {
+  readonly environment: Environment
+  readonly domain: string
+}
+
+/** A domain in the environment of an account. */
+export interface OwnDomain extends Scope {
+  readonly domain: string
+}
+
+/** What a release is recorded as, before the seller is known. */
+export interface ReleaseEvents {
+  /** In the log of the operator. */
+  readonly own: AuditEvent
+  /** In the log of the seller's account. */
+  readonly theirs: AuditEvent
+}
+
 /** One record of one scope. */
 export interface RecordKey extends Scope {
   readonly id: string
 }
+
+/** How many mandates one `voidSomeHolds` covers, so that no payment waits long for it. */
+export const mandatesVoidedAtOnce = 100
 
 /** A key with the SHA-256 of its text, which is all that is stored of it. */
 export interface NewApiKey extends ApiKey {
@@ -130,11 +214,32 @@ export interface NewApiKey extends ApiKey {
 /** An evaluation before its outcome is known; the store adds the seller. */
 export type ProposedTransaction = Omit<Transaction, 'status' | 'sellerId' | 'reasonCode' | 'reasonDetail'>
 
+/** The `Idempotency-Key` of a request for a proof, with the API key or session that sent it. */
+export interface RequestKey {
+  readonly callerId: string
+  readonly idempotencyKey: string
+}
+
+export type ProofOutcome =
+  | PolicyDecision
+  /** The hold that the first request with the key made, whatever has become of it. */
+  | { readonly decision: 'replayed'; readonly hold: Hold }
+  /** The key was used for another request. */
+  | { readonly decision: 'key_reused' }
+
+/** What a proof says that it pays. Its hold must say the same, so that a leaked proof secret changes no amount. */
+interface ProofTerms {
+  readonly agentId: string
+  readonly mandateId: string
+  readonly amountText: string
+  readonly currency: string
+  readonly resourceUrl: string
+}
+
 /** Who tries to capture which proof, and whether it is a retry. */
-export interface CaptureAttempt {
+export interface CaptureAttempt extends ProofTerms {
   readonly caller: Caller
   readonly nonce: string
-  readonly mandateId: string
   readonly merchantDomain: string
   readonly idempotencyKey: string | null
 }
@@ -152,7 +257,7 @@ export interface LateAttempt extends CaptureAttempt {
 export type CaptureOutcome =
   | { readonly outcome: 'captured' | 'replayed'; readonly transactionId: string }
   | { readonly outcome: 'refused'; readonly code: CollectionRefusal | 'invalid_api_key' }
-  | { readonly outcome: 'failed'; readonly reason: 'nonce_reused' | 'proof_expired' }
+  | { readonly outcome: 'failed'; readonly reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired' }
 
 export type LateOutcome =
   | { readonly outcome: 'replayed'; readonly transactionId: string }
@@ -180,6 +285,10 @@ export interface TransactionFilter extends AgentFilter {
   readonly mandateId?: string | undefined
   readonly status?: TransactionStatus | undefined
   readonly merchantDomain?: string | undefined
+  /** At or after this time. */
+  readonly fromMs?: number | undefined
+  /** Before this time. */
+  readonly beforeMs?: number | undefined
   /** Only what was paid to sellers of the scope's account. */
   readonly receivedOnly?: boolean
 }

@@ -40,8 +40,14 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   }
 }
 
-/** Adds a PostgreSQL ledger up anew, as it is at one moment. Throws a `StoreOpenError` as above. */
-export async function sumUpPostgres(url: string): Promise<LedgerSums> {
+/**
+ * Adds a PostgreSQL ledger up anew, as it is at one moment. `withSnapshot` may look at that very moment, by the name of
+ * its snapshot. Throws a `StoreOpenError` as above.
+ */
+export async function sumUpPostgres(
+  url: string,
+  withSnapshot?: (snapshot: string) => Promise<void>,
+): Promise<LedgerSums> {
   await withClient(url, async (client, place) => {
     if (await hasUnfinishedCopy(client)) {
       throw new StoreOpenError(
@@ -51,7 +57,11 @@ export async function sumUpPostgres(url: string): Promise<LedgerSums> {
     refuseOtherSchema(place, await readSchemaVersion(client), neededPostgresVersion)
   })
   const pool = openPool(url, { max: 1 })
-  return sumUp(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }))
+  return sumUp(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), async (moment) => {
+    if (!withSnapshot) return
+    const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(moment)
+    await withSnapshot(rows[0]?.name ?? '')
+  })
 }
 
 function refuseOtherSchema(place: string, found: number, needed: number): void {
@@ -63,14 +73,17 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
   )
 }
 
-async function sumUp(db: Kysely<Tables>): Promise<LedgerSums> {
+async function sumUp(
+  db: Kysely<Tables>,
+  onMoment: (moment: Transaction<Tables>) => Promise<void> = async () => undefined,
+): Promise<LedgerSums> {
   try {
     // SQLite's transactions are of one moment anyway.
     const moments = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-    return await moments.execute(async (moment) => ({
-      ...(await readTotals(moment)),
-      faults: await prepareReads(moment).findLedgerFaults(),
-    }))
+    return await moments.execute(async (moment) => {
+      await onMoment(moment)
+      return { ...(await readTotals(moment)), faults: await prepareReads(moment).findLedgerFaults() }
+    })
   } finally {
     await db.destroy()
   }

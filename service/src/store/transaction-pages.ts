@@ -5,13 +5,15 @@ import { normalizeHostName } from '../domain/host-name.ts'
 import type { Scope, Transaction } from '../domain/records.ts'
 import { readPage } from './bounded-list.ts'
 import type { ConsoleDialect, ListFilter } from './console-source.ts'
-import { listedColumns, toTransaction, type Tables } from './rows.ts'
+import type { ToTransactions } from './paid-categories.ts'
+import { listedColumns, type ListedRow, type Tables } from './rows.ts'
 import { QueryTooSlowError, StoreUnavailableError, type Page, type PageOf } from './store.ts'
 
 /** The lists of transactions, newest first: of the console, and of everybody else. */
 export function prepareTransactionPages(
   db: Kysely<Tables>,
   { transactions, pending }: Pick<ConsoleDialect, 'transactions' | 'pending'>,
+  toTransactions: ToTransactions,
 ) {
   /** A page of those that fit; a short one where few do, of so many that are looked at. */
   async function readTransactions(
@@ -28,10 +30,11 @@ export function prepareTransactionPages(
       limit,
       olderThan: earlier(olderThan, filter.beforeMs),
     }
-    const { items, next } = await readPage(db, transactions(scope, filter), question, toTransaction)
+    const sources = transactions(scope, filter)
+    const { items, next } = await readPage(db, sources, question, (row: ListedRow) => row)
     // All that was looked at may be of the other environment, and this one have none at all.
     const isEnd = items.length === 0 && next !== undefined && !(await hasTransactions(scope))
-    return { items, next: isEnd ? undefined : next }
+    return { items: await toTransactions(scope, items), next: isEnd ? undefined : next }
   }
 
   async function hasTransactions(scope: Scope): Promise<boolean> {
@@ -106,12 +109,23 @@ function asStored(filter: ListFilter): ListFilter {
 
 /** Whether a transaction is of a scope, and fits a filter. */
 export function fitsTransaction({ accountId, environment }: Scope, filter: ListFilter): RawBuilder<boolean> {
-  const { agentId, mandateId, status, merchantDomain, reasonCode, fromMs, beforeMs, receivedOnly } = filter
+  const {
+    agentId,
+    mandateId,
+    status,
+    merchantDomain,
+    direction,
+    reasonCode,
+    fromMs,
+    beforeMs,
+    receivedOnly,
+  } = filter
   const conditions = [sql<boolean>`environment = ${environment}`]
   if (agentId !== undefined) conditions.push(sql`agent_id = ${agentId}`)
   if (mandateId !== undefined) conditions.push(sql`mandate_id = ${mandateId}`)
   if (status !== undefined) conditions.push(sql`status = ${status}`)
   if (merchantDomain !== undefined) conditions.push(sql`merchant_domain = ${merchantDomain}`)
+  if (direction !== undefined) conditions.push(sql`side = ${direction === 'sent' ? 'payer' : 'payee'}`)
   if (reasonCode !== undefined) conditions.push(sql`reason_code = ${reasonCode}`)
   if (fromMs !== undefined) conditions.push(sql`created_at_ms >= ${fromMs}`)
   if (beforeMs !== undefined) conditions.push(sql`created_at_ms < ${beforeMs}`)

@@ -43,7 +43,6 @@ export class Services {
       PURSER_BOOTSTRAP_SANDBOX_KEY: operatorKey,
       PURSER_PROOF_SECRET: randomBytes(32).toString('hex'),
       PURSER_LOG_LEVEL: 'error',
-      NODE_COMPILE_CACHE: join(options.folder, 'compiled'),
       NODE_OPTIONS: `--import=${pathToFileURL(join(import.meta.dirname, 'fast-clock.ts')).href}`,
       [clockVariable]: JSON.stringify(options.clock),
     }

@@ -4,9 +4,13 @@ export function faultInMailText(text: string): string | undefined {
   return unsafe ? `The email address contains unsafe characters: ${listed(unsafe)}.` : undefined
 }
 
+/** How many different characters a sentence shows. */
+const maxListed = 20
+
 /** The characters as a sentence shows them, each once: those without a shape by their number. */
 export function listed(characters: readonly string[]): string {
-  return [...new Set(characters.map(shown))].sort().join(', ')
+  const all = [...new Set(characters.map(shown))].sort()
+  return all.length > maxListed ? `${all.slice(0, maxListed).join(', ')}, …` : all.join(', ')
 }
 
 function shown(character: string): string {

@@ -1,3 +1,5 @@
+import { maxLengths } from '@purser/wire/lengths'
+
 import { emailDomain, faultInEmailDomain } from './email-domain.ts'
 import { faultInMailText, listed } from './email-characters.ts'
 import { Refusal, refuse, refuseIllFormed, type Reader } from './refusal.ts'
@@ -34,7 +36,7 @@ export function faultInEmail(text: string): string | undefined {
 }
 
 /** Far more than an address may have: this only bounds the work. */
-const maxTextLength = 2048
+const maxTextLength = maxLengths.email
 
 // Spelled out, because what `\s` means differs between languages.
 const space = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'

@@ -163,6 +163,7 @@ function* casesOf(path: string, schema: Schema, required: boolean): Generator<Ca
 
 function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
   const isPlain = schema.format === undefined
+  const isUrl = schema.format === 'uri'
   if (typeof kindOf(schema).fits === 'string') {
     const echo = '\uFFFD'
     const wrong = {
@@ -172,13 +173,16 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
     }
     yield { title: `${path} is half a character`, change: { [path]: '\uD800' }, faults: { [path]: wrong } }
   }
-  if (schema.maxLength !== undefined) {
+  // Readers of the other formats have tests of their own for what is too long.
+  if (schema.maxLength !== undefined && (isPlain || isUrl)) {
     const [most, said] = [schema.maxLength, `should have at most ${schema.maxLength} characters`]
     const start = isPlain ? '' : 'https://example.com/'
-    const longest = start.padEnd(most, 'x')
+    const longest = start.padEnd(most, schema.pattern === undefined ? 'x' : '1')
     const type = isPlain ? 'string_too_long' : 'url_too_long'
     const wrong = { type, msg: `${isPlain ? 'String' : 'URL'} ${said}`, ctx: { max_length: most } }
-    yield { title: `${path} is as long as can be`, change: { [path]: longest } }
+    if (schema['x-max-whole-digits'] === undefined) {
+      yield { title: `${path} is as long as can be`, change: { [path]: longest } }
+    }
     yield { title: `${path} is too long`, change: { [path]: `${longest}x` }, faults: { [path]: wrong } }
   }
   const digits = schema['x-max-whole-digits']

@@ -1,3 +1,4 @@
+import { maxFaults } from '../../limits.ts'
 import { Refusal, refuse, type Reader } from './refusal.ts'
 
 /** Reads lists, every item with the same reader. */
@@ -18,6 +19,8 @@ export function listReader(read: Reader, maxItems = Infinity): Reader {
       if (!(value instanceof Refusal)) values.push(value)
       else if (refusal) refusal.and(value.under(index))
       else refusal = value.under(index)
+      // The rest would not be named in the 422 anyway.
+      if (refusal && refusal.items.length >= maxFaults) break
     }
     return refusal ?? values
   }

@@ -43,7 +43,18 @@ export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery 
 }
 
 /** Reads objects whose keys and values are the caller's own. */
-export const dictReader: Reader = (input) => (isRecord(input) ? input : refuse('dict_type', input))
+export function dictReader(maxProperties = Infinity): Reader {
+  return (input) => {
+    if (!isRecord(input)) return refuse('dict_type', input)
+    const count = Object.keys(input).length
+    if (count <= maxProperties) return input
+    return refuse('too_long', input, {
+      field_type: 'Dictionary',
+      max_length: maxProperties,
+      actual_length: count,
+    })
+  }
+}
 
 function isRecord(input: unknown): input is Record<string, unknown> {
   return typeof input === 'object' && input !== null && !Array.isArray(input)

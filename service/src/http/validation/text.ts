@@ -38,6 +38,14 @@ export function textReader(rules: TextRules): Reader {
   }
 }
 
+/** Reads what another reader reads, and refuses longer texts before. */
+export function boundedReader(read: Reader, maxLength = Infinity): Reader {
+  return (input) =>
+    typeof input === 'string' && isLonger(input, maxLength)
+      ? refuse('string_too_long', input, { max_length: maxLength })
+      : read(input)
+}
+
 /** Most texts are short, and then their code points need no counting. */
 export function isLonger(text: string, maxLength: number): boolean {
   return text.length > maxLength && codePoints(text) > maxLength

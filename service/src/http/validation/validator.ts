@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 
 import type { ValidationItem } from '@purser/wire/errors'
+import { maxLengths } from '@purser/wire/lengths'
 
 import { dateTimeReader } from './date-time.ts'
 import { emailReader } from './email.ts'
@@ -10,7 +11,7 @@ import { listReader } from './list.ts'
 import { literalReader } from './literal.ts'
 import { dictReader, modelReader } from './model.ts'
 import { faultOf, Refusal, refuse, type Reader } from './refusal.ts'
-import { textReader, type TextRules } from './text.ts'
+import { boundedReader, textReader, type TextRules } from './text.ts'
 import { urlReader } from './url.ts'
 import { uuidReader } from './uuid.ts'
 
@@ -50,6 +51,7 @@ interface Schema extends TextRules, IntegerRules {
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly maxItems?: number
+  readonly maxProperties?: number
   readonly properties?: Readonly<Record<string, Schema>>
   readonly patternProperties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean
@@ -98,17 +100,17 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
       expect('format', 'maxLength')
       return urlReader(schema.maxLength)
     case 'date-time':
-      expect('format')
-      return dateTimeReader
-    case 'uuid':
-      expect('format')
-      return uuidReader
-    case 'email':
-      expect('format')
-      return emailReader
+      expect('format', 'maxLength')
+      return boundedReader(dateTimeReader, schema.maxLength)
     case 'hostname':
-      expect('format')
-      return hostNameReader
+      expect('format', 'maxLength')
+      return boundedReader(hostNameReader, schema.maxLength)
+    case 'uuid':
+    case 'email':
+      // Both readers have a bound of their own, and words for it.
+      expect('format', 'maxLength')
+      refuseOtherBound(schema, maxLengths[schema.format])
+      return schema.format === 'uuid' ? uuidReader : emailReader
     default:
       throw new TypeError(`no reader for the format ${schema.format}`)
   }
@@ -116,11 +118,11 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
 
 function objectReader(schema: Schema, where: Where, expect: (...keywords: string[]) => void): Reader {
   if (!schema.properties) {
-    expect('patternProperties')
+    expect('patternProperties', 'maxProperties')
     const values = Object.values(schema.patternProperties ?? {})
     // Requests carry maps of anything only; anything else would need a reader for the values.
     for (const value of values) refuseOtherKeywords(value, [])
-    return dictReader
+    return dictReader(schema.maxProperties)
   }
   expect('properties', 'required', 'additionalProperties')
   if (schema.additionalProperties === false) throw new TypeError('unknown fields are never refused')
@@ -143,6 +145,12 @@ function nullableReader(options: readonly Schema[], where: Where): Reader {
   }
   const read = readerOf(option, where)
   return (input) => (input === null ? null : read(input))
+}
+
+function refuseOtherBound({ format, maxLength }: Schema, own: number): void {
+  if (maxLength !== undefined && maxLength !== own) {
+    throw new TypeError(`the format ${format} is read with a bound of its own, which is ${own}`)
+  }
 }
 
 /** These describe a field and ask nothing of its value. */

@@ -12,8 +12,23 @@ export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
 
 /** Throws a `StoreOpenError` when a database holds half a ledger. */
 export async function refuseUnfinishedCopy(client: ClientBase, place: string): Promise<void> {
+  await refuseUnfinishedRestore(client, place)
   if (!(await hasUnfinishedCopy(client))) return
   throw new StoreOpenError(
     `${place} holds a copy that is not finished; run the same purser migrate copy again, or use another database`,
+  )
+}
+
+/** Stands in a database while a backup is restored to it. */
+export const restoreMark = 'purser_restore'
+
+/** Throws a `StoreOpenError` when a database holds a restored ledger in which old proofs could be charged again. */
+async function refuseUnfinishedRestore(client: ClientBase, place: string): Promise<void> {
+  const { rows } = await client.query<{ oid: string | null }>(`select to_regclass($1)::text as oid`, [
+    restoreMark,
+  ])
+  if (rows[0]?.oid == null) return
+  throw new StoreOpenError(
+    `${place} holds a restore that is not finished; run purser restore again, with an empty database`,
   )
 }

@@ -1,8 +1,10 @@
 import type { QueryConfig } from 'pg'
 
+import type { AccountStatus } from '@purser/wire/accounts'
+
 import type { Account, ApiKey, AuditEvent } from '../../domain/records.ts'
 import { newApiKeyRow } from '../new-rows.ts'
-import { toApiKey, type ApiKeyRow } from '../rows.ts'
+import { toAccount, toApiKey, type AccountRow, type ApiKeyRow } from '../rows.ts'
 import type { NewApiKey } from '../store.ts'
 import { lockAgent, refusalOfAgent } from './agent-acts.ts'
 import { insertEvent, isRecorded } from './audit-acts.ts'
@@ -32,6 +34,28 @@ export async function createAccount(
   return transaction.isRerun && rowsOf(own).length > 0 ? 'created' : 'account_exists'
 }
 
+export async function moveAccount(
+  transaction: Transaction,
+  id: string,
+  to: AccountStatus,
+  { atMs, events }: { readonly atMs: number; readonly events: readonly AuditEvent[] },
+): Promise<Account | 'not_found'> {
+  const [found] = await transaction.ask(query('select * from accounts where id = $1 for no key update', [id]))
+  const [row] = rowsOf<AccountRow>(found)
+  const account = row && toAccount(row)
+  // An attempt that follows a lost commit finds the account as it is to be.
+  if (!account || (account.disabledAtMs !== null) === (to === 'disabled')) {
+    await transaction.commit()
+    return account ?? 'not_found'
+  }
+  const disabledAtMs = to === 'disabled' ? atMs : null
+  await transaction.commit(
+    query('update accounts set disabled_at_ms = $2 where id = $1', [id, disabledAtMs]),
+    ...events.map(insertEvent),
+  )
+  return { ...account, disabledAtMs }
+}
+
 export async function issueApiKey(
   transaction: Transaction,
   key: NewApiKey,
@@ -53,7 +77,11 @@ export async function issueApiKey(
 
 export async function revokeApiKey(
   transaction: Transaction,
-  { accountId, id }: { readonly accountId: string; readonly id: string },
+  {
+    accountId,
+    id,
+    mayBeLast = false,
+  }: { readonly accountId: string; readonly id: string; readonly mayBeLast?: boolean },
   event: AuditEvent,
 ): Promise<ApiKey | 'not_found' | 'last_owner_key'> {
   const [, found, others] = await transaction.ask(
@@ -68,7 +96,7 @@ export async function revokeApiKey(
   )
   const [row] = rowsOf<ApiKeyRow>(found)
   const isOwnerKey = row?.role === 'owner' || row?.role === 'operator'
-  const isLast = isOwnerKey && rowsOf(others).length === 0
+  const isLast = isOwnerKey && !mayBeLast && rowsOf(others).length === 0
   if (!row || row.revoked_at_ms !== null || isLast) {
     await transaction.commit()
     if (!row) return 'not_found'

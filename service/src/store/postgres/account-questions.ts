@@ -1,4 +1,4 @@
-import { toAgent, toMandate, type AgentRow, type MandateRow } from '../rows.ts'
+import { toAgent, toHold, toMandate, type AgentRow, type MandateRow } from '../rows.ts'
 import {
   lockMandatesOf,
   readAgentsOf,
@@ -6,17 +6,19 @@ import {
   readHoldsOf,
   readMandatesOf,
   readRecordedOf,
+  readRequestedOf,
 } from './account-statements.ts'
 import {
   BatchFacts,
   latestMs,
+  partiesOf,
   Questions,
   wantedDomains,
   wantedFacts,
   wantedHolds,
   type BatchCalls,
 } from './batch-facts.ts'
-import { readSellers } from './payment-statements.ts'
+import { readDisabled, readSellers } from './payment-statements.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -28,7 +30,7 @@ export async function readAccountFacts(
   accountId: string,
   calls: BatchCalls,
 ): Promise<BatchFacts> {
-  const { proofs, captures, evaluations } = calls
+  const { proofs, requests, captures, evaluations } = calls
   const facts = new BatchFacts()
   const questions = new Questions()
   const agents = new Map<string, AgentRow>()
@@ -65,6 +67,15 @@ export async function readAccountFacts(
       }
     })
   }
+  if (requests.length > 0) {
+    questions.add(readRequestedOf(accountId, requests), (row) => {
+      const { environment, requested_by: callerId, request_key: idempotencyKey } = row
+      if (callerId === null || idempotencyKey === null) return
+      facts.addRequested({ accountId, environment, callerId, idempotencyKey }, toHold(row))
+    })
+  }
+  const parties = partiesOf(calls)
+  if (parties.length > 0) questions.add(readDisabled(parties), (row) => facts.addDisabled(row))
   const domains = wantedDomains(calls)
   if (domains.length > 0) questions.add(readSellers(domains), (row) => facts.addSeller(row))
   if (transaction.isRerun && evaluations.length > 0) {

@@ -4,7 +4,13 @@ import type { GrantedHold } from '../payment-records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
 import { storable } from './connection.ts'
-import type { CapturedPayment, ExpiredHold, PaidSeller, Question } from './payment-statements.ts'
+import type {
+  CapturedPayment,
+  ExpiredHold,
+  PaidSeller,
+  Question,
+  WantedRequest,
+} from './payment-statements.ts'
 
 // The statements of a batch of one account. Each names the account by a plain `account_id = $1` and looks at
 // one table, so that an engine that spreads accounts over machines sends it to one of them, unchanged, and
@@ -70,6 +76,23 @@ export function readHoldsOf(accountId: string, nonces: readonly string[]): Quest
     name: 'purser_account_read_holds',
     text: `select * from holds where account_id = $1 and ${isAmong('nonce', '$2', '$3')}`,
     values: [accountId, textArray(nonces), textArray(endsOf(nonces))],
+  }
+}
+
+/** The holds that earlier requests with the same keys made, and perhaps others with some of their parts. */
+export function readRequestedOf(accountId: string, requests: readonly WantedRequest[]): Question<HoldRow> {
+  return {
+    name: 'purser_account_read_requested',
+    text: `
+      select * from holds
+      where account_id = $1 and environment = any ($2::text[]) and requested_by = any ($3::text[])
+        and request_key = any ($4::text[])`,
+    values: [
+      accountId,
+      textArray([...new Set(requests.map((one) => one.environment))]),
+      textArray([...new Set(requests.map((one) => one.callerId))]),
+      textArray([...new Set(requests.map((one) => one.idempotencyKey))]),
+    ],
   }
 }
 
@@ -188,6 +211,8 @@ export function insertHoldsOf(accountId: string, holds: readonly GrantedHold[]):
     expires_at_ms: hold.expiresAtMs,
     spent_before_micro: hold.spentBeforeMicro,
     held_before_micro: hold.heldBeforeMicro,
+    requested_by: hold.requestKey?.callerId ?? null,
+    request_key: hold.requestKey?.idempotencyKey ?? null,
   }))
   return { ...insertRows(accountId, 'holds', rows), expectedRows: holds.length }
 }

@@ -55,12 +55,13 @@ export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promi
   }
 }
 
-/** The account whose agent the caller may ask about: its own, or that of a customer of its seller. */
+/** The account whose agent the caller may ask about: its own, or that of a customer of its seller that is not disabled. */
 async function accountToAsk(pool: Pool, { caller, agentId, merchantDomain }: AgentQuestion): Promise<string> {
   const { rows } = await pool.query<{ owner: string | null; seller: string | null }>(
     query(
       'account',
-      `select (select account_id from record_accounts where id = $1) as owner,
+      `select (select r.account_id from record_accounts r
+           join accounts a on a.id = r.account_id and a.disabled_at_ms is null where r.id = $1) as owner,
          (select account_id from seller_domains where environment = $2 and domain = $3) as seller`,
       [agentId, caller.environment, normalizeHostName(merchantDomain)],
     ),

@@ -4,8 +4,9 @@ import type { Environment } from '@purser/wire/fields'
 
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { Agent, CollectedMandate, Hold, Mandate, RegisteredSeller } from '../../domain/records.ts'
+import { parseList } from '../parsed-lists.ts'
 import type { HoldRow, TransactionRow } from '../rows.ts'
-import type { Capture, CaptureAttempt, LateAttempt, ProposedTransaction } from '../store.ts'
+import type { Capture, CaptureAttempt, LateAttempt, ProposedTransaction, RequestKey } from '../store.ts'
 import type {
   ExpiredHold,
   LockedMandate,
@@ -14,6 +15,7 @@ import type {
   WantedDomain,
   WantedFacts,
   WantedHold,
+  WantedRequest,
 } from './payment-statements.ts'
 import type { Answer } from './round-trip.ts'
 import type { Transaction } from './transaction.ts'
@@ -29,6 +31,8 @@ export type LocatedLateAttempt = LateAttempt & Located
 /** The calls of a batch, by what they do. */
 export interface BatchCalls {
   readonly proofs: readonly Hold[]
+  /** The requests for those proofs that carry a key. */
+  readonly requests: readonly WantedRequest[]
   readonly captures: readonly LocatedAttempt[]
   readonly evaluations: readonly ProposedTransaction[]
 }
@@ -43,6 +47,8 @@ export class BatchFacts {
   readonly #holds = new Map<string, HoldRow>()
   readonly #holdOfProof = new Map<string, string>()
   readonly #sellers = new Map<string, RegisteredSeller>()
+  readonly #requested = new Map<string, Hold>()
+  readonly #disabled = new Set<string>()
   readonly #recorded = new Map<string, TransactionRow>()
 
   agentOf(call: WantedFacts): Agent | undefined {
@@ -57,12 +63,17 @@ export class BatchFacts {
   collectedMandateOf(hold: HoldRow): CollectedMandate | undefined {
     const mandate = this.#locked.get(hold.mandate_id)
     if (mandate?.account_id !== hold.account_id) return undefined
-    return { accountId: hold.account_id, allowedSellers: JSON.parse(mandate.allowed_sellers) as string[] }
+    return { accountId: hold.account_id, allowedSellers: parseList(mandate.allowed_sellers) }
   }
 
   /** The hold as the calls before in the batch left it. */
   holdOf(call: WantedHold): HoldRow | undefined {
     return this.#holds.get(this.#holdOfProof.get(proofKey(call)) ?? '')
+  }
+
+  /** The hold that an earlier request with the same key made, in this batch or before it. */
+  requestedBefore(request: WantedRequest): Hold | undefined {
+    return this.#requested.get(requestName(request))
   }
 
   /** The holds of a mandate that had expired when the batch was read. */
@@ -72,6 +83,10 @@ export class BatchFacts {
 
   sellerOf(environment: Environment, domain: string): RegisteredSeller | undefined {
     return this.#sellers.get(domainKey({ environment, domain }))
+  }
+
+  isDisabled(accountId: string): boolean {
+    return this.#disabled.has(accountId)
   }
 
   /** What an earlier attempt at this batch has recorded of an evaluation. */
@@ -117,8 +132,16 @@ export class BatchFacts {
     this.#holdOfProof.set(proofKey(call), holdKey(hold))
   }
 
+  addRequested(request: WantedRequest, hold: Hold): void {
+    this.#requested.set(requestName(request), hold)
+  }
+
   addSeller(row: SellerDomainRow): void {
     this.#sellers.set(domainKey(row), { accountId: row.account_id, id: row.seller_id })
+  }
+
+  addDisabled({ id }: { readonly id: string }): void {
+    this.#disabled.add(id)
   }
 
   addRecorded(row: TransactionRow): void {
@@ -157,9 +180,19 @@ export function holdOfCapture({ accountId, caller, nonce }: LocatedAttempt): Wan
   return { accountId, environment: caller.environment, nonce }
 }
 
+/** How a request for a proof is looked for. */
+export function requestOf({ accountId, environment }: Hold, requestKey: RequestKey): WantedRequest {
+  return { accountId, environment, ...requestKey }
+}
+
 /** The sellers' domains that a batch asks for. */
 export function wantedDomains({ captures, evaluations }: BatchCalls): WantedDomain[] {
   return distinct([...captures.map(domainOfCapture), ...evaluations.map(domainOf)], domainKey)
+}
+
+/** The accounts that pay and collect in a batch. */
+export function partiesOf({ captures }: BatchCalls): string[] {
+  return [...new Set(captures.flatMap(({ accountId, caller }) => [accountId, caller.accountId]))]
 }
 
 /** Whose policy a batch asks for. */
@@ -191,6 +224,10 @@ function factsKey({ accountId, environment, agentId, mandateId }: WantedFacts): 
 
 function proofKey({ accountId, environment, nonce }: WantedHold): string {
   return `${accountId} ${environment} ${nonce}`
+}
+
+function requestName({ accountId, environment, callerId, idempotencyKey }: WantedRequest): string {
+  return `${accountId} ${environment} ${callerId} ${idempotencyKey}`
 }
 
 function domainKey({ environment, domain }: WantedDomain): string {

@@ -1,9 +1,10 @@
 import type { Agent, Hold } from '../../domain/records.ts'
-import { toAgent, toMandate, type MandateRow } from '../rows.ts'
+import { toAgent, toHold, toMandate, type MandateRow } from '../rows.ts'
 import {
   BatchFacts,
   distinct,
   latestMs,
+  partiesOf,
   Questions,
   wantedDomains,
   wantedFacts,
@@ -13,10 +14,12 @@ import {
 } from './batch-facts.ts'
 import {
   lockMandates,
+  readDisabled,
   readExpired,
   readFacts,
   readHolds,
   readRecorded,
+  readRequested,
   readSellers,
   type FactsRow,
   type WantedFacts,
@@ -26,7 +29,7 @@ import type { Transaction } from './transaction.ts'
 
 /** Locks the mandates of a batch, whosever they are, and reads all that it looks at, in one round trip. */
 export async function readBatchFacts(transaction: Transaction, calls: BatchCalls): Promise<BatchFacts> {
-  const { proofs, captures, evaluations } = calls
+  const { proofs, requests, captures, evaluations } = calls
   const facts = new BatchFacts()
   const questions = new Questions()
 
@@ -52,6 +55,14 @@ export async function readBatchFacts(transaction: Transaction, calls: BatchCalls
       if (call) facts.addHold(call, row)
     })
   }
+  if (requests.length > 0) {
+    questions.add(readRequested(requests), ({ wanted: position, ...row }) => {
+      const request = requests[position]
+      if (request) facts.addRequested(request, toHold(row))
+    })
+  }
+  const parties = partiesOf(calls)
+  if (parties.length > 0) questions.add(readDisabled(parties), (row) => facts.addDisabled(row))
   const domains = wantedDomains(calls)
   if (domains.length > 0) questions.add(readSellers(domains), (row) => facts.addSeller(row))
   if (transaction.isRerun && evaluations.length > 0) {

@@ -17,6 +17,9 @@ test('Keys that arrive together are looked up together, and one that comes while
     await drop()
   })
   await pool.query(
+    `insert into accounts (id, name, email, idp_user_id, created_at_ms) values ('acct_1', '', '', '', 0)`,
+  )
+  await pool.query(
     `insert into api_keys (account_id, id, environment, role, hint, created_at_ms)
      values ('acct_1', 'key_3', 'sandbox', 'owner', '…', 0)`,
   )

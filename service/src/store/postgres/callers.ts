@@ -34,7 +34,7 @@ interface CallerOptions {
   readonly lookUp: LookUpCallers
 }
 
-/** The callers of keys that are not revoked, by the SHA-256 of the key in hexadecimal digits. */
+/** The callers of keys that are not revoked, and whose accounts are not disabled, by the SHA-256 of the key in hexadecimal digits. */
 export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<Map<string, Caller>>
 
 /** Directory and keys in one statement. */
@@ -46,6 +46,7 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
       text: `
         select h.secret_hash, k.* from api_key_hashes h
           join api_keys k on k.account_id = h.account_id and k.id = h.key_id
+          join accounts a on a.id = h.account_id and a.disabled_at_ms is null
         where h.secret_hash = ${isOne ? '$1' : 'any ($1)'} and k.revoked_at_ms is null`,
       values: [isOne ? `\\x${hashes[0]}` : byteaArray(hashes)],
     },
@@ -59,8 +60,9 @@ export const lookUpCallersByAccount: LookUpCallers = async (pool, hashes) => {
   const { rows: directory } = await pool.query<{ hash: string; account_id: string; key_id: string }>({
     name: 'purser_find_keys',
     text: `
-      select encode(secret_hash, 'hex') as hash, account_id, key_id from api_key_hashes
-      where secret_hash = any ($1)`,
+      select encode(h.secret_hash, 'hex') as hash, h.account_id, h.key_id from api_key_hashes h
+        join accounts a on a.id = h.account_id and a.disabled_at_ms is null
+      where h.secret_hash = any ($1)`,
     values: [byteaArray(hashes)],
   })
   const keysOf = Map.groupBy(directory, ({ account_id: accountId }) => accountId)

@@ -1,6 +1,7 @@
 import { Client, Pool, type ClientBase, type PoolConfig } from 'pg'
 
 import { codeOf } from '../error-code.ts'
+import type { StoreMetrics } from '../store-metrics.ts'
 import { StoreOpenError } from '../store.ts'
 import { describeUrl } from './address.ts'
 
@@ -10,9 +11,52 @@ const oldestServer = 15
 /** How long a new connection may take, and a request may wait for a connection. */
 const connectTimeoutMs = 5_000
 
+export interface PoolWatch {
+  /** Is told how long somebody waited for a connection, in milliseconds, when that was longer than a second. */
+  readonly onWait?: ((waitedMs: number) => void) | undefined
+  /** Where waits and connections are counted under this name, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
+  readonly name?: string
+}
+
+/** From here on a wait for a connection is reported. */
+const reportedWaitMs = 1_000
+
+/** Tells how long each connection of a pool was waited for. */
+function watchWaits(pool: Pool, onWaited: (waitedMs: number) => void): void {
+  const connect = pool.connect.bind(pool) as (...args: unknown[]) => unknown
+  pool.connect = ((callback?: (...results: unknown[]) => void) => {
+    const startedAtMs = performance.now()
+    const report = () => onWaited(performance.now() - startedAtMs)
+    if (callback) {
+      return connect((...results: unknown[]) => {
+        report()
+        callback(...results)
+      })
+    }
+    const client = connect() as Promise<unknown>
+    client.then(report, report)
+    return client
+  }) as Pool['connect']
+}
+
 /** Connections to a database, opened when they are needed, at most `max`. */
-export function openPool(url: string, options: PoolConfig): Pool {
+export function openPool(
+  url: string,
+  { onWait, metrics, name = '', ...options }: PoolConfig & PoolWatch,
+): Pool {
   const pool = new Pool({ ...connectionConfig(url), idleTimeoutMillis: 60_000, ...options })
+  const waits = metrics?.addPool({
+    name,
+    limit: options.max ?? 0,
+    count: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+  })
+  if (onWait || waits) {
+    watchWaits(pool, (waitedMs) => {
+      waits?.observe(waitedMs / 1_000)
+      if (waitedMs > reportedWaitMs) onWait?.(waitedMs)
+    })
+  }
   // A connection that breaks is replaced when one is needed, and fails what is being asked over it.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
@@ -40,7 +84,8 @@ export async function withClient<Result>(
   }
 }
 
-function connectionConfig(url: string) {
+/** How a connection is opened. */
+export function connectionConfig(url: string) {
   return {
     connectionString: url,
     connectionTimeoutMillis: connectTimeoutMs,

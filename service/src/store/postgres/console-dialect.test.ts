@@ -8,6 +8,7 @@ import { postgres18 } from '../../../testing/postgres.ts'
 import { kyselyOver, type RunQuery } from '../console-dialect.ts'
 import { prepareFigures } from '../console-figures.ts'
 import type { ListFilter } from '../console-source.ts'
+import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'
 import { openPool } from './connection.ts'
 import { consoleDialect, prepareQueries } from './console-dialect.ts'
@@ -44,7 +45,11 @@ test('A page looks at no more rows than it may, also of an agent who has been qu
   const { client, db, visited } = await prepareLedger(t)
   await client.query(insertTransactions)
   await client.query('analyze')
-  const { listConsoleTransactions } = prepareTransactionPages(db, consoleDialect)
+  const { listConsoleTransactions } = prepareTransactionPages(
+    db,
+    consoleDialect,
+    preparePaidCategories(db, consoleDialect),
+  )
   const filters: readonly ListFilter[] = [
     {},
     { status: 'denied' },
@@ -63,6 +68,23 @@ test('A page looks at no more rows than it may, also of an agent who has been qu
       assert.ok(rows <= 3 * 6 * 50, `${JSON.stringify(filter)} went through ${rows} rows`)
     }
   }
+})
+
+test('For the category of a payment at most 100 evaluations are looked at, also when the server knows the tables as they were when empty [decision.169]', async (t) => {
+  const { client, db, visited } = await prepareLedger(t)
+  await client.query('analyze')
+  await client.query(insertTransactions)
+  // A tenth is approved, and the rest paid, at the time that its id and its nonce tell.
+  await client.query(`
+    update transactions set status = case when status = 'denied' then 'approved' else 'paid' end,
+      nonce = lpad(to_hex(created_at_ms), 12, '0') || '-' || id`)
+  await client.query(`update transactions set id = 'txn_' || lpad(to_hex(created_at_ms), 10, '0') || id`)
+  const toTransactions = preparePaidCategories(db, consoleDialect)
+  const { listConsoleTransactions } = prepareTransactionPages(db, consoleDialect, toTransactions)
+  const { items } = await listConsoleTransactions(scope, { status: 'paid' }, { limit: 50 })
+  assert.equal(items.length, 50)
+  const [categories = Infinity] = visited.slice(-1)
+  assert.ok(categories > 0 && categories <= 50 * 100, `it went through ${categories} rows`)
 })
 
 test('What is not added up yet is looked up one by one, also when the server knows the tables as they were when empty [decision.112]', async (t) => {

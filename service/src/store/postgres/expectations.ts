@@ -3,6 +3,7 @@ import type { Environment } from '@purser/wire/fields'
 import { checkCollection } from '../../domain/collection.ts'
 import { normalizeHostName } from '../../domain/host-name.ts'
 import type { RegisteredSeller } from '../../domain/records.ts'
+import { parseList } from '../parsed-lists.ts'
 import { visibleSeller } from '../payment-records.ts'
 import type { LocatedCapture } from './batch-facts.ts'
 
@@ -28,13 +29,15 @@ export interface ExpectedCapture {
  * statement that captures must find, for the capture to be right.
  */
 export class Expectations {
-  readonly #mandates = new Map<string, { readonly text: string; readonly allowedSellers: string[] }>()
+  readonly #mandates = new Map<
+    string,
+    { readonly text: string; readonly allowedSellers: readonly string[] }
+  >()
   readonly #sellers = new Map<string, RegisteredSeller | undefined>()
 
   rememberMandate(id: string, allowedSellers: string): void {
     if (this.#mandates.get(id)?.text === allowedSellers || allowedSellers.length > longestRemembered) return
-    const parsed = JSON.parse(allowedSellers) as string[]
-    remember(this.#mandates, id, { text: allowedSellers, allowedSellers: parsed })
+    remember(this.#mandates, id, { text: allowedSellers, allowedSellers: parseList(allowedSellers) })
   }
 
   rememberSeller(environment: Environment, domain: string, seller: RegisteredSeller | undefined): void {

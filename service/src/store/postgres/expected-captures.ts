@@ -30,7 +30,7 @@ export async function writeExpectedCaptures(
 /**
  * Captures what is as expected, all in one statement: it finds the holds that are open, changes the sums of their mandates,
  * in one order for all, which locks them, and writes what follows. It does nothing for any of them when a key has been
- * revoked, or somebody else is registered under a domain. It answers with the transactions of what it captured.
+ * revoked, its account is disabled, or somebody else is registered under a domain. It answers with the transactions of what it captured.
  *
  * It sees what was committed when it began. What somebody has changed since, while it waited for a lock, the server
  * looks at anew: a mandate whose sellers are others now, or that holds less than this takes, and a hold that is of another
@@ -53,9 +53,11 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
     text: `
       with paid as materialized (
         select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[])
+            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $19::text[], $20::text[], $21::text[],
+            $22::text[])
             as paid (payer, nonce, environment, mandate, allowed_sellers, transaction_id, captured_by,
-              merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms)
+              merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms, agent, amount_text, currency,
+              resource_url)
         where not exists (
           select from unnest($13::text[], $14::text[], $15::text[], $16::text[])
               as expected (environment, domain, account_id, seller_id)
@@ -65,14 +67,16 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
           and not exists (
             select from unnest($17::text[], $18::text[]) as used (account_id, id)
               left join api_keys k on k.account_id = used.account_id and k.id = used.id and k.revoked_at_ms is null
-            where k.id is null)),
+              left join accounts a on a.id = used.account_id and a.disabled_at_ms is null
+            where k.id is null or a.id is null)),
       open as materialized (
         select h.ctid as place, h.xmin as version, h.account_id, h.nonce, h.environment, h.agent_id, h.mandate_id, h.amount_text,
           h.amount_micro, h.currency, h.resource_url, paid.allowed_sellers, paid.transaction_id, paid.captured_by,
           paid.merchant_domain, paid.idempotency_key, paid.seller_account_id, paid.seller_id, paid.at_ms
         from paid join holds h on h.account_id = paid.payer and h.nonce = paid.nonce
         where ${isOpen} and h.environment = paid.environment and h.mandate_id = paid.mandate
-          and h.expires_at_ms > paid.at_ms),
+          and h.expires_at_ms > paid.at_ms and h.agent_id = paid.agent and h.amount_text = paid.amount_text
+          and h.currency = paid.currency and h.resource_url = paid.resource_url),
       spent as (
         update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
         from (select account_id, mandate_id, sum(amount_micro)::bigint as micro, count(*) as payments,
@@ -122,6 +126,10 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
       textArray(expected.map(({ registered }) => registered?.id ?? null)),
       textArray(keys.map(({ accountId }) => accountId)),
       textArray(keys.map(({ keyId }) => keyId)),
+      textArray(captures.map(({ capture }) => capture.agentId)),
+      textArray(captures.map(({ capture }) => capture.amountText)),
+      textArray(captures.map(({ capture }) => capture.currency)),
+      textArray(captures.map(({ capture }) => capture.resourceUrl)),
     ],
   }
 }

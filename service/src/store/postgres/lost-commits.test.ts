@@ -86,6 +86,26 @@ const acts: readonly Act[] = [
     },
   },
   {
+    name: 'a voided proof',
+    prepare: preparePurchase,
+    run: async (ledger, { mandate, hold }: Purchase) => {
+      assert.equal((await ledger.voidProof(hold))?.status, 'voided')
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    },
+  },
+  {
+    name: 'a proof whose request carries an Idempotency-Key',
+    prepare: preparePurchase,
+    run: async (ledger, { caller, mandate }: Purchase) => {
+      const requestKey = { callerId: caller.keyId, idempotencyKey: 'order-1' }
+      const hold = ledger.newHold(mandate, '2.00')
+      assert.deepEqual(await ledger.store.issueProof(hold, requestKey), { decision: 'approved' })
+      const again = await ledger.store.issueProof(ledger.newHold(mandate, '2.00'), requestKey)
+      assert.deepEqual(again, { decision: 'replayed', hold })
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '3.00' })
+    },
+  },
+  {
     name: 'a capture',
     prepare: preparePurchase,
     run: async (ledger, { caller, mandate, hold }: Purchase) => {
@@ -225,8 +245,9 @@ for (const [name, take] of [
         await thief.deliver()
       }
       const voidedHolds = name === 'stop' ? 1 : 0
-      const told = { moved: 2, voidedHolds, lastId: mandates[1]?.id }
-      const earlier = { mandates: 0, holds: 0 }
+      const [one, two] = mandates.map(({ id }) => id)
+      const told = { movedIds: [one, two], voidedHolds, lastId: two }
+      const earlier = { mandateIds: [], holds: 0 }
       assert.deepEqual(await taken, name === 'stop' ? { ...told, earlier } : told)
       const [paused, active] = name === 'stop' ? ['paused', 'active'] : ['active', 'paused']
       const moved = await Promise.all(mandates.map((one) => ledger.store.findMandate(one)))
@@ -258,9 +279,19 @@ test('A step of a stop that is repeated tells each mandate once, whatever become
       while (thief.stolen() === 0) await new Promise(setImmediate)
       await thief.deliver()
     }
-    const first = { moved: 1, voidedHolds: 0, lastId: second.id, earlier: { mandates: 1, holds: 1 } }
+    const first = {
+      movedIds: [second.id],
+      voidedHolds: 0,
+      lastId: second.id,
+      earlier: { mandateIds: [mandate.id], holds: 1 },
+    }
     assert.deepEqual(await taken, first)
-    const rest = { moved: 1, voidedHolds: 0, lastId: fourth.id, earlier: { mandates: 1, holds: 0 } }
+    const rest = {
+      movedIds: [fourth.id],
+      voidedHolds: 0,
+      lastId: fourth.id,
+      earlier: { mandateIds: [third.id], holds: 0 },
+    }
     assert.deepEqual(await stop({ ...stepOf(ledger, 2), afterId: second.id }), rest)
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   }

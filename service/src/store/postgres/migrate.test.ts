@@ -123,6 +123,22 @@ for (const [what, statements, named] of foreignTables) {
   })
 }
 
+test('A step of the schema that fails on PostgreSQL is named, with its cause, and changes nothing [decision.63] [decision.78]', async (context) => {
+  const database = await postgres18.createDatabase()
+  context.after(() => database.drop())
+  // Said to have seen one step fewer than it has: the last one then finds its columns there.
+  await withClient(database.url, (client) =>
+    client.query('update purser_schema set version = $1', [neededVersion - 1]),
+  )
+  await assert.rejects(openPostgresStore({ url: database.url }), {
+    name: 'StoreOpenError',
+    message: new RegExp(
+      `^Step ${neededVersion} of the schema failed on .* \\(.+ already exists\\), and nothing was`,
+    ),
+  })
+  assert.equal(await withClient(database.url, readSchemaVersion), neededVersion - 1)
+})
+
 test('What belongs to an extension is no table of another program, nor what lies in another schema [decision.63]', async (context) => {
   const database = await emptyDatabase(context)
   await execute(database.url, 'create table counted (id int); alter extension plpgsql add table counted')

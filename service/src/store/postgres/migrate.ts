@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 
 import { codeOf } from '../error-code.ts'
+import { explainFailedStep } from '../failed-step.ts'
 import { StoreOpenError } from '../store.ts'
 import { refuseForeignTables } from './foreign-tables.ts'
 import { migrations } from './schema.ts'
@@ -43,6 +44,9 @@ const maxAttempts = 5
 /** What PostgreSQL answers when another transaction made the table first. */
 const madeByAnother = ['23505', '42P07', '42710', '40001', '40P01']
 
+/** The classes of SQLSTATE that are about a statement: its data, its syntax, and what it names. */
+const isOfStatement = /^(2[2-3]|42|53100|0A)/
+
 async function applyMissingSteps(client: ClientBase, place: string): Promise<number> {
   await client.query(`
     begin isolation level read committed;
@@ -55,7 +59,13 @@ async function applyMissingSteps(client: ClientBase, place: string): Promise<num
   const { rows } = await client.query<{ version: number }>('select version from purser_schema for update')
   const version = rows[0]?.version ?? 0
   refuseNewer(version, place)
-  for (const step of migrations.slice(version)) await client.query(step)
+  for (const [index, step] of migrations.slice(version).entries()) {
+    await client.query(step).catch((error: unknown) => {
+      // What another process did at the same time, and a connection that is lost, are told by those who call.
+      if (madeByAnother.includes(codeOf(error)) || !isOfStatement.test(codeOf(error))) throw error
+      throw explainFailedStep(error, { place, step: version + index + 1 })
+    })
+  }
   await client.query('update purser_schema set version = $1', [neededVersion])
   await client.query('commit')
   return version

@@ -7,16 +7,18 @@ import {
   decideEvaluation,
   decideHold,
   decideLate,
+  decideRepeat,
   grantHold,
   recordOfEvaluation,
   recordOfPayment,
   type GrantedHold,
 } from '../payment-records.ts'
 import type { HoldRow, TransactionRow } from '../rows.ts'
-import type { CaptureOutcome, ProposedTransaction } from '../store.ts'
+import type { CaptureOutcome, ProofOutcome, ProposedTransaction, RequestKey } from '../store.ts'
 import {
   holdKey,
   holdOfCapture,
+  requestOf,
   type BatchCalls,
   type BatchFacts,
   type LocatedAttempt,
@@ -27,7 +29,7 @@ import type { CapturedPayment, ExpiredHold } from './payment-statements.ts'
 
 /** An act that moves money or asks whether it may. */
 export type Payment =
-  | { readonly kind: 'proof'; readonly hold: Hold }
+  | { readonly kind: 'proof'; readonly hold: Hold; readonly requestKey?: RequestKey | undefined }
   | CapturePayment
   | { readonly kind: 'late'; readonly attempt: LocatedLateAttempt }
   | { readonly kind: 'evaluation'; readonly proposal: ProposedTransaction }
@@ -41,7 +43,7 @@ interface CapturePayment {
   readonly isKeyRevoked: boolean
 }
 
-export type PaymentOutcome = PolicyDecision | CaptureOutcome
+export type PaymentOutcome = ProofOutcome | CaptureOutcome
 
 /** The account whose money a payment moves. */
 export function accountOf(payment: Payment): string {
@@ -63,6 +65,9 @@ export function accountOf(payment: Payment): string {
 export function callsOf(payments: readonly Payment[]): BatchCalls {
   return {
     proofs: payments.flatMap((one) => (one.kind === 'proof' ? one.hold : [])),
+    requests: payments.flatMap((one) =>
+      one.kind === 'proof' && one.requestKey ? requestOf(one.hold, one.requestKey) : [],
+    ),
     captures: payments.flatMap((one): LocatedAttempt[] => {
       if (one.kind === 'capture') return [one.capture]
       return one.kind === 'late' ? [one.attempt] : []
@@ -114,7 +119,7 @@ export function decidePayments(
 function decide(payment: Payment, facts: BatchFacts, writes: BatchWrites): PaymentOutcome {
   switch (payment.kind) {
     case 'proof':
-      return issueProof(payment.hold, facts, writes)
+      return issueProof(payment, facts, writes)
     case 'capture':
       return capture(payment, facts, writes)
     case 'late':
@@ -126,14 +131,22 @@ function decide(payment: Payment, facts: BatchFacts, writes: BatchWrites): Payme
   }
 }
 
-function issueProof(hold: Hold, facts: BatchFacts, writes: BatchWrites): PolicyDecision {
+function issueProof(
+  { hold, requestKey }: Payment & { readonly kind: 'proof' },
+  facts: BatchFacts,
+  writes: BatchWrites,
+): ProofOutcome {
   // Granted by an earlier attempt, whose answer was lost.
   if (facts.holdOf(hold)) return { decision: 'approved' }
+  const request = requestKey && requestOf(hold, requestKey)
+  const first = request && facts.requestedBefore(request)
+  if (first) return decideRepeat(hold, first)
   releaseExpired(hold, facts, writes)
   const mandate = facts.mandateOf(hold)
   const decision = decideHold(hold, { agent: facts.agentOf(hold), mandate })
   if (decision.decision === 'denied' || !mandate) return decision
-  writes.granted.push(grantHold(hold, mandate))
+  writes.granted.push(grantHold(hold, mandate, requestKey))
+  if (request) facts.addRequested(request, hold)
   changeSums(facts, mandate, { heldMicro: hold.amountMicro })
   return decision
 }
@@ -177,6 +190,7 @@ function capture(
         hold,
         mandate: hold && facts.collectedMandateOf(hold),
         seller: facts.sellerOf(call.caller.environment, merchantDomain),
+        isDisabled: (accountId) => facts.isDisabled(accountId),
       })
   if ('outcome' in decision) {
     if (mayBeUnderWay && hold?.status === 'open') writes.overtaken.push(hold)

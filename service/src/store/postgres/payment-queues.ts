@@ -3,6 +3,7 @@ import type { Pool } from 'pg'
 import { AccountLanes } from '../account-lanes.ts'
 import type { CommitTimes } from '../commit-times.ts'
 import { GroupCommit, type CommitQueue, type Settled } from '../group-commit.ts'
+import type { StoreMetrics } from '../store-metrics.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { writeAccountPayments } from './account-payments.ts'
 import type { LocatedCapture } from './batch-facts.ts'
@@ -41,6 +42,8 @@ export interface PaymentQueuesOptions {
   readonly groupCommit: boolean
   readonly accountLanes: boolean
   readonly writeConnections: number
+  /** Where batches are counted, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
 }
 
 /**
@@ -77,6 +80,7 @@ export class PaymentQueues {
   constructor(options: PaymentQueuesOptions) {
     const { pool, inTransaction, commitTimes, maxWaiting, groupCommit, accountLanes, writeConnections } =
       options
+    const paymentMetrics = options.metrics?.addQueue('payments')
     this.#inTransaction = inTransaction
     this.#isGrouped = groupCommit
     this.#pipeline = new Pipeline(pool)
@@ -88,15 +92,32 @@ export class PaymentQueues {
     this.#payments = accountLanes
       ? new AccountLanes({
           ...batches,
+          metrics: paymentMetrics,
           writeBatch,
           accountOf: ({ payment }) => accountOf(payment),
           lanes: Math.max(1, writeConnections - spareConnections),
         })
-      : new GroupCommit({ ...batches, writeBatch, ...side(Math.min(paymentLanes, writeConnections)) })
+      : new GroupCommit({
+          ...batches,
+          metrics: paymentMetrics,
+          writeBatch,
+          ...side(Math.min(paymentLanes, writeConnections)),
+        })
     this.#captures = new GroupCommit<WaitingCapture, ExpectedOutcome>({
       ...batches,
+      metrics: options.metrics?.addQueue('captures'),
       writeBatch: (batch) => this.#writeCaptures(batch),
       ...side(mostUnderWay + lanesBesidePipeline, besideCaptures),
+    })
+    options.metrics?.addDepth({
+      name: 'payments',
+      limit: maxWaiting,
+      waiting: () => this.#payments.waiting,
+    })
+    options.metrics?.addDepth({
+      name: 'captures',
+      limit: maxWaiting,
+      waiting: () => this.#captures.waiting,
     })
   }
 

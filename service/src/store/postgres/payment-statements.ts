@@ -4,7 +4,7 @@ import type { Environment } from '@purser/wire/fields'
 
 import type { GrantedHold } from '../payment-records.ts'
 import type { HoldRow, MandateRow, TransactionRow } from '../rows.ts'
-import type { Capture } from '../store.ts'
+import type { Capture, RequestKey } from '../store.ts'
 import { intArray, textArray } from './columns.ts'
 
 // The statements of a batch of payments. All but one have names, so that the server plans them once for each
@@ -148,6 +148,40 @@ export function readHolds(holds: readonly WantedHold[]): Question<FoundHold> {
   }
 }
 
+/** A request for a proof that carries an `Idempotency-Key`. */
+export interface WantedRequest extends RequestKey {
+  readonly accountId: string
+  readonly environment: Environment
+}
+
+/** The holds that earlier requests with the same keys made. */
+export function readRequested(requests: readonly WantedRequest[]): Question<FoundHold> {
+  return {
+    name: 'purser_read_requested',
+    text: `
+      select wanted.position::int - 1 as wanted, h.*
+      from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality
+          as wanted (account_id, environment, requested_by, request_key, position)
+        join holds h on h.account_id = wanted.account_id and h.environment = wanted.environment
+          and h.requested_by = wanted.requested_by and h.request_key = wanted.request_key`,
+    values: [
+      textArray(requests.map((one) => one.accountId)),
+      textArray(requests.map((one) => one.environment)),
+      textArray(requests.map((one) => one.callerId)),
+      textArray(requests.map((one) => one.idempotencyKey)),
+    ],
+  }
+}
+
+/** Those of the accounts that are disabled. */
+export function readDisabled(accountIds: readonly string[]): Question<{ id: string }> {
+  return {
+    name: 'purser_read_disabled',
+    text: `select id from accounts where id = any ($1::text[]) and disabled_at_ms is not null`,
+    values: [textArray(accountIds)],
+  }
+}
+
 export interface SellerDomainRow {
   environment: Environment
   domain: string
@@ -218,20 +252,25 @@ export function overtakeCaptures(holds: readonly Pick<HoldRow, 'account_id' | 'n
   }
 }
 
-/** Writes granted holds, and holds their amounts. */
+/** Writes granted holds, and holds their amounts. The keys of their requests are written only where there are any. */
 export function insertHolds(holds: readonly GrantedHold[]): QueryConfig {
+  const isKeyed = holds.some(({ requestKey }) => requestKey)
+  const ofRequest = isKeyed ? ', requested_by, request_key' : ''
   return {
-    name: 'purser_insert_holds',
+    name: isKeyed ? 'purser_insert_keyed_holds' : 'purser_insert_holds',
     text: `
       with granted as (
         insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-          currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro)
+          currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro,
+          held_before_micro${ofRequest})
         select account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-          currency, resource_url, 'open', issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro
+          currency, resource_url, 'open', issued_at_ms, expires_at_ms, spent_before_micro,
+          held_before_micro${ofRequest}
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-          $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[])
+          $8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[],
+          $13::bigint[]${isKeyed ? ', $14::text[], $15::text[]' : ''})
           as hold (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-            currency, resource_url, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro)
+            currency, resource_url, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro${ofRequest})
         returning account_id, mandate_id, amount_micro)
       update mandates m set held_micro = m.held_micro + taken.micro
       from (select account_id, mandate_id, sum(amount_micro)::bigint as micro from granted
@@ -251,6 +290,12 @@ export function insertHolds(holds: readonly GrantedHold[]): QueryConfig {
       intArray(holds.map((one) => one.expiresAtMs)),
       intArray(holds.map((one) => one.spentBeforeMicro)),
       intArray(holds.map((one) => one.heldBeforeMicro)),
+      ...(isKeyed
+        ? [
+            textArray(holds.map(({ requestKey }) => requestKey?.callerId ?? null)),
+            textArray(holds.map(({ requestKey }) => requestKey?.idempotencyKey ?? null)),
+          ]
+        : []),
     ],
   }
 }

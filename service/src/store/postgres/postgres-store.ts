@@ -2,14 +2,17 @@ import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool, QueryConfig } from 'pg'
 
 import type { Caller } from '../../domain/records.ts'
+import { CommitHealth } from '../commit-health.ts'
 import { CommitTimes } from '../commit-times.ts'
 import { kyselyOver, type RunQuery } from '../console-dialect.ts'
 import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs } from '../console-store.ts'
 import { GroupCommit } from '../group-commit.ts'
 import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
+import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareReads } from '../reads.ts'
 import type { Tables } from '../rows.ts'
+import type { StoreMetrics } from '../store-metrics.ts'
 import {
   StoreUnavailableError,
   type Capture,
@@ -19,13 +22,14 @@ import {
   type LateOutcome,
   type Store,
 } from '../store.ts'
-import { createAccount, issueApiKey, revokeApiKey } from './account-acts.ts'
+import { createAccount, issueApiKey, moveAccount, revokeApiKey } from './account-acts.ts'
 import { addTallies, prepareActivityActs } from './activity-acts.ts'
 import { createAgent, revokeAgent } from './agent-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { recordEvent } from './audit-acts.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
 import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from './callers.ts'
+import { connectionCounts } from './connection-counts.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
@@ -33,14 +37,15 @@ import { refuseUnfitDistribution } from './distribution.ts'
 import { createMandate, moveMandate } from './mandate-acts.ts'
 import { migrate, neededVersion } from './migrate.ts'
 import type { Payment, PaymentOutcome } from './payment-decisions.ts'
-import { beside, paymentConnections, PaymentQueues, spareConnections } from './payment-queues.ts'
+import { beside, PaymentQueues, spareConnections } from './payment-queues.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
-import { createSeller } from './seller-acts.ts'
-import { createSession, endSession, touchSession } from './session-acts.ts'
+import { voidProof, voidSomeHolds } from './proof-acts.ts'
+import { claimDomain, createSeller, releaseDomain } from './seller-acts.ts'
+import { createSession, endSession, endSessionById, touchSession } from './session-acts.ts'
 import { findAccount, findSession } from './session-reads.ts'
 import { resumeMandates, stopMandates } from './stop-acts.ts'
-import { withRetries } from './retries.ts'
-import { prepareTransactions, type Transaction } from './transaction.ts'
+import { cannotCommit, withRetries } from './retries.ts'
+import { prepareTransactions, type InTransaction, type Transaction } from './transaction.ts'
 
 export interface PostgresStoreOptions {
   /** Where the database is, as `postgresql://user:password@host:port/name`. */
@@ -55,14 +60,16 @@ export interface PostgresStoreOptions {
   readonly readConnections?: number
   /** How long a request may wait for its act or its read, every attempt included. */
   readonly patienceMs?: number
+  /** Is told of each wait for a connection that took over a second, in milliseconds. */
+  readonly onWait?: ((waitedMs: number) => void) | undefined
+  /** Where the store counts what it does, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
   /** Spreads the attempts of acts that met; from 0 to below 1. */
   readonly random?: () => number
 }
 
-/** How many connections are left to acts on resources, such as a stop, when all payments wait for a lock. */
-const freeConnections = 2
-/** Connections for what the console asks, at most. */
-const consoleConnections = 2
+/** How long a probe may take to commit. */
+const probeMs = 2_000
 /** Most acts that wait for a transaction, and most reads that wait for a connection. */
 const maxWaiting = 8_192
 /**
@@ -82,23 +89,51 @@ function createStore({
   url,
   groupCommit = true,
   accountLanes = false,
-  writeConnections = accountLanes ? 16 : paymentConnections + freeConnections,
-  readConnections = 4,
+  writeConnections = connectionCounts(accountLanes).write,
+  readConnections = connectionCounts(accountLanes).read,
   patienceMs = 10_000,
   random = Math.random,
+  onWait,
+  metrics,
 }: PostgresStoreOptions): Store {
-  const writing = openPool(url, { max: writeConnections })
-  const reading = openPool(url, { max: readConnections, query_timeout: patienceMs })
+  const counts = connectionCounts(accountLanes)
+  const writing = openPool(url, { max: writeConnections, onWait, metrics, name: 'write' })
+  const reading = openPool(url, {
+    max: readConnections,
+    query_timeout: patienceMs,
+    onWait,
+    metrics,
+    name: 'read',
+  })
   // Going through the whole ledger takes as long as it takes, and keeps nobody from a connection.
-  const auditing = openPool(url, { max: 1, idleTimeoutMillis: 1_000 })
+  const auditing = openPool(url, { max: counts.audit, idleTimeoutMillis: 1_000 })
   // What the console asks takes no connection from payments.
-  const watching = openPool(url, { max: consoleConnections, query_timeout: consoleQueryMs * 2 })
+  const watching = openPool(url, {
+    max: counts.console,
+    query_timeout: consoleQueryMs * 2,
+    metrics,
+    name: 'console',
+  })
   const pools = [writing, reading, auditing, watching]
 
-  const inTransaction = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
+  const transact = prepareTransactions(writing, { random, keepsPlans: !accountLanes })
+  const health = new CommitHealth(() =>
+    transact({ deadlineMs: performance.now() + probeMs }, (transaction) =>
+      transaction.commit({ text: 'update purser_schema set version = version' }),
+    ),
+  )
+  const inTransaction: InTransaction = async (limits, work) => {
+    try {
+      return await transact(limits, work)
+    } catch (error) {
+      if (cannotCommit(error)) health.failed()
+      throw error
+    }
+  }
   const prepareSweep = accountLanes ? prepareAccountSweep : prepareHoldSweep
   const releaseExpiredHolds = prepareSweep(reading, inTransaction)
-  const lists = prepareReads(kyselyOn(reading))
+  const readingDb = kyselyOn(reading)
+  const lists = prepareReads(readingDb, preparePaidCategories(readingDb, consoleDialect))
   const audits = prepareReads(kyselyOn(auditing))
 
   const addUpActivity = prepareActivityActs(reading, inTransaction)
@@ -120,15 +155,18 @@ function createStore({
     groupCommit,
     accountLanes,
     writeConnections,
+    metrics,
   })
   writing.on('connect', () => payments.forgetPaidSellers())
   const resourceActs = new GroupCommit<() => Promise<unknown>, unknown>({
     commitTimes,
+    metrics: metrics?.addQueue('resources'),
     writeBatch: async ([act]) => [{ value: await act?.() }],
     maxBatch: 1,
     maxWaiting,
     lanes: accountLanes ? spareConnections : Math.max(1, writeConnections - 1),
   })
+  metrics?.addDepth({ name: 'resources', limit: maxWaiting, waiting: () => resourceActs.waiting })
   const callers = prepareCallers(reading, {
     maxWaiting,
     beside,
@@ -172,8 +210,7 @@ function createStore({
   ): Promise<CaptureOutcome> {
     const deadlineMs = performance.now() + patienceMs
     const accountId = await accountOfProof(call)
-    const merchantDomain = storable(call.merchantDomain)
-    const located = { ...call, accountId, merchantDomain }
+    const located = { ...storableTexts(call), accountId }
     const expected = await payments.captureAsExpected(located, deadlineMs)
     if (expected === 'captured') return { outcome: 'captured', transactionId: call.transactionId }
     const mayBeUnderWay = expected === 'unknown'
@@ -184,8 +221,7 @@ function createStore({
 
   async function settleLate(attempt: LateAttempt): Promise<LateOutcome> {
     const accountId = await accountOfProof(attempt)
-    const merchantDomain = storable(attempt.merchantDomain)
-    return pay({ kind: 'late', attempt: { ...attempt, accountId, merchantDomain } })
+    return pay({ kind: 'late', attempt: { ...storableTexts(attempt), accountId } })
   }
 
   /** The account whose hold a proof names; a proof of an unknown mandate has no hold anywhere. */
@@ -229,7 +265,7 @@ function createStore({
     checkReady: () =>
       read(async () => {
         const [schema] = await rows<{ version: number }>({ text: 'select version from purser_schema' })
-        if (schema?.version === neededVersion) return
+        if (schema?.version === neededVersion) return health.check()
         throw new StoreUnavailableError(
           `the database has schema ${schema?.version}, and this release needs ${neededVersion}`,
           { retryAfterSeconds: 5 },
@@ -238,6 +274,8 @@ function createStore({
     close: () => (closing ??= close()),
 
     createAccount: (...args) => commit((transaction) => createAccount(transaction, ...args)),
+    moveAccount: (...args) => commit((transaction) => moveAccount(transaction, ...args)),
+    voidSomeHolds: (...args) => commit((transaction) => voidSomeHolds(transaction, ...args)),
     issueApiKey: (...args) => commit((transaction) => issueApiKey(transaction, ...args)),
     revokeApiKey: (...args) => commit((transaction) => revokeApiKey(transaction, ...args)),
     createAgent: (...args) => commit((transaction) => createAgent(transaction, ...args)),
@@ -245,7 +283,11 @@ function createStore({
     createMandate: (...args) => commit((transaction) => createMandate(transaction, ...args)),
     moveMandate: (...args) => commit((transaction) => moveMandate(transaction, ...args)),
     createSeller: (...args) => commit((transaction) => createSeller(transaction, ...args)),
-    issueProof: (hold) => pay({ kind: 'proof', hold }),
+    claimDomain: (...args) => commit((transaction) => claimDomain(transaction, ...args)),
+    releaseDomain: (...args) => commit((transaction) => releaseDomain(transaction, ...args)),
+    issueProof: (hold, requestKey) =>
+      pay({ kind: 'proof', hold: { ...hold, resourceUrl: storable(hold.resourceUrl) }, requestKey }),
+    voidProof: (...args) => commit((transaction) => voidProof(transaction, ...args)),
     capture,
     settleLate,
     evaluate: (proposal) => pay({ kind: 'evaluation', proposal }),
@@ -264,15 +306,20 @@ function createStore({
     findMandate: (mandate) => read(() => lists.findMandate(mandate)),
     findTransaction: (...args) => read(() => lists.findTransaction(...args)),
     findProof: (...args) => read(() => lists.findProof(...args)),
+    ownsDomain: (question) => read(() => lists.ownsDomain(question)),
+    listAccounts: (...args) => read(() => lists.listAccounts(...args)),
+    listSessions: (...args) => read(() => lists.listSessions(...args)),
     listApiKeys: (...args) => read(() => lists.listApiKeys(...args)),
     listAgents: (...args) => read(() => lists.listAgents(...args)),
     listMandates: (...args) => read(() => lists.listMandates(...args)),
+    findSeller: (...args) => read(() => lists.findSeller(...args)),
     listSellers: (...args) => read(() => lists.listSellers(...args)),
     listAuditEvents: (...args) => read(() => lists.listAuditEvents(...args)),
     findLedgerFaults: () => read(() => audits.findLedgerFaults()),
 
     createSession: (...args) => commit((transaction) => createSession(transaction, ...args)),
     touchSession: (...args) => commit((transaction) => touchSession(transaction, ...args)),
+    endSessionById: (...args) => commit((transaction) => endSessionById(transaction, ...args)),
     endSession: (...args) => commit((transaction) => endSession(transaction, ...args)),
     stopMandates: (...args) => commit((transaction) => stopMandates(transaction, ...args)),
     resumeMandates: (...args) => commit((transaction) => resumeMandates(transaction, ...args)),
@@ -307,4 +354,10 @@ function kyselyOn(pool: Pool): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
   })
+}
+
+/** An attempt as PostgreSQL can compare it: its texts may hold any character. */
+function storableTexts<Attempt extends CaptureAttempt>(attempt: Attempt): Attempt {
+  const { merchantDomain, resourceUrl } = attempt
+  return { ...attempt, merchantDomain: storable(merchantDomain), resourceUrl: storable(resourceUrl) }
 }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
+import { DatabaseError } from 'pg'
+
 import { codeOf } from '../error-code.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { isConnectionFailure } from './connection.ts'
@@ -68,9 +70,16 @@ type Verdict = 'again' | 'unavailable' | 'fault'
 function judge(error: unknown, attempt: number): Verdict {
   const code = codeOf(error)
   if (passing.includes(code) || code.startsWith('08') || isConnectionFailure(error)) return 'again'
-  // A commit whose answer was lost can still arrive while the act is being run again.
-  if (code === '23505' && attempt > 0) return 'again'
+  // A commit whose answer was lost can still arrive while the act is being run again. And of two requests with one
+  // Idempotency-Key that race, the second finds the first when it is run again.
+  if (code === '23505' && (attempt > 0 || isHoldOfRequest(error))) return 'again'
   return code.length === 5 && exhausted.includes(code.slice(0, 2)) ? 'unavailable' : 'fault'
+}
+
+/** Whether a hold could not be written because another has the key of its request. Citus adds a number to the name. */
+function isHoldOfRequest(error: unknown): boolean {
+  const constraint = error instanceof Error && 'constraint' in error ? error.constraint : undefined
+  return typeof constraint === 'string' && constraint.startsWith('holds_by_request')
 }
 
 function unavailable(error: unknown): StoreUnavailableError {
@@ -82,17 +91,25 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
 
-/** Whether what was sent may be done all the same, or still be on its way, after this error. */
+/** Whether the server can commit nothing: it has no room, its disk fails, or it has become a standby. */
+export function cannotCommit(error: unknown): boolean {
+  if (!(error instanceof StoreUnavailableError)) return false
+  const code = codeOf(error.cause)
+  return code === '25006' || (code.length === 5 && exhausted.includes(code.slice(0, 2)))
+}
+
+/**
+ * Whether what was sent may be done all the same, or still be on its way, after this error. Only what the server itself
+ * says proves a rollback, and not everything: a server that ends, fails or has lost its disk may have committed before.
+ */
 export function leavesOpen(error: unknown): boolean {
-  return breaksConnection(error) || codeOf(error).startsWith('08')
+  return breaksConnection(error) || /^(08|40003|53|58|F0|XX)/.test(codeOf(error))
 }
 
 /** Whether the connection is of no more use after this error. */
 export function breaksConnection(error: unknown): boolean {
-  const code = codeOf(error)
-  return (
-    code.length !== 5 ||
-    code.startsWith('57P') ||
-    ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)
-  )
+  // A code of Node, such as EPIPE, can look like one of the server.
+  if (!(error instanceof DatabaseError)) return true
+  const { code = '' } = error
+  return code.startsWith('57P') || ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)
 }

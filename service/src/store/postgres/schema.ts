@@ -293,6 +293,17 @@ export const migrations: readonly string[] = [
   -- room in each page for the next version of a row whose sums change again and again
   alter table activity set (fillfactor = 50);
   `,
+  `
+  -- the request that asked for a proof, when it carried an Idempotency-Key: each key makes one hold
+  alter table holds add column requested_by ${key};
+  alter table holds add column request_key ${key};
+  create unique index holds_by_request on holds (account_id, environment, requested_by, request_key)
+    where request_key is not null;
+  `,
+  `
+  -- since when the account is disabled; null while it is active
+  alter table accounts add column disabled_at_ms bigint;
+  `,
 ]
 
 /** The tables of tenants; all rows of an account belong together. */

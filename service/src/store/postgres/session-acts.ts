@@ -1,7 +1,8 @@
 import type { AuditEvent } from '../../domain/records.ts'
 import type { SessionKey, StoredSession } from '../console-store.ts'
 import { query, rowsOf } from './queries.ts'
-import { insertEvent } from './audit-acts.ts'
+import type { SessionRow } from '../rows.ts'
+import { insertEvent, isRecorded } from './audit-acts.ts'
 import type { Transaction } from './transaction.ts'
 
 // The acts on sessions of the console.
@@ -50,6 +51,22 @@ export async function touchSession(
       [accountId, Buffer.from(tokenHash), usedAtMs],
     ),
   )
+}
+
+/** Ends a session by its id. Its event tells a second attempt that the first one ended it. */
+export async function endSessionById(
+  transaction: Transaction,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+  event: AuditEvent,
+): Promise<boolean> {
+  if (await isRecorded(transaction, event)) return true
+  const [ended] = await transaction.ask(
+    query('delete from sessions where account_id = $1 and id = $2 returning environment', [accountId, id]),
+  )
+  const [session] = rowsOf<Pick<SessionRow, 'environment'>>(ended)
+  const environment = session?.environment ?? event.environment
+  await transaction.commit(...(session ? [insertEvent({ ...event, environment })] : []))
+  return session !== undefined
 }
 
 /** Ends a session, once. Its event tells a second attempt that the first one ended it. */

@@ -10,15 +10,18 @@ export async function findSession(
   pool: Pool,
   { accountId, tokenHash }: SessionKey,
 ): Promise<StoredSession | undefined> {
-  const { rows } = await pool.query<SessionRow>({
-    name: 'purser_find_session',
-    text: `
+  const [{ rows }, account] = await Promise.all([
+    pool.query<SessionRow>({
+      name: 'purser_find_session',
+      text: `
       select s.* from sessions s
       where s.account_id = $1 and s.token_hash = $2 and (s.key_id is null or exists (
         select 1 from api_keys k where k.account_id = s.account_id and k.id = s.key_id and k.revoked_at_ms is null))`,
-    values: [storable(accountId), tokenHash],
-  })
-  return rows[0] && toSession(rows[0])
+      values: [storable(accountId), tokenHash],
+    }),
+    findAccount(pool, { id: accountId }),
+  ])
+  return rows[0] && account?.disabledAtMs === null ? toSession(rows[0]) : undefined
 }
 
 export async function findAccount(

@@ -41,7 +41,7 @@ export async function stopMandates(
   const lastId = found.at(-1)?.id
   if (ids.length === 0) {
     await transaction.commit()
-    return { moved: 0, voidedHolds: 0, lastId, earlier }
+    return { movedIds: [], voidedHolds: 0, lastId, earlier }
   }
   const [, ended] = await transaction.ask(
     move(scope, ids, { to: 'paused', stopId, atMs }),
@@ -57,7 +57,7 @@ export async function stopMandates(
     })),
   )
   const voidedHolds = [...voidedOf.values()].reduce((sum, voided) => sum + voided, 0)
-  return { moved: ids.length, voidedHolds, lastId, earlier }
+  return { movedIds: ids, voidedHolds, lastId, earlier }
 }
 
 /** What the stop had done to those mandates that it had paused before. */
@@ -73,7 +73,7 @@ async function tellEarlier(
   },
 ): Promise<StopProgress['earlier']> {
   const ids = found.flatMap(({ id, status }) => (status === 'paused' ? [id] : []))
-  if (ids.length === 0) return { mandates: 0, holds: 0 }
+  if (ids.length === 0) return { mandateIds: [], holds: 0 }
   const [pauses] = await transaction.ask(
     query(
       `select data from recorded_events where account_id = $1 and subject_id = any ($2::text[])
@@ -81,7 +81,7 @@ async function tellEarlier(
       [accountId, textArray(ids), stopId],
     ),
   )
-  return { mandates: ids.length, holds: voidedIn(rowsOf<{ data: string }>(pauses).map(({ data }) => data)) }
+  return { mandateIds: ids, holds: voidedIn(rowsOf<{ data: string }>(pauses).map(({ data }) => data)) }
 }
 
 export async function resumeMandates(
@@ -105,9 +105,12 @@ export async function resumeMandates(
   }
   await transaction.commit(
     move(scope, ids, { to: 'active', stopId: null, atMs }),
-    insertEvents(scope, ids, step, () => ({ type: 'mandate.resumed', data: { voided_holds: 0 } })),
+    insertEvents(scope, ids, step, () => ({
+      type: 'mandate.resumed',
+      data: { voided_holds: 0, stop_id: stopId },
+    })),
   )
-  return { moved: ids.length, voidedHolds: 0, lastId: ids.at(-1) }
+  return { movedIds: ids, voidedHolds: 0, lastId: ids.at(-1) }
 }
 
 interface RecordedMove {
@@ -134,7 +137,8 @@ function recordedBefore(
 /** What events say of the step that left them. */
 function progressOf(moves: readonly RecordedMove[]): MoveProgress {
   const voidedHolds = voidedIn(moves.map(({ data }) => data))
-  return { moved: moves.length, voidedHolds, lastId: moves.at(-1)?.subject_id }
+  const movedIds = moves.map(({ subject_id }) => subject_id)
+  return { movedIds, voidedHolds, lastId: movedIds.at(-1) }
 }
 
 /** Locks the next mandates that fit, in the order in which payments lock them. */

@@ -1,6 +1,8 @@
+import type { AccountStatus } from '@purser/wire/accounts'
+
 import type { ApiKey, AuditEvent, Account } from '../../domain/records.ts'
 import { insertOf, newApiKeyRow } from '../new-rows.ts'
-import { toApiKey, type ApiKeyRow } from '../rows.ts'
+import { toAccount, toApiKey, type AccountRow, type ApiKeyRow } from '../rows.ts'
 import type { NewApiKey } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { SqliteDatabase } from './open.ts'
@@ -10,6 +12,11 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
   const insertAccount = db.prepare(`
     insert into accounts (id, name, email, idp_user_id, created_at_ms) values (?, ?, ?, ?, ?)
     on conflict (idp_user_id) do nothing`)
+  const selectAccount = db.prepare<[string], AccountRow>('select * from accounts where id = ?')
+  const setDisabled = db.prepare('update accounts set disabled_at_ms = ? where id = ?')
+  const selectDisabled = db
+    .prepare<[], string>('select id from accounts where disabled_at_ms is not null')
+    .pluck()
   const accountExists = db.prepare('select 1 from accounts where id = ?').pluck()
   const agentStatus = db
     .prepare('select status from agents where account_id = ? and id = ? and environment = ?')
@@ -34,7 +41,36 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
     insertKeyHash.run(key.secretHash, key.accountId, key.id)
   }
 
+  /** The disabled accounts, which are few; read again after one has changed, or a transaction was undone. */
+  let disabled: ReadonlySet<string> | undefined
+
   return {
+    isDisabled(accountId: string): boolean {
+      disabled ??= new Set(selectDisabled.all())
+      return disabled.has(accountId)
+    },
+
+    /** Must be called when what the acts wrote was undone. */
+    forgetDisabled(): void {
+      disabled = undefined
+    },
+
+    moveAccount(
+      id: string,
+      to: AccountStatus,
+      { atMs, events }: { readonly atMs: number; readonly events: readonly AuditEvent[] },
+    ): Account | 'not_found' {
+      const row = selectAccount.get(id)
+      if (!row) return 'not_found'
+      const account = toAccount(row)
+      if ((account.disabledAtMs !== null) === (to === 'disabled')) return account
+      const disabledAtMs = to === 'disabled' ? atMs : null
+      setDisabled.run(disabledAtMs, id)
+      disabled = undefined
+      for (const event of events) recordEvent(event)
+      return { ...account, disabledAtMs }
+    },
+
     createAccount(
       account: Account,
       keys: readonly NewApiKey[],
@@ -60,7 +96,11 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
     },
 
     revokeApiKey(
-      { accountId, id }: { readonly accountId: string; readonly id: string },
+      {
+        accountId,
+        id,
+        mayBeLast = false,
+      }: { readonly accountId: string; readonly id: string; readonly mayBeLast?: boolean },
       event: AuditEvent,
     ): ApiKey | 'not_found' | 'last_owner_key' {
       const row = selectKey.get(accountId, id)
@@ -68,10 +108,12 @@ export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditAct
       const key = toApiKey(row)
       if (key.revokedAtMs !== null) return key
       const isOwnerKey = key.role === 'owner' || key.role === 'operator'
-      if (isOwnerKey && otherOwnerKey.get(accountId, id) === undefined) return 'last_owner_key'
+      if (isOwnerKey && !mayBeLast && otherOwnerKey.get(accountId, id) === undefined) return 'last_owner_key'
       setRevoked.run(event.createdAtMs, accountId, id)
       recordEvent({ ...event, environment: key.environment })
       return { ...key, revokedAtMs: event.createdAtMs }
     },
   }
 }
+
+export type AccountActs = ReturnType<typeof prepareAccountActs>

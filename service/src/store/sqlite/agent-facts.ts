@@ -3,6 +3,7 @@ import type { Mandate } from '../../domain/records.ts'
 import type { RiskFacts } from '../../domain/risk.ts'
 import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
+import type { AccountActs } from './account-acts.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { MandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
@@ -12,7 +13,11 @@ import type { TransactionLists } from './transaction-lists.ts'
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export function prepareAgentFacts(
   db: SqliteDatabase,
-  acts: AgentActs & MandateActs & SellerActs & Pick<TransactionLists, 'latest'>,
+  acts: AgentActs &
+    MandateActs &
+    SellerActs &
+    Pick<TransactionLists, 'latest'> &
+    Pick<AccountActs, 'isDisabled'>,
 ) {
   const selectAccountOf = db
     .prepare<[string], string>('select account_id from record_accounts where id = ?')
@@ -20,10 +25,10 @@ export function prepareAgentFacts(
   const hasPaid = db
     .prepare('select 1 from paid_sellers where account_id = ? and mandate_id = ? and merchant_domain = ?')
     .pluck()
-  /** The account whose agent the caller may ask about: its own, or that of a customer of its seller. */
+  /** The account whose agent the caller may ask about: its own, or that of a customer of its seller that is not disabled. */
   function accountToAsk({ caller, agentId, merchantDomain }: AgentQuestion): string {
     const owner = selectAccountOf.get(agentId)
-    if (owner === undefined || owner === caller.accountId) return caller.accountId
+    if (owner === undefined || owner === caller.accountId || acts.isDisabled(owner)) return caller.accountId
     const seller = acts.findSellerByDomain(caller.environment, normalizeHostName(merchantDomain))
     return seller?.accountId === caller.accountId ? owner : caller.accountId
   }

@@ -7,8 +7,8 @@ export interface CommitLoopOptions {
   readonly write: (calls: readonly Call[]) => Settled<unknown>[]
   /** Makes durable what was written. */
   readonly sync: () => void
-  /** Is handed what became of calls, in their order, once that is durable. */
-  readonly answer: (outcomes: readonly Settled<unknown>[]) => void
+  /** Is handed what became of calls, in their order, once that is durable, and how long that took. */
+  readonly answer: (outcomes: readonly Settled<unknown>[], tookMs: number) => void
   /** Tells the loop of what has arrived since it was last asked. */
   readonly takeArrived: () => void
   readonly marks: CommitMarks
@@ -49,6 +49,7 @@ export class CommitLoop {
 
   #writeBatch(): void {
     const { write, sync, answer, takeArrived, marks, maxBatch } = this.#options
+    const startedAtMs = performance.now()
     const outcomes = write(this.#calls.splice(0, maxBatch))
     // What only reads has nothing to sync.
     if (marks.durable < marks.begun) {
@@ -56,7 +57,7 @@ export class CommitLoop {
       sync()
       marks.durable = marks.begun
     }
-    answer(outcomes)
+    answer(outcomes, performance.now() - startedAtMs)
     takeArrived()
   }
 }

@@ -11,6 +11,7 @@ import { shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
 import type { Source } from '../bounded-list.ts'
 import type { ListFilter } from '../console-source.ts'
 import type { Tables } from '../rows.ts'
+import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'
 import { consoleDialect } from './console-dialect.ts'
 import { openSqliteStore } from './sqlite-store.ts'
@@ -58,11 +59,12 @@ async function prepare(context: TestContext) {
   let lookedAt = 0
   db.function('look', { deterministic: false }, () => ++lookedAt)
   const asked: CompiledQuery[] = []
+  const kysely = new Kysely<Tables>({
+    dialect: new SqliteDialect({ database: db }),
+    log: ({ query }) => void asked.push(query),
+  })
   const { listConsoleTransactions } = prepareTransactionPages(
-    new Kysely<Tables>({
-      dialect: new SqliteDialect({ database: db }),
-      log: ({ query }) => void asked.push(query),
-    }),
+    kysely,
     {
       ...consoleDialect,
       transactions: (scope, filter) => {
@@ -70,6 +72,7 @@ async function prepare(context: TestContext) {
         return [counted(first), ...others.map(counted)]
       },
     },
+    preparePaidCategories(kysely, consoleDialect),
   )
   context.after(async () => {
     db.close()

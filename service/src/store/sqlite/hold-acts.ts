@@ -22,7 +22,7 @@ export function prepareHoldActs(db: SqliteDatabase) {
       select rowid from holds indexed by holds_open
       where status = 'open' and account_id = ? and mandate_id = ? and expires_at_ms <= ? limit ?)
     returning amount_micro`)
-  const expireOne = db.prepare(`update holds set status = 'expired' where rowid = ? and status = 'open'`)
+  const endOne = db.prepare(`update holds set status = ? where rowid = ? and status = 'open'`)
   const voidOpen = db.prepare<[string, string], { amount_micro: Int }>(`
     update holds set status = 'voided'
     where account_id = ? and mandate_id = ? and status = 'open'
@@ -72,9 +72,12 @@ export function prepareHoldActs(db: SqliteDatabase) {
     return release(accountId, mandateId, endExpired.all(accountId, mandateId, nowMs, most))
   }
 
-  /** Ends one hold, whenever it would have expired. */
-  function expireHold(hold: Pick<FoundHold, 'rowid' | 'account_id' | 'mandate_id' | 'amount_micro'>): void {
-    if (expireOne.run(hold.rowid).changes === 1) release(hold.account_id, hold.mandate_id, [hold])
+  /** Ends one hold, whenever it would have expired, and gives its amount back. */
+  function endHold(
+    hold: Pick<FoundHold, 'rowid' | 'account_id' | 'mandate_id' | 'amount_micro'>,
+    status: 'expired' | 'voided',
+  ): void {
+    if (endOne.run(status, hold.rowid).changes === 1) release(hold.account_id, hold.mandate_id, [hold])
   }
 
   /** Ends what can still be captured; what has expired by now stays expired, though nobody swept it yet. */
@@ -85,7 +88,7 @@ export function prepareHoldActs(db: SqliteDatabase) {
 
   return {
     releaseExpired,
-    expireHold,
+    endHold,
     voidHolds,
 
     /** As `voidHolds`, for many mandates at once; how many holds were voided, by mandate. */

@@ -1,6 +1,7 @@
 import type { Environment } from '@purser/wire/fields'
 
 import type { CollectedMandate, RegisteredSeller } from '../../domain/records.ts'
+import { parseList } from '../parsed-lists.ts'
 import type { SqliteDatabase } from './open.ts'
 import type { SellerActs } from './seller-acts.ts'
 
@@ -20,8 +21,9 @@ interface LastingMandate extends CollectedMandate {
 }
 
 /**
- * What a payment must know and what never changes once it is there: which sellers a mandate admits, who
- * is registered under a domain, and that a mandate has paid a seller. So it is read once and remembered.
+ * What a payment must know and what hardly ever changes once it is there: which sellers a mandate admits, who
+ * is registered under a domain, and that a mandate has paid a seller. So it is read once and remembered; a
+ * seller whose domain is released must be forgotten.
  * Sums and statuses change, and are read each time.
  */
 export function prepareLastingFacts(
@@ -44,7 +46,7 @@ export function prepareLastingFacts(
       const row = selectMandate.get(accountId, mandateId)
       if (!row) return undefined
       const { no, allowed_sellers: list } = row
-      const allowedSellers = JSON.parse(list) as string[]
+      const allowedSellers = parseList(list)
       const mandate = { accountId, no, allowedSellers, paidSellers: new Set<string>() }
       if (list.length <= maxListLength) remember(mandates, mandateId, mandate)
       return mandate
@@ -52,7 +54,7 @@ export function prepareLastingFacts(
 
     /** The seller registered under a domain. That there is none is not remembered: one may come. */
     findSeller(environment: Environment, domain: string): RegisteredSeller | undefined {
-      const key = `${environment} ${domain}`
+      const key = sellerKey(environment, domain)
       const remembered = sellers.get(key)
       if (remembered) return remembered
       const seller = findSellerByDomain(environment, domain)
@@ -70,12 +72,21 @@ export function prepareLastingFacts(
       if (paidSellers.size < maxPaidSellers) paidSellers.add(merchantDomain)
     },
 
+    /** Must be called when a domain is released. */
+    forgetSeller(environment: Environment, domain: string): void {
+      sellers.delete(sellerKey(environment, domain))
+    },
+
     /** Lets everything go. What was read or written in a transaction that was undone may never have been. */
     forget(): void {
       mandates.clear()
       sellers.clear()
     },
   }
+}
+
+function sellerKey(environment: Environment, domain: string): string {
+  return `${environment} ${domain}`
 }
 
 function remember<Fact>(facts: Map<string, Fact>, key: string, fact: Fact): void {

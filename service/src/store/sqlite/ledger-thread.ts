@@ -9,6 +9,7 @@ import {
 } from 'node:worker_threads'
 
 import type { CommitTimes } from '../commit-times.ts'
+import type { QueueMetrics } from '../store-metrics.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { startCheckpoints } from './checkpoints.ts'
 import { CommitLoop } from './commit-loop.ts'
@@ -25,6 +26,10 @@ export interface LedgerThreadOptions {
   /** Most calls that wait; one more is turned away before memory grows. */
   readonly maxWaiting: number
   readonly commitTimes: CommitTimes
+  /** Where batches are counted, if anywhere. */
+  readonly metrics?: QueueMetrics | undefined
+  /** Is called for each call that failed. */
+  readonly onFailure?: () => void
   /** Is told why, when the thread ends though it was not told to. */
   readonly onEnd?: ((cause: unknown) => void) | undefined
 }
@@ -36,6 +41,12 @@ interface ThreadStart extends Pick<LedgerThreadOptions, 'path' | 'maxBatch'> {
 
 /** What the thread is told: calls to write, and then an end. */
 type Message = readonly SentCall[] | 'close'
+
+/** What the thread answers: what became of the calls of one batch, and how long that took until it was durable. */
+interface WrittenReplies {
+  readonly replies: readonly Reply[]
+  readonly tookMs: number
+}
 
 interface Waiting {
   readonly sinceMs: number
@@ -55,7 +66,9 @@ export class LedgerThread {
   readonly #worker: Worker
   readonly #maxWaiting: number
   readonly #commitTimes: CommitTimes
+  readonly #metrics: LedgerThreadOptions['metrics']
   readonly #onEnd: LedgerThreadOptions['onEnd']
+  readonly #onFailure: LedgerThreadOptions['onFailure']
   readonly #marks = new CommitMarks()
   readonly #reads = new DurableReads(this.#marks)
   #unsent: SentCall[] = []
@@ -65,14 +78,16 @@ export class LedgerThread {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch, maxWaiting, commitTimes, onEnd }: LedgerThreadOptions) {
+  constructor({ path, maxBatch, maxWaiting, commitTimes, metrics, onEnd, onFailure }: LedgerThreadOptions) {
+    this.#metrics = metrics
+    this.#onFailure = onFailure
     this.#commitTimes = commitTimes
     this.#onEnd = onEnd
     this.#maxWaiting = maxWaiting
     const start: ThreadStart = { path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
-    this.#worker.on('message', (replies: Reply[]) => this.#settle(replies))
+    this.#worker.on('message', (written: WrittenReplies) => this.#settle(written))
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(undefined))
   }
@@ -131,13 +146,20 @@ export class LedgerThread {
     this.#worker.postMessage(calls satisfies Message)
   }
 
-  #settle(replies: readonly Reply[]): void {
+  #settle({ replies, tookMs }: WrittenReplies): void {
     const [first] = this.#waiting
-    if (first) this.#commitTimes.add(first.sinceMs)
+    if (first) {
+      this.#commitTimes.add(first.sinceMs)
+      // The way to the thread and back counts as waiting.
+      const waitedMs = Math.max(0, performance.now() - first.sinceMs - tookMs)
+      this.#metrics?.add({ size: replies.length, waitedMs, tookMs })
+    }
     for (const [index, { resolve, reject }] of this.#waiting.splice(0, replies.length).entries()) {
       const settled = unpackReply(replies[index])
-      if ('error' in settled) reject(settled.error)
-      else resolve(settled.value)
+      if ('error' in settled) {
+        if (settled.error instanceof StoreUnavailableError) this.#onFailure?.()
+        reject(settled.error)
+      } else resolve(settled.value)
     }
     this.#reads.letGo()
     if (this.#waiting.length === 0) this.#rest()
@@ -169,7 +191,8 @@ function serve(port: MessagePort, { path, maxBatch, marks: shared }: ThreadStart
   const loop = new CommitLoop({
     write: (calls) => ledger.write(calls),
     sync: () => fdatasyncSync(log),
-    answer: (outcomes) => port.postMessage(outcomes.map(packReply)),
+    answer: (outcomes, tookMs) =>
+      port.postMessage({ replies: outcomes.map(packReply), tookMs } satisfies WrittenReplies),
     takeArrived,
     marks,
     maxBatch,

@@ -1,6 +1,7 @@
 import { codeOf } from '../error-code.ts'
 import type { Settled } from '../group-commit.ts'
-import { StoreUnavailableError } from '../store.ts'
+import type { AuditEvent } from '../../domain/records.ts'
+import { StoreUnavailableError, type OwnDomain, type Registration, type ReleaseEvents } from '../store.ts'
 import { prepareAccountActs } from './account-acts.ts'
 import { prepareActivityActs } from './activity-acts.ts'
 import { prepareAgentActs } from './agent-acts.ts'
@@ -10,6 +11,7 @@ import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
+import { prepareProofActs } from './proof-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
 import { prepareSessionActs } from './session-acts.ts'
 import { prepareStopActs } from './stop-acts.ts'
@@ -22,18 +24,20 @@ function prepareActs(db: SqliteDatabase) {
   const agents = prepareAgentActs(db, audit, holds)
   const mandates = prepareMandateActs(db, audit, holds, agents)
   const sellers = prepareSellerActs(db, audit)
-  const acts = { ...audit, ...holds, ...agents, ...mandates, ...sellers }
+  const accounts = prepareAccountActs(db, audit)
+  const acts = { ...audit, ...holds, ...agents, ...mandates, ...sellers, ...accounts }
   const transactionLists = prepareTransactionLists(db)
   const payments = preparePaymentActs(db, acts)
-  const accounts = prepareAccountActs(db, audit)
   const activity = prepareActivityActs(db)
   const agentFacts = prepareAgentFacts(db, { ...acts, ...transactionLists })
   return {
     transactionLists,
     payments,
     activity,
+    accounts,
     acts: {
       createAccount: accounts.createAccount,
+      moveAccount: accounts.moveAccount,
       issueApiKey: accounts.issueApiKey,
       revokeApiKey: accounts.revokeApiKey,
       createAgent: agents.createAgent,
@@ -41,7 +45,16 @@ function prepareActs(db: SqliteDatabase) {
       createMandate: mandates.createMandate,
       moveMandate: mandates.moveMandate,
       createSeller: sellers.createSeller,
+      claimDomain: (own: OwnDomain, event: AuditEvent) => {
+        payments.forgetSeller(own.environment, own.domain)
+        return sellers.claimDomain(own, event)
+      },
+      releaseDomain: (registration: Registration, events: ReleaseEvents) => {
+        payments.forgetSeller(registration.environment, registration.domain)
+        return sellers.releaseDomain(registration, events)
+      },
       issueProof: payments.issueProof,
+      ...prepareProofActs(db, audit, holds),
       capture: payments.capture,
       settleLate: payments.settleLate,
       evaluate: payments.evaluate,
@@ -54,6 +67,10 @@ function prepareActs(db: SqliteDatabase) {
         // It is asked again at once while more is left, and then after a while.
         if (!isMoreLeft) transactionLists.look()
         return isMoreLeft
+      },
+      /** Writes what is there already, to see whether commits work. */
+      probeCommit(): void {
+        db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
       },
       ...prepareSessionActs(db, audit),
       ...prepareStopActs(db, audit, holds),
@@ -79,7 +96,7 @@ const readActs: ReadonlySet<ActName> = new Set(['readAgentFacts'])
  * begins: from then on others may see what was written.
  */
 export function createLedger(db: SqliteDatabase, onCommit = () => undefined as void) {
-  const { acts, payments, activity, transactionLists } = prepareActs(db)
+  const { acts, accounts, payments, activity, transactionLists } = prepareActs(db)
 
   /**
    * Writes the calls as one transaction. When one of them throws, the whole is undone and each is written
@@ -119,6 +136,7 @@ export function createLedger(db: SqliteDatabase, onCommit = () => undefined as v
     } catch (error) {
       // First, so that nothing is remembered of the batch even where the disk refuses to undo it.
       payments.rolledBack()
+      accounts.forgetDisabled()
       activity.rolledBack()
       if (db.inTransaction) db.exec('rollback')
       throw error

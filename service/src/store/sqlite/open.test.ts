@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -36,6 +37,10 @@ test('A new file is made with its folders, for the eyes of this user, and marked
   close()
   assert.equal(statSync(path).mode & 0o077, 0)
   assert.equal(statSync(dirname(path)).mode & 0o077, 0)
+  assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o600)
+  chmodSync(`${path}.lock`, 0o644)
+  openSqliteFile(path).close()
+  assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o600, 'one of an earlier release is tightened')
 })
 
 test('What was acknowledged is on the disk: every commit is synchronized, and the log is written ahead [decision.9]', (context) => {
@@ -124,7 +129,7 @@ interface Refusal {
 const foreign = (path: string) =>
   `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`
 const damaged = (path: string, code: string) =>
-  `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`
+  `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`
 
 const refusals: readonly Refusal[] = [
   {
@@ -279,3 +284,20 @@ function folderFor(context: TestContext): string {
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+test('A step of the schema that fails is named, with its cause, and changes nothing [decision.78]', (context) => {
+  const path = join(folderFor(context), 'purser.db')
+  const { database, close } = openSqliteFile(path)
+  // Said to have seen one step fewer than it has: the last one then finds its columns there.
+  database.pragma(`user_version = ${migrations.length - 1}`)
+  close()
+  assert.throws(() => openSqliteFile(path), {
+    name: 'StoreOpenError',
+    message: new RegExp(
+      `^Step ${migrations.length} of the schema failed on .*purser\\.db \\(.+\\), and nothing was changed; start the earlier release again`,
+    ),
+  })
+  const after = new Database(path, { readonly: true })
+  assert.equal(after.pragma('user_version', { simple: true }), migrations.length - 1)
+  after.close()
+})

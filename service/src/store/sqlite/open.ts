@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -7,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   realpathSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -14,6 +16,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 
 import { codeOf } from '../error-code.ts'
+import { explainFailedStep } from '../failed-step.ts'
 import { StoreOpenError } from '../store.ts'
 import { applicationId, migrations } from './schema.ts'
 
@@ -52,7 +55,7 @@ export function openSqliteFile(path: string): OpenedFile {
   }
 }
 
-function createFolder(folder: string): void {
+export function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
@@ -67,10 +70,11 @@ const writableRemedy =
  * The lock is a transaction that stays open on a small database beside the file: the operating system
  * ends it with the process, however that dies, so no stale lock is ever left.
  */
-function lockFile(place: string, path: string): SqliteDatabase {
+export function lockFile(place: string, path: string): SqliteDatabase {
   const lockPath = `${place}.lock`
   let lock: SqliteDatabase | undefined
   try {
+    keepForThisUser(lockPath)
     lock = new Database(lockPath, { timeout: 0 })
     lock.pragma('journal_mode = delete')
     lock.exec('begin exclusive')
@@ -84,6 +88,14 @@ function lockFile(place: string, path: string): SqliteDatabase {
     }
     throw new StoreOpenError(`${lockPath} cannot be written (${codeOf(error)}); ${writableRemedy}`)
   }
+}
+
+/** Whoever else could lock the file could keep the service from starting. */
+function keepForThisUser(lockPath: string): void {
+  const found = statSync(lockPath, { throwIfNoEntry: false })
+  // A file that is there is not opened: closing it would end the locks that this process has on it.
+  if (!found) closeSync(openSync(lockPath, 'a', 0o600))
+  else if ((found.mode & 0o077) !== 0 && found.uid === process.getuid?.()) chmodSync(lockPath, 0o600)
 }
 
 function openDatabase(path: string): SqliteDatabase {
@@ -187,7 +199,13 @@ function migrate(database: SqliteDatabase, path: string): void {
   }
   database
     .transaction(() => {
-      for (const step of migrations.slice(version)) database.exec(step)
+      for (const [index, step] of migrations.slice(version).entries()) {
+        try {
+          database.exec(step)
+        } catch (error) {
+          throw explainFailedStep(error, { place: path, step: version + index + 1 })
+        }
+      }
       database.pragma(`application_id = ${applicationId}`)
       database.pragma(`user_version = ${migrations.length}`)
     })
@@ -200,7 +218,7 @@ export function explainOpenFailure(error: unknown, path: string): unknown {
   const code = codeOf(error)
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
     return new StoreOpenError(
-      `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+      `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
     )
   }
   if (code === 'unknown') return error

@@ -6,11 +6,21 @@ import {
   decideEvaluation,
   decideHold,
   decideLate,
+  decideRepeat,
   grantHold,
   recordOfEvaluation,
 } from '../payment-records.ts'
-import { transactionColumns, type TransactionRow } from '../rows.ts'
-import type { Capture, CaptureOutcome, LateAttempt, LateOutcome, ProposedTransaction } from '../store.ts'
+import { toHold, transactionColumns, type HoldRow, type TransactionRow } from '../rows.ts'
+import type {
+  Capture,
+  CaptureOutcome,
+  LateAttempt,
+  LateOutcome,
+  ProofOutcome,
+  ProposedTransaction,
+  RequestKey,
+} from '../store.ts'
+import type { AccountActs } from './account-acts.ts'
 import type { RecordedActivity } from './activity-acts.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
@@ -36,18 +46,22 @@ const payeesOwn: Partial<Record<keyof TransactionRow, string>> = {
 /** The acts that move money: evaluate, issue a proof, capture it. */
 export function preparePaymentActs(
   db: SqliteDatabase,
-  acts: HoldActs & AgentActs & MandateActs & SellerActs,
+  acts: HoldActs & AgentActs & MandateActs & SellerActs & Pick<AccountActs, 'isDisabled'>,
 ) {
   const insertHold = db.prepare(`
     insert into holds (account_id, nonce, environment, agent_id, mandate_id, amount_text, amount_micro,
-      currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro, reserve)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, zeroblob(${reservedBytes}))`)
+      currency, resource_url, status, issued_at_ms, expires_at_ms, spent_before_micro, held_before_micro,
+      requested_by, request_key, reserve)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?, zeroblob(${reservedBytes}))`)
+  const selectByRequest = db.prepare<[string, string, string, string], HoldRow>(`
+    select * from holds
+    where account_id = ? and environment = ? and requested_by = ? and request_key = ?`)
   const holdAmount = db.prepare(
     `update mandate_sums set held_micro = held_micro + ?
      where no = (select no from mandate_terms where account_id = ? and id = ?)`,
   )
   const { findHold } = prepareHoldLookup(db)
-  const { findSeller, findMandate, recordPaidSeller, forget } = prepareLastingFacts(db, acts)
+  const { findSeller, findMandate, recordPaidSeller, forgetSeller, forget } = prepareLastingFacts(db, acts)
   const captureHold = db.prepare(`
     update holds set status = 'captured', transaction_id = ?, captured_by = ?, merchant_domain = ?,
       idempotency_key = ?, reserve = null
@@ -120,6 +134,8 @@ export function preparePaymentActs(
       return taken
     },
 
+    forgetSeller,
+
     /** Must be called when what the acts wrote was undone. */
     rolledBack(): void {
       recorded = []
@@ -139,13 +155,18 @@ export function preparePaymentActs(
       return decision
     },
 
-    issueProof(hold: Hold): PolicyDecision {
+    issueProof(hold: Hold, requestKey?: RequestKey): ProofOutcome {
+      const { accountId, environment } = hold
+      const first =
+        requestKey &&
+        selectByRequest.get(accountId, environment, requestKey.callerId, requestKey.idempotencyKey)
+      if (first) return decideRepeat(hold, toHold(first))
       acts.releaseExpired(hold.accountId, hold.mandateId, hold.issuedAtMs)
       const agent = acts.findAgent({ ...hold, id: hold.agentId })
       const mandate = acts.findMandate({ ...hold, id: hold.mandateId })
       const decision = decideHold(hold, { agent, mandate })
       if (decision.decision === 'denied' || !mandate) return decision
-      const { spentBeforeMicro, heldBeforeMicro } = grantHold(hold, mandate)
+      const { spentBeforeMicro, heldBeforeMicro } = grantHold(hold, mandate, requestKey)
       insertHold.run(
         hold.accountId,
         hold.nonce,
@@ -160,6 +181,8 @@ export function preparePaymentActs(
         hold.expiresAtMs,
         spentBeforeMicro,
         heldBeforeMicro,
+        requestKey?.callerId,
+        requestKey?.idempotencyKey,
       )
       holdAmount.run(hold.amountMicro, hold.accountId, hold.mandateId)
       return decision
@@ -173,6 +196,7 @@ export function preparePaymentActs(
         hold: found,
         mandate: found && findMandate(found.account_id, found.mandate_id),
         seller: findSeller(caller.environment, merchantDomain),
+        isDisabled: acts.isDisabled,
       })
       if ('outcome' in decision) return decision.outcome
       const { hold, mandate, seller } = decision
@@ -194,7 +218,7 @@ export function preparePaymentActs(
     settleLate(attempt: LateAttempt): LateOutcome {
       const hold = findHold(attempt)
       const { outcome, isEnded } = decideLate(attempt, hold)
-      if (isEnded && hold) acts.expireHold(hold)
+      if (isEnded && hold) acts.endHold(hold, 'expired')
       return outcome
     },
   }

@@ -352,4 +352,15 @@ export const migrations: readonly string[] = [
     join listed_by_words w on w.account_id = l.account_id and w.list_id = l.list_id;
   drop table listed_by_words;
   `,
+  `
+  -- the request that asked for a proof, when it carried an Idempotency-Key: each key makes one hold
+  alter table holds add column requested_by text;
+  alter table holds add column request_key text;
+  create unique index holds_by_request on holds (account_id, environment, requested_by, request_key)
+    where request_key is not null;
+  `,
+  `
+  -- since when the account is disabled; null while it is active
+  alter table accounts add column disabled_at_ms integer;
+  `,
 ]

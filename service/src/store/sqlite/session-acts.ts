@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../../domain/records.ts'
 import type { SessionKey, StoredSession } from '../console-store.ts'
+import type { SessionRow } from '../rows.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { SqliteDatabase } from './open.ts'
 
@@ -13,6 +14,11 @@ export function prepareSessionActs(db: SqliteDatabase, { recordEvent }: AuditAct
   const setUsed = db.prepare(
     'update sessions set used_at_ms = max(used_at_ms, ?) where account_id = ? and token_hash = ?',
   )
+  const deleteById = db
+    .prepare<[string, string], SessionRow['environment']>(
+      'delete from sessions where account_id = ? and id = ? returning environment',
+    )
+    .pluck()
   const deleteSession = db.prepare('delete from sessions where account_id = ? and token_hash = ?')
 
   return {
@@ -30,6 +36,16 @@ export function prepareSessionActs(db: SqliteDatabase, { recordEvent }: AuditAct
       const { changes } = deleteSession.run(accountId, Buffer.from(tokenHash))
       if (changes > 0 && event) recordEvent(event)
       return changes > 0
+    },
+
+    endSessionById(
+      { accountId, id }: { readonly accountId: string; readonly id: string },
+      event: AuditEvent,
+    ): boolean {
+      const environment = deleteById.get(accountId, id)
+      if (environment === undefined) return false
+      recordEvent({ ...event, environment: environment ?? event.environment })
+      return true
     },
   }
 }

@@ -8,7 +8,8 @@ export function prepareSessionReads(db: SqliteDatabase) {
   const selectSession = db.prepare<[string, Buffer], SessionRow>(`
     select s.* from sessions s
     where s.account_id = ? and s.token_hash = ? and (s.key_id is null or exists (
-      select 1 from api_keys k where k.account_id = s.account_id and k.id = s.key_id and k.revoked_at_ms is null))`)
+      select 1 from api_keys k where k.account_id = s.account_id and k.id = s.key_id and k.revoked_at_ms is null))
+      and exists (select 1 from accounts a where a.id = s.account_id and a.disabled_at_ms is null)`)
   const selectAccount = db.prepare<[string], AccountRow>('select * from accounts where id = ?')
   const selectAccountOfUser = db.prepare<[string], AccountRow>('select * from accounts where idp_user_id = ?')
 

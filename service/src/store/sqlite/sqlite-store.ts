@@ -3,14 +3,17 @@ import { stat } from 'node:fs/promises'
 import { Kysely, SqliteDialect } from 'kysely'
 
 import type { Caller } from '../../domain/records.ts'
+import { CommitHealth } from '../commit-health.ts'
 import { CommitTimes } from '../commit-times.ts'
 import { kyselyOver } from '../console-dialect.ts'
 import { prepareConsoleReads } from '../console-reads.ts'
 import { consoleQueryMs, maxConsoleQueries as maxQueries } from '../console-store.ts'
 import { codeOf } from '../error-code.ts'
 import { GroupCommit } from '../group-commit.ts'
+import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareReads } from '../reads.ts'
 import { toCaller, type ApiKeyRow, type Tables } from '../rows.ts'
+import type { StoreMetrics } from '../store-metrics.ts'
 import { StoreOpenError, StoreUnavailableError, type Store } from '../store.ts'
 import { KnownCallers } from './known-callers.ts'
 import { LedgerThread } from './ledger-thread.ts'
@@ -33,6 +36,8 @@ export interface SqliteStoreOptions {
   readonly groupCommit?: boolean
   /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
   readonly onEnd?: (cause: unknown) => void
+  /** Where the store counts what it does, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
 }
 
 /** Most acts in one transaction, so that it takes a few milliseconds at the most. */
@@ -41,7 +46,7 @@ const maxBatch = 128
 const maxWaiting = 8_192
 
 /** The acts that change which key opens what. */
-const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'issueApiKey', 'revokeApiKey'])
+const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'moveAccount', 'issueApiKey', 'revokeApiKey'])
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
@@ -53,20 +58,22 @@ export function openSqliteStore(options: SqliteStoreOptions): Store {
     const code = codeOf(error)
     if (!code.startsWith('SQLITE_')) throw error
     throw new StoreOpenError(
-      `${options.path} cannot be used (SQLite answers ${code}); restore it from a backup, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
+      `${options.path} cannot be used (SQLite answers ${code}); restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
     )
   }
 }
 
 function createStore(
   { database: db, path, close }: OpenedFile,
-  { ownThread = false, groupCommit = true, onEnd }: SqliteStoreOptions,
+  { ownThread = false, groupCommit = true, onEnd, metrics }: SqliteStoreOptions,
 ): Store {
-  const reads = prepareReads(new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) }))
+  const ownDb = new Kysely<Tables>({ dialect: new SqliteDialect({ database: db }) })
+  const reads = prepareReads(ownDb, preparePaidCategories(ownDb, consoleDialect))
   const selectCaller = db.prepare<[Buffer], ApiKeyRow>(`
     select * from api_keys
     where (account_id, id) = (select account_id, key_id from api_key_hashes where secret_hash = ?)
-      and revoked_at_ms is null`)
+      and revoked_at_ms is null
+      and (select disabled_at_ms from accounts where id = api_keys.account_id) is null`)
   const anyAccount = db.prepare('select 1 from accounts limit 1').pluck()
 
   const commitTimes = new CommitTimes()
@@ -80,9 +87,16 @@ function createStore(
   )
   const { findSession, findAccount } = prepareSessionReads(db)
 
-  const limits = { maxBatch: groupCommit ? maxBatch : 1, maxWaiting, commitTimes }
+  const limits = {
+    maxBatch: groupCommit ? maxBatch : 1,
+    maxWaiting,
+    commitTimes,
+    metrics: metrics?.addQueue('ledger'),
+  }
+  const health = new CommitHealth(() => act('probeCommit'))
   const ledger = ownThread ? openThread() : openHere()
   const callers = new KnownCallers({ lookUp: findCaller, untilDurable: () => ledger.untilDurable() })
+  metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   let isClosed = false
 
   /** The ledger in this thread. */
@@ -90,7 +104,12 @@ function createStore(
     const here = createLedger(db)
     const queue = new GroupCommit<Call, unknown>({
       ...limits,
-      writeBatch: (calls) => here.write(calls),
+      writeBatch: (calls) => {
+        const settled = here.write(calls)
+        if (settled.some((one) => 'error' in one && one.error instanceof StoreUnavailableError))
+          health.failed()
+        return settled
+      },
     })
     return {
       submit: (call: Call) => queue.submit(call),
@@ -105,7 +124,7 @@ function createStore(
   }
 
   function openThread() {
-    return new LedgerThread({ path, ...limits, onEnd })
+    return new LedgerThread({ path, ...limits, onEnd, onFailure: () => health.failed() })
   }
 
   /** The act's outcome, once the transaction that it is part of is durable. */
@@ -148,6 +167,7 @@ function createStore(
     checkReady: async () => {
       await read(() => void anyAccount.get())
       ledger.checkReady()
+      await health.check()
     },
     close: async () => {
       if (isClosed) return
@@ -159,6 +179,8 @@ function createStore(
     },
 
     createAccount: (...input) => act('createAccount', ...input),
+    moveAccount: (...input) => act('moveAccount', ...input),
+    voidSomeHolds: (...input) => act('voidSomeHolds', ...input),
     issueApiKey: (...input) => act('issueApiKey', ...input),
     revokeApiKey: (...input) => act('revokeApiKey', ...input),
     createAgent: (...input) => act('createAgent', ...input),
@@ -166,7 +188,10 @@ function createStore(
     createMandate: (...input) => act('createMandate', ...input),
     moveMandate: (...input) => act('moveMandate', ...input),
     createSeller: (...input) => act('createSeller', ...input),
+    claimDomain: (...input) => act('claimDomain', ...input),
+    releaseDomain: (...input) => act('releaseDomain', ...input),
     issueProof: (...input) => act('issueProof', ...input),
+    voidProof: (...input) => act('voidProof', ...input),
     capture: (capture) => act('capture', capture),
     settleLate: (...input) => act('settleLate', ...input),
     evaluate: (...input) => act('evaluate', ...input),
@@ -180,9 +205,13 @@ function createStore(
     findMandate: (mandate) => read(() => reads.findMandate(mandate)),
     findTransaction: (...input) => read(() => reads.findTransaction(...input)),
     findProof: (...input) => read(() => reads.findProof(...input)),
+    ownsDomain: (question) => read(() => reads.ownsDomain(question)),
+    listAccounts: (...input) => read(() => reads.listAccounts(...input)),
+    listSessions: (...input) => read(() => reads.listSessions(...input)),
     listApiKeys: (...input) => read(() => reads.listApiKeys(...input)),
     listAgents: (...input) => read(() => reads.listAgents(...input)),
     listMandates: (...input) => read(() => reads.listMandates(...input)),
+    findSeller: (...input) => read(() => reads.findSeller(...input)),
     listSellers: (...input) => read(() => reads.listSellers(...input)),
     listAuditEvents: (...input) => read(() => reads.listAuditEvents(...input)),
     findLedgerFaults: () => read(() => reads.findLedgerFaults()),
@@ -190,6 +219,7 @@ function createStore(
     createSession: (...input) => act('createSession', ...input),
     touchSession: (...input) => act('touchSession', ...input),
     endSession: (...input) => act('endSession', ...input),
+    endSessionById: (...input) => act('endSessionById', ...input),
     stopMandates: (...input) => act('stopMandates', ...input),
     resumeMandates: (...input) => act('resumeMandates', ...input),
     recordEvent: (...input) => act('recordEvent', ...input),

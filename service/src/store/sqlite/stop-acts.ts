@@ -62,8 +62,8 @@ export function prepareStopActs(
         recordEvent(auditEvent({ keyId: actor }, scope, event))
       }
       const pauses = earlierIds.flatMap((id) => selectPauses.all(accountId, id, stopId))
-      const earlier = { mandates: earlierIds.length, holds: voidedIn(pauses) }
-      return { moved: ids.length, voidedHolds, lastId: found.at(-1)?.id, earlier }
+      const earlier = { mandateIds: earlierIds, holds: voidedIn(pauses) }
+      return { movedIds: ids, voidedHolds, lastId: found.at(-1)?.id, earlier }
     },
 
     resumeMandates(scope: Scope, { stopId, actor, atMs, afterId, eventIds }: ResumeStep): MoveProgress {
@@ -75,12 +75,12 @@ export function prepareStopActs(
           id: eventIds[index] ?? '',
           type: 'mandate.resumed',
           subjectId: id,
-          data: { voided_holds: 0 },
+          data: { voided_holds: 0, stop_id: stopId },
           atMs,
         } as const
         recordEvent(auditEvent({ keyId: actor }, scope, event))
       }
-      return { moved: ids.length, voidedHolds: 0, lastId: ids.at(-1) }
+      return { movedIds: ids, voidedHolds: 0, lastId: ids.at(-1) }
     },
   }
 }

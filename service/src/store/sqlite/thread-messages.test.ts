@@ -9,7 +9,11 @@ import { packCall, packReply, unpackCall, unpackReply } from './thread-messages.
 const capture: Capture = {
   caller: { accountId: 'acct_1', environment: 'sandbox', keyId: 'key_1', role: 'merchant', agentId: null },
   nonce: '01934b80-0000-7000-8000-000000000000',
+  agentId: 'agent_1',
   mandateId: 'mandate_1',
+  amountText: '1.00',
+  currency: 'USDC',
+  resourceUrl: 'https://api.example.com/data',
   merchantDomain: 'api.example.com',
   idempotencyKey: 'order-1',
   transactionId: 'txn_1',

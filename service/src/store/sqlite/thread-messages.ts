@@ -18,7 +18,11 @@ type SentCapture = readonly [
   // One object, however many of its calls cross together.
   caller: Capture['caller'],
   nonce: string,
+  agentId: string,
   mandateId: string,
+  amountText: string,
+  currency: string,
+  resourceUrl: string,
   merchantDomain: string,
   idempotencyKey: string | null,
   transactionId: string,
@@ -27,15 +31,62 @@ type SentCapture = readonly [
 
 export function packCall(call: Call): SentCall {
   if (!isCapture(call)) return call
-  const [capture] = call.input
-  const { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs } = capture
-  return [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs]
+  const {
+    caller,
+    nonce,
+    agentId,
+    mandateId,
+    amountText,
+    currency,
+    resourceUrl,
+    merchantDomain,
+    idempotencyKey,
+    transactionId,
+    nowMs,
+  } = call.input[0]
+  return [
+    caller,
+    nonce,
+    agentId,
+    mandateId,
+    amountText,
+    currency,
+    resourceUrl,
+    merchantDomain,
+    idempotencyKey,
+    transactionId,
+    nowMs,
+  ]
 }
 
 export function unpackCall(sent: SentCall): Call {
   if ('act' in sent) return sent
-  const [caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs] = sent
-  const capture = { caller, nonce, mandateId, merchantDomain, idempotencyKey, transactionId, nowMs }
+  const [
+    caller,
+    nonce,
+    agentId,
+    mandateId,
+    amountText,
+    currency,
+    resourceUrl,
+    merchantDomain,
+    idempotencyKey,
+    transactionId,
+    nowMs,
+  ] = sent
+  const capture = {
+    caller,
+    nonce,
+    agentId,
+    mandateId,
+    amountText,
+    currency,
+    resourceUrl,
+    merchantDomain,
+    idempotencyKey,
+    transactionId,
+    nowMs,
+  }
   return { act: 'capture', input: [capture] }
 }
 

@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+import type { Database } from '../config.ts'
+import { placeOfLedger } from '../open-store.ts'
+import { dumpPostgres } from '../store/postgres/dump.ts'
+import { syncFile } from '../store/private-file.ts'
+import { copySqliteFile } from '../store/sqlite/copy-file.ts'
+import { neededVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { StoreOpenError } from '../store/store.ts'
+import { sumUpSqlite, type LedgerSums } from '../store/sum-up.ts'
+import { readDatabaseSetting } from './database-option.ts'
+import { describeSums, sumsAsJson } from './ledger-check.ts'
+import { refuseOtherOwner } from './ledger-owner.ts'
+import { inUnits } from './sizes.ts'
+import { CommandError, exitCodes, type Surroundings } from './surroundings.ts'
+
+interface BackupOptions {
+  readonly database?: string
+  readonly replace?: true
+  readonly json?: true
+}
+
+/** What a backup is made with. */
+interface Draft {
+  /** Where the backup is written until it is whole. */
+  readonly path: string
+  readonly environment: Surroundings['environment']
+  readonly signal: AbortSignal
+  readonly onProgress: (bytes: number) => void
+}
+
+/** Writes a backup of the ledger to a file, checks it, and says what it holds. */
+export async function backUp(
+  file: string,
+  { database: flag, replace, json }: BackupOptions,
+  surroundings: Surroundings,
+): Promise<void> {
+  const database = readDatabaseSetting(flag, surroundings)
+  const path = resolve(surroundings.folder, file)
+  refuseTakenPath(path, replace === true)
+  // A name of its own, so that two backups at once never write the same file.
+  const draftPath = `${path}.${randomBytes(4).toString('hex')}.part`
+  const progress = showBytes(surroundings)
+  const { environment } = surroundings
+  const draft = {
+    path: draftPath,
+    environment,
+    signal: surroundings.interruption(),
+    onProgress: progress.show,
+  }
+  try {
+    const sums = await write(database, draft)
+    progress.end()
+    if (sums && sums.faults.length > 0 && existsSync(path)) {
+      throw new CommandError(
+        `${placeOfLedger(database)} does not add up (${sums.faults.length} faults), and ${path} was left as it is; purser ledger check lists the faults`,
+      )
+    }
+    syncFile(draftPath)
+    renameSync(draftPath, path)
+    syncFile(path)
+    const report = { path, ledger: placeOfLedger(database), bytes: statSync(path).size, sums }
+    surroundings.print(json ? JSON.stringify(asJson(report), null, 2) : inWords(report))
+    if (sums && sums.faults.length > 0) surroundings.exitWith(exitCodes.failed)
+  } finally {
+    progress.end()
+    rmSync(draftPath, { force: true })
+  }
+}
+
+/** Writes the draft; resolves to what it adds up to, or undefined where this release cannot tell. */
+function write(database: Database, draft: Draft): Promise<LedgerSums | undefined> {
+  return database.kind === 'sqlite' ? copySqlite(database.path, draft) : dumpPostgres(database.url, draft)
+}
+
+async function copySqlite(
+  from: string,
+  { path, signal, onProgress }: Draft,
+): Promise<LedgerSums | undefined> {
+  refuseOtherOwner(from)
+  const version = readSqliteVersion(from)
+  if (version === undefined || version === 0) {
+    throw new StoreOpenError(`There is no ledger at ${from}; name its file with --database sqlite:/path`)
+  }
+  await copySqliteFile({ from, to: path, signal, onProgress })
+  return version === neededVersion ? sumUpSqlite(path) : undefined
+}
+
+/** Nothing is written over by mistake: least of all a ledger that is in use. */
+function refuseTakenPath(path: string, mayReplace: boolean): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (!found) return
+  if (!found.isFile()) throw new CommandError(`${path} is no file; name a file for the backup`)
+  const isLedger = ['.lock', '-wal', '.proof-secret'].some((suffix) => existsSync(`${path}${suffix}`))
+  if (isLedger) {
+    throw new CommandError(
+      `${path} is a ledger that a service uses or has used; name another file for the backup`,
+    )
+  }
+  if (!mayReplace) {
+    throw new CommandError(`${path} exists already; name another file, or replace it with --replace`)
+  }
+}
+
+/** How many bytes are written from one line of progress to the next, where lines are kept. */
+const bytesPerLine = 256 * 1024 ** 2
+
+/** Shows how much is written: in one line that changes where somebody watches, in a few lines elsewhere. */
+function showBytes({ isWatched, overwrite, printError }: Surroundings) {
+  let nextLineAt = bytesPerLine
+  return {
+    show(bytes: number): void {
+      const line = `  ${inUnits(bytes)} written`
+      if (isWatched) return overwrite(line)
+      if (bytes < nextLineAt) return
+      printError(line)
+      nextLineAt = bytes + bytesPerLine
+    },
+    end(): void {
+      if (isWatched) overwrite('')
+    },
+  }
+}
+
+interface Report {
+  readonly path: string
+  readonly ledger: string
+  readonly bytes: number
+  readonly sums: LedgerSums | undefined
+}
+
+function inWords({ path, ledger, bytes, sums }: Report): string {
+  return [
+    `Backup    ${path}, ${inUnits(bytes)}`,
+    `Ledger    ${ledger}`,
+    sums ? describeSums(sums) : 'It has the schema of another release, which purser ledger check adds up.',
+    'The secret that signs proofs is not part of it; purser restore makes a new one.',
+  ].join('\n')
+}
+
+function asJson({ path, ledger, bytes, sums }: Report) {
+  return { backup: path, ledger, bytes, is_checked: sums !== undefined, ...(sums && sumsAsJson(sums)) }
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+
+import type { IssuedApiKey } from '@purser/wire/api-keys'
+import { environments, type Environment } from '@purser/wire/fields'
+
+import { readConfig, type Config } from '../config.ts'
+import { mintApiKey } from '../domain/api-key.ts'
+import { auditEvent, systemActor } from '../domain/audit.ts'
+import type { Account } from '../domain/records.ts'
+import { firstUserId } from '../first-start.ts'
+import { createIds } from '../ids.ts'
+import { openPostgresStore } from '../store/postgres/postgres-store.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import type { Store } from '../store/store.ts'
+import { keyCreated, newApiKey, toIssuedWire } from '../routes/api-keys.ts'
+import { refuseOtherOwner } from './ledger-owner.ts'
+import { readSchemaStatus } from './schema-status.ts'
+import { CommandError, UsageError, type Surroundings } from './surroundings.ts'
+
+export interface OperatorKeyOptions {
+  readonly environment: Environment
+  /** The account that gets it; the one of the first start when left out. */
+  readonly account?: string | undefined
+  readonly label?: string | undefined
+  readonly database?: string | undefined
+}
+
+export interface IssuedOperatorKey {
+  readonly key: IssuedApiKey
+  /** Whether the account was disabled, and has been enabled for the key to work. */
+  readonly wasEnabled: boolean
+}
+
+/**
+ * Issues an operator key in the ledger itself: for operators who have lost all of theirs, on the machine that has the
+ * database. Nobody can ask for it over HTTP. Throws a `CommandError` when it cannot.
+ */
+export async function issueOperatorKey(
+  { environment, account: accountId, label = 'issued on the machine', database: flag }: OperatorKeyOptions,
+  surroundings: Pick<Surroundings, 'calledAs' | 'environment' | 'folder'>,
+): Promise<IssuedOperatorKey> {
+  const config = readSettings(flag, surroundings)
+  await refuseUnready(config, surroundings)
+  const store = await open(config)
+  try {
+    const account = await find(store, accountId)
+    const nowMs = Date.now()
+    const ids = createIds(() => nowMs)
+    const wasEnabled = account.disabledAtMs !== null
+    if (wasEnabled) {
+      const events = environments.map((one) =>
+        auditEvent(
+          systemActor,
+          { accountId: account.id, environment: one },
+          {
+            id: ids.next('auditEvent'),
+            type: 'account.enabled',
+            subjectId: account.id,
+            data: {},
+            atMs: nowMs,
+          },
+        ),
+      )
+      await store.moveAccount(account.id, 'active', { atMs: nowMs, events })
+    }
+    const text = mintApiKey(environment, randomBytes)
+    const key = newApiKey(text, {
+      accountId: account.id,
+      environment,
+      id: ids.next('apiKey'),
+      role: 'operator',
+      agentId: null,
+      label,
+      createdAtMs: nowMs,
+    })
+    await store.issueApiKey(key, keyCreated(systemActor, key, ids.next('auditEvent')))
+    return { key: toIssuedWire(key, text), wasEnabled }
+  } finally {
+    await store.close()
+  }
+}
+
+/** The settings of the service, since they say where the ledger lies and how it is spread. */
+function readSettings(
+  flag: string | undefined,
+  { environment, folder }: Pick<Surroundings, 'environment' | 'folder'>,
+): Config {
+  const reading = readConfig(flag === undefined ? [] : ['--database', flag], environment, folder)
+  if ('config' in reading) return reading.config
+  throw new UsageError('faults' in reading ? reading.faults.join('\n') : 'the settings cannot be read')
+}
+
+/** A ledger is never made or migrated here: a key of a new one would be of no use to anybody. */
+async function refuseUnready(
+  { database }: Config,
+  { calledAs }: Pick<Surroundings, 'calledAs'>,
+): Promise<void> {
+  if (database.kind === 'sqlite') refuseOtherOwner(database.path)
+  const { place, isMissing, found, needed } = await readSchemaStatus(database)
+  if (isMissing || found === 0) {
+    throw new CommandError(`there is no ledger at ${place}; name the one of the service with --database`)
+  }
+  if (found !== needed) {
+    throw new CommandError(
+      `${place} has schema ${found}, and this release needs ${needed}; see ${calledAs} migrate status`,
+    )
+  }
+}
+
+function open({ database, accountLanes }: Config): Store | Promise<Store> {
+  return database.kind === 'sqlite'
+    ? openSqliteStore({ path: database.path })
+    : openPostgresStore({ url: database.url, accountLanes })
+}
+
+async function find(store: Store, accountId: string | undefined): Promise<Account> {
+  const account = await store.findAccount(
+    accountId === undefined ? { idpUserId: firstUserId } : { id: accountId },
+  )
+  if (account) return account
+  throw new CommandError(
+    accountId === undefined
+      ? 'the ledger has no account of a first start; name the account that gets the key with --account'
+      : `there is no account ${accountId}`,
+  )
+}

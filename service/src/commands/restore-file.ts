@@ -1,0 +1,103 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+import { renewProofSecret } from '../proof-secret.ts'
+import { syncFile } from '../store/private-file.ts'
+import { findRevived, type Revived } from '../store/revived.ts'
+import { copySqliteFile, removeSqliteFile } from '../store/sqlite/copy-file.ts'
+import { absorbLog, forgetOpen } from '../store/sqlite/forget-open.ts'
+import { createFolder, lockFile } from '../store/sqlite/open.ts'
+import { neededVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { StoreOpenError } from '../store/store.ts'
+import { sumUpSqlite, type LedgerSums } from '../store/sum-up.ts'
+
+export interface RestoreFileOptions {
+  readonly backup: string
+  /** Where the ledger lies, or will. */
+  readonly path: string
+  /** The time, in milliseconds since 1970, for the name of what is kept. */
+  readonly nowMs: number
+  readonly signal: AbortSignal
+}
+
+/** What was restored. */
+export interface RestoredFile {
+  readonly sums: LedgerSums
+  /** How many open proofs were ended. */
+  readonly endedProofs: number
+  /** Where the ledger is kept that was there before, if there was one. */
+  readonly keptPath: string | undefined
+  /** What works again; undefined where the ledger that was there before cannot be read. */
+  readonly revived: Revived | undefined
+}
+
+/**
+ * Puts a backup in the place of a SQLite ledger. The restored ledger is made and checked beside the old one, and
+ * takes its name when the old secret is gone: after a crash at any moment no service starts on the restored ledger
+ * with the old secret. Throws a `StoreOpenError` when a service uses the ledger, or the backup is none.
+ */
+export async function restoreFile({
+  backup,
+  path,
+  nowMs,
+  signal,
+}: RestoreFileOptions): Promise<RestoredFile> {
+  refuseUnfitBackup(backup)
+  createFolder(dirname(path))
+  const place = existsSync(path) ? realpathSync(path) : path
+  const lock = lockFile(place, path)
+  const draft = `${place}.${randomBytes(4).toString('hex')}.restoring`
+  try {
+    await copySqliteFile({ from: backup, to: draft, signal })
+    const endedProofs = forgetOpen(draft)
+    const sums = await sumUpSqlite(draft)
+    if (sums.faults.length > 0) {
+      throw new StoreOpenError(
+        `${backup} does not add up (${sums.faults.length} faults), and nothing was changed; restore another backup (purser ledger check --database sqlite:${backup} lists the faults)`,
+      )
+    }
+    const revived = existsSync(place) ? await compare(place, draft) : undefined
+    renewProofSecret(path)
+    const keptPath = existsSync(place) ? keepAside(place, nowMs) : undefined
+    renameSync(draft, place)
+    syncFile(place)
+    return { sums, endedProofs, keptPath, revived }
+  } finally {
+    removeSqliteFile(draft)
+    lock.close()
+  }
+}
+
+function refuseUnfitBackup(backup: string): void {
+  const version = readSqliteVersion(backup)
+  if (version === undefined) throw new StoreOpenError(`There is no file at ${backup}; name a backup`)
+  if (version === 0) throw new StoreOpenError(`${backup} holds no ledger; name a backup`)
+  if (version > neededVersion) {
+    throw new StoreOpenError(
+      `${backup} was written by a newer Purser (schema ${version}, this release knows ${neededVersion}); restore it with that release`,
+    )
+  }
+}
+
+/** What works again; undefined where the ledger that is replaced cannot be read. */
+async function compare(place: string, restored: string): Promise<Revived | undefined> {
+  try {
+    absorbLog(place)
+    return await findRevived({ kind: 'sqlite', path: place }, { kind: 'sqlite', path: restored })
+  } catch {
+    return undefined
+  }
+}
+
+/** Gives a ledger, and what is left of its log, another name; the ledger keeps the old one too, until it is replaced. */
+function keepAside(place: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const kept = `${place}.before-restore-${time}`
+  linkSync(place, kept)
+  // A log that could not be copied belongs to the file that is kept, and never to the restored one.
+  for (const suffix of ['-wal', '-shm']) {
+    if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${kept}${suffix}`)
+  }
+  return kept
+}

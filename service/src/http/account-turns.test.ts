@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'node:test'
+
+import { AccountTurns } from './account-turns.ts'
+
+test('An account has so many tasks in progress; the others wait in order, and one too many is turned away [decision.159]', async () => {
+  const turns = new AccountTurns({ maxInProgress: 2, maxWaiting: 3 })
+  const started: number[] = []
+  let inProgress = 0
+  const results = Array.from({ length: 6 }, (_, number) =>
+    turns.run('acc_first', async () => {
+      started.push(number)
+      inProgress += 1
+      assert.ok(inProgress <= 2)
+      await nextTurn()
+      inProgress -= 1
+      return number
+    }),
+  )
+  assert.deepEqual(await Promise.all(results), [0, 1, 2, 3, 4, undefined])
+  assert.deepEqual(started, [0, 1, 2, 3, 4])
+})
+
+test('A task of another account runs at once, and a task that fails makes room [decision.159]', async () => {
+  const turns = new AccountTurns({ maxInProgress: 1, maxWaiting: 1 })
+  const failed = turns.run('acc_first', () => Promise.reject(new Error('broken')))
+  const waiting = turns.run('acc_first', () => 'second')
+  assert.equal(await turns.run('acc_other', () => 'other'), 'other')
+  await assert.rejects(failed, /broken/)
+  assert.equal(await waiting, 'second')
+  await nextTurn()
+  assert.equal(await turns.run('acc_first', () => 'third'), 'third')
+})
+
+test('Tasks that do not wait for anything still let other requests run between them [decision.159]', async () => {
+  const turns = new AccountTurns({ maxInProgress: 1, maxWaiting: 10 })
+  const seen: string[] = []
+  setImmediate(() => seen.push('other'))
+  await Promise.all(['first', 'second', 'third'].map((name) => turns.run('acc_first', () => seen.push(name))))
+  assert.deepEqual(
+    seen.filter((name) => name !== 'other'),
+    ['first', 'second', 'third'],
+  )
+  assert.ok(seen.indexOf('other') < seen.indexOf('third'))
+})

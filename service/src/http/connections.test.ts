@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { test, type TestContext } from 'node:test'
+
+import { startAppOverStore } from '../../testing/app-over-store.ts'
+import type { ConnectionLimits } from './connections.ts'
+
+/** Limits that a test can wait for. */
+const limits: ConnectionLimits = {
+  arriveTimeoutMs: 300,
+  checkIntervalMs: 50,
+  maxConnections: 100,
+  writeTimeoutMs: 400,
+  minBytesInTime: 16 * 1024,
+  oneAtATime: true,
+  maxBuffered: 64 * 1024 * 1024,
+  maxBufferedOfConnection: 64 * 1024 * 1024,
+}
+
+async function start(context: TestContext, overrides: Partial<ConnectionLimits> = {}) {
+  const sockets: Socket[] = []
+  // Before the service closes, which waits for them.
+  context.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  const service = await startAppOverStore(context, {}, { connections: { ...limits, ...overrides } })
+  const port = Number(new URL(service.url).port)
+  const open = async () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    sockets.push(socket)
+    await once(socket, 'connect')
+    return socket
+  }
+  /** A connection that asks for the document many times and reads no answer. */
+  const askWithoutReading = async (times: number) => {
+    const socket = await open()
+    socket.pause()
+    socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(times))
+    return socket
+  }
+  return { ...service, open, askWithoutReading }
+}
+
+function closed(socket: Socket, withinMs: number): Promise<boolean> {
+  return Promise.race([once(socket, 'close').then(() => true), sleep(withinMs, false)])
+}
+
+/** The connections that the server has. */
+function countConnections(server: {
+  getConnections: (done: (error: unknown, count: number) => void) => void
+}) {
+  return new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
+
+async function until(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadlineMs = performance.now() + 10_000
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) assert.fail(what)
+    await sleep(20)
+  }
+}
+
+test('A request whose head or body does not arrive in time is ended, also one that trickles in [decision.156]', async (context) => {
+  const { open } = await start(context)
+  const beginnings = [
+    '',
+    'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+    'POST /agents HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{',
+  ]
+  for (const beginning of beginnings) {
+    const socket = await open()
+    socket.resume()
+    socket.write(beginning)
+    const trickle = setInterval(() => socket.write(beginning === '' ? '' : 'x'), 100)
+    assert.ok(await closed(socket, 5_000), JSON.stringify(beginning))
+    clearInterval(trickle)
+  }
+})
+
+test('A reader that takes nothing of its answers is cut off, and its memory is given back [decision.156]', async (context) => {
+  const { app, askWithoutReading } = await start(context)
+  // More than the buffers of the operating system take.
+  for (let count = 0; count < 2; count++) await askWithoutReading(60)
+  await until(async () => (await countConnections(app.server)) > 0, 'no connection')
+  await until(async () => (await countConnections(app.server)) === 0, 'a reader that reads nothing is kept')
+})
+
+test('A slow reader that takes enough is not cut off [decision.156]', async (context) => {
+  const { app, open } = await start(context, { writeTimeoutMs: 1_000, minBytesInTime: 1 })
+  const socket = await open()
+  socket.pause()
+  socket.write('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200))
+  let bytes = 0
+  for (let step = 0; step < 20; step++) {
+    await sleep(50)
+    bytes += (socket.read() as Buffer | null)?.length ?? 0
+  }
+  assert.ok(bytes > 0)
+  assert.equal(await countConnections(app.server), 1)
+})
+
+test('What is buffered for one connection is bounded [decision.156]', async (context) => {
+  const { app, askWithoutReading, open } = await start(context, {
+    writeTimeoutMs: 60_000,
+    maxBufferedOfConnection: 20_000,
+  })
+  await askWithoutReading(60)
+  await until(async () => (await countConnections(app.server)) === 0, 'its buffer has no bound')
+  const other = await open()
+  assert.equal(await countConnections(app.server), 1)
+  other.destroy()
+})
+
+test('What is buffered for all connections is bounded: whoever takes nothing for longest goes first [decision.156]', async (context) => {
+  const { app, askWithoutReading } = await start(context, { writeTimeoutMs: 60_000, maxBuffered: 100_000 })
+  const sockets: Socket[] = []
+  for (let count = 0; count < 3; count++) {
+    sockets.push(await askWithoutReading(60))
+    await sleep(60)
+  }
+  const [first] = sockets
+  assert.ok(first)
+  await until(async () => (await countConnections(app.server)) < 3, 'all are kept')
+  first.resume()
+  assert.ok(await closed(first, 5_000), 'the first to stop reading is cut off first')
+})
+
+test('More connections than are allowed are closed, and there is room again when one has ended [decision.156]', async (context) => {
+  const { app, open } = await start(context, { maxConnections: 3, arriveTimeoutMs: 60_000 })
+  const kept = [await open(), await open(), await open()]
+  await until(async () => (await countConnections(app.server)) === 3, 'three are taken')
+  const refused = await open()
+  refused.resume()
+  assert.ok(await closed(refused, 5_000))
+  kept[0]?.destroy()
+  await until(async () => (await countConnections(app.server)) === 2, 'one has ended')
+  const again = await open()
+  again.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = (await once(again, 'data')) as [Buffer]
+  assert.match(answer.toString(), /^HTTP\/1.1 200 /)
+})
+
+/** A request as it is sent. */
+function ask(path: string, more = ''): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
+}
+
+/** The paths of requests, as their answers are made. */
+function watchAnswers(server: Server): string[] {
+  const answered: string[] = []
+  server.prependListener('request', ({ url = '' }: IncomingMessage, response: ServerResponse) => {
+    const writeHead = response.writeHead.bind(response) as (...head: unknown[]) => ServerResponse
+    response.writeHead = (...head: unknown[]) => {
+      answered.push(url)
+      return writeHead(...head)
+    }
+  })
+  return answered
+}
+
+test('Pipelined requests of a connection are answered one at a time, and others are answered between them [decision.178]', async (context) => {
+  const { app, open } = await start(context)
+  const answered = watchAnswers(app.server)
+  const pipelined = await open()
+  const other = await open()
+  const closing = [pipelined, other].map((socket) => once(socket.resume(), 'close'))
+  pipelined.write(ask('/healthz?pipelined').repeat(200) + ask('/healthz?last', 'Connection: close\r\n'))
+  other.write(ask('/healthz?other', 'Connection: close\r\n'))
+  await Promise.all(closing)
+  assert.equal(answered.length, 202)
+  assert.ok(
+    answered.indexOf('/healthz?other') < answered.indexOf('/healthz?last'),
+    'one waited for all others',
+  )
+})
+
+test('A client that reads no answer has one waiting, however many it asks for [decision.178]', async (context) => {
+  const { app, askWithoutReading } = await start(context, { writeTimeoutMs: 60_000 })
+  const answered = watchAnswers(app.server)
+  await askWithoutReading(300)
+  let before = -1
+  await until(async () => {
+    await sleep(200)
+    const isAtRest = before === answered.length
+    before = answered.length
+    return before > 0 && isAtRest
+  }, 'it is answered for ever')
+  assert.ok(before < 150, `${before} of 300 answers were made`)
+})

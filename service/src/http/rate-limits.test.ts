@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+
+import { mintApiKey } from '../domain/api-key.ts'
+import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
+import { networkOf, TokenBuckets } from './token-buckets.ts'
+
+test('A bucket gives out its quota, fills up evenly, and never beyond its quota [decision.158]', () => {
+  const buckets = new TokenBuckets('default', { requests: 10, seconds: 5 })
+  const takeAll = (nowMs: number) => {
+    let count = 0
+    while (buckets.take('a', nowMs)) count++
+    return count
+  }
+  assert.equal(takeAll(0), 10)
+  assert.equal(buckets.retryAfterSeconds('a', 0), 1)
+  assert.equal(buckets.header('a', 0), '"default";r=0;t=5')
+  assert.equal(takeAll(499), 0)
+  assert.equal(takeAll(500), 1)
+  assert.equal(takeAll(1_000_000), 10)
+  assert.equal(buckets.take('b', 1_000_000), true, 'another bucket is full')
+  assert.equal(buckets.policy, '"default";q=10;w=5')
+})
+
+test('An IPv6 address counts as its /64, and an IPv4 address as itself [decision.158]', () => {
+  assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
+  assert.equal(networkOf('2001:db8:1:2::9'), '2001:db8:1:2')
+  assert.equal(networkOf('2001:DB8:0001::9'), '2001:db8:1:0')
+  assert.equal(networkOf('::1'), '0:0:0:0')
+  assert.equal(networkOf('fe80::1%eth0'), 'fe80:0:0:0')
+  assert.equal(networkOf('::ffff:10.0.0.1'), '10.0.0.1')
+  assert.equal(networkOf('10.0.0.1'), '10.0.0.1')
+})
+
+test('A key and an account over their limits are 429 with Retry-After, and nobody else is [decision.158]', async (t) => {
+  const service = await startTestService(t, {
+    PURSER_RATE_LIMIT_KEY: '20/1000',
+    PURSER_RATE_LIMIT_ACCOUNT: '30/1000',
+  })
+  const { sandboxKey: honest } = await createTenant(service)
+  const keys = [await issueKey(service, { role: 'owner' }), await issueKey(service, { role: 'owner' })]
+  const statuses: number[] = []
+  let last
+  for (let count = 0; count < 36; count++) {
+    last = await service.call('GET', '/agents', { key: keys[count % 2] ?? '' })
+    statuses.push(last.status)
+  }
+  const allowed = statuses.filter((status) => status === 200).length
+  assert.ok(allowed > 20 && allowed <= 30, `${allowed} were let in`)
+  assert.equal(last?.status, 429)
+  assert.deepEqual(last?.body, { detail: 'rate_limited' })
+  assert.match(last?.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.equal(last?.headers.get('ratelimit-policy'), '"account";q=30;w=1000')
+  assert.match(last?.headers.get('ratelimit') ?? '', /^"account";r=0;t=\d+$/)
+
+  const good = await service.call('GET', '/agents', { key: honest })
+  assert.equal(good.status, 200)
+  assert.equal(good.headers.get('ratelimit-policy'), '"key";q=20;w=1000')
+  assert.equal(good.headers.get('ratelimit'), '"key";r=19;t=50')
+})
+
+test('Wrong keys and sign-ins are limited by address; keys that are in use go on [decision.158]', async (t) => {
+  const service = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '10/1000' })
+  assert.equal((await service.call('GET', '/agents')).status, 200)
+  const unused = await issueKey(service, { role: 'owner' })
+  const guess = () => service.call('GET', '/agents', { key: mintApiKey('sandbox', randomBytes) })
+  const statuses: number[] = []
+  for (let count = 0; count < 12; count++) statuses.push((await guess()).status)
+  assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429, 429])
+  assert.match((await guess()).headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  assert.equal((await service.call('GET', '/agents')).status, 200, 'a key in use goes on')
+  assert.equal((await service.call('GET', '/agents', { key: unused })).status, 429)
+  const signIn = await service.call('POST', '/v1/console/session', { key: null, body: { api_key: unused } })
+  assert.equal(signIn.status, 429)
+  assert.equal((await service.call('GET', '/healthz', { key: null })).status, 200)
+})
+
+test('Without rate limits there is no limit and no header [decision.158]', async (t) => {
+  const service = await startTestService(t, { PURSER_RATE_LIMITS: 'off', PURSER_RATE_LIMIT_KEY: '1/1000' })
+  for (let count = 0; count < 3; count++) {
+    const { status, headers } = await service.call('GET', '/agents')
+    assert.deepEqual([status, headers.get('ratelimit')], [200, null])
+  }
+})

@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** The trace that a request belongs to, as W3C Trace Context has it. */
+export interface Trace {
+  readonly traceId: string
+  /** The header as it came. */
+  readonly traceparent: string
+  readonly tracestate: string | undefined
+}
+
+/** What is safe in a log and in a header, with room for the ids of common proxies. */
+const safeRequestId = /^[\w.~:=@+/-]{1,128}$/
+
+/**
+ * The id of a request: the `x-request-id` that it came with, when that is 1 to 128 safe characters, or a new one of 53
+ * random bits. A count would tell each tenant how much the others do.
+ *
+ * @example
+ * requestIdOf({ 'x-request-id': 'order-17' }) // 'order-17'
+ */
+export function requestIdOf(headers: IncomingHttpHeaders): string {
+  const given = headers['x-request-id']
+  if (typeof given === 'string' && safeRequestId.test(given)) return given
+  return Math.random().toString(36).slice(2)
+}
+
+/** Version, trace id, parent id and flags; a later version may have more. */
+const traceparentFormat =
+  /^(?!ff)(?<version>[\da-f]{2})-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-[\x20-\x7e]{0,256})?$/
+
+/** The longest `tracestate` that is passed on. */
+const maxTracestateLength = 512
+
+/**
+ * The trace of a request; undefined when it has none, or none that is valid.
+ *
+ * @example
+ * traceOf({ traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' })?.traceId
+ */
+export function traceOf({ traceparent, tracestate }: IncomingHttpHeaders): Trace | undefined {
+  if (typeof traceparent !== 'string') return undefined
+  const { version, traceId, more } = traceparentFormat.exec(traceparent)?.groups ?? {}
+  if (traceId === undefined || (version === '00' && more !== undefined)) return undefined
+  const hasState = typeof tracestate === 'string' && tracestate.length <= maxTracestateLength
+  return { traceId, traceparent, tracestate: hasState ? tracestate : undefined }
+}
+
+const currentTrace = new AsyncLocalStorage<Trace | undefined>()
+
+/** Does something that may call out, and passes the trace of the request on. */
+export function withTraceOf<Result>(headers: IncomingHttpHeaders, work: () => Result): Result {
+  return currentTrace.run(traceOf(headers), work)
+}
+
+/** The headers that pass the trace on to whoever is called within `withTraceOf`. */
+export function traceHeaders(): Record<string, string> {
+  const trace = currentTrace.getStore()
+  if (!trace) return {}
+  const { traceparent, tracestate } = trace
+  return tracestate === undefined ? { traceparent } : { traceparent, tracestate }
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+
+import { createStreamSlots } from './stream-slots.ts'
+
+function openStream(): Readable {
+  const stream = new Readable({ read: () => undefined })
+  stream.on('error', () => undefined)
+  return stream
+}
+
+test('Accounts that hold all slots make room for one that holds fewer: the oldest stream of whoever has most ends [decision.157]', () => {
+  const slots = createStreamSlots({ most: 8, mostOfAccount: 2 })
+  const held = ['a', 'b', 'c', 'd'].flatMap((account) =>
+    [0, 1].map(() => {
+      const stream = openStream()
+      assert.equal(slots.take(account, stream), true)
+      return stream
+    }),
+  )
+  const honest = openStream()
+  assert.equal(slots.take('honest', honest), true)
+  assert.deepEqual(
+    held.map(({ destroyed }) => destroyed),
+    [true, false, false, false, false, false, false, false],
+  )
+  assert.equal(slots.open, 8)
+})
+
+test('Nobody loses a stream to an account that would then hold more [decision.157]', () => {
+  const slots = createStreamSlots({ most: 2, mostOfAccount: 2 })
+  const streams = ['a', 'b'].map((account) => {
+    const stream = openStream()
+    slots.take(account, stream)
+    return stream
+  })
+  assert.equal(slots.take('c', openStream()), false)
+  assert.equal(slots.take('a', openStream()), false)
+  assert.ok(streams.every(({ destroyed }) => !destroyed))
+})
+
+test('An account has a limit of its own, and a stream that ends makes room [decision.157] [decision.114]', async () => {
+  const slots = createStreamSlots({ most: 8, mostOfAccount: 2 })
+  const [first, second] = [openStream(), openStream()]
+  assert.equal(slots.take('a', first), true)
+  assert.equal(slots.take('a', second), true)
+  assert.equal(slots.take('a', openStream()), false)
+  first.destroy()
+  await new Promise((resolve) => first.once('close', resolve))
+  assert.equal(slots.open, 1)
+  assert.equal(slots.take('a', openStream()), true)
+})

@@ -1,0 +1,67 @@
+import type { HistogramReading } from './histogram.ts'
+
+/** How the values of several processes become one: for numbers of things and times, the sum; for states, the highest or lowest. */
+export type Aggregate = 'sum' | 'max' | 'min'
+
+/** One series of a metric. Labels have few values each: never an agent, a mandate, an account or a raw path. */
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number | HistogramReading
+}
+
+/** A metric with all its series, as one process has it. */
+export interface Family {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly aggregate: Aggregate
+  readonly samples: readonly Sample[]
+}
+
+/**
+ * The metrics of several processes as one: counters and histograms are added up, gauges by their own rule.
+ *
+ * @example
+ * addUp([familiesOfOneWorker, familiesOfAnother])
+ */
+export function addUp(processes: readonly (readonly Family[])[]): Family[] {
+  const families = new Map<string, { family: Family; samples: Map<string, Sample> }>()
+  for (const family of processes.flat()) {
+    let known = families.get(family.name)
+    if (!known) families.set(family.name, (known = { family, samples: new Map() }))
+    for (const sample of family.samples) {
+      const key = JSON.stringify(Object.entries(sample.labels))
+      const other = known.samples.get(key)
+      known.samples.set(key, other ? combine(other, sample, family.aggregate) : sample)
+    }
+  }
+  return [...families.values()].map(({ family, samples }) => ({ ...family, samples: [...samples.values()] }))
+}
+
+/** Only what grows: what is left of a process that has ended, so that sums never fall. */
+export function countedBy(families: readonly Family[]): Family[] {
+  return families.filter(({ type, aggregate }) => type !== 'gauge' && aggregate === 'sum')
+}
+
+function combine(one: Sample, other: Sample, aggregate: Aggregate): Sample {
+  const { value } = one
+  if (typeof value === 'number' && typeof other.value === 'number') {
+    return { ...one, value: combiners[aggregate](value, other.value) }
+  }
+  if (typeof value === 'number' || typeof other.value === 'number') return one
+  const { counts, sum } = other.value
+  return {
+    ...one,
+    value: {
+      ...value,
+      counts: value.counts.map((count, bucket) => count + (counts[bucket] ?? 0)),
+      sum: value.sum + sum,
+    },
+  }
+}
+
+const combiners: Readonly<Record<Aggregate, (one: number, other: number) => number>> = {
+  sum: (one, other) => one + other,
+  max: Math.max,
+  min: Math.min,
+}

@@ -1,0 +1,15 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+/** The path of metrics, on whichever port. */
+export const metricsPath = '/metrics'
+
+/** Whether an `Authorization` header shows the token; anybody may read when there is none. */
+export function showsToken(authorization: string | undefined, token: string | undefined): boolean {
+  if (token === undefined) return true
+  const shown = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? ''
+  return timingSafeEqual(hash(shown), hash(token))
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

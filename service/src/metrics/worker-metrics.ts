@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { addUp, countedBy, type Family } from './families.ts'
+import { shared, workerFamilies, writeScrape, type Scrape } from './scrape.ts'
+
+export interface WorkerMetricsOptions {
+  /** How many workers there should be. */
+  readonly expected: number
+  /** How long a worker may take to answer. */
+  readonly timeoutMs: number
+}
+
+/** Asks one worker for its metrics; they come by `received`. */
+type Ask = (question: { readonly scrapeId: number; readonly readsLedger: boolean }) => void
+
+interface ScrapedWorker {
+  readonly ask: Ask
+  /** What it said last. */
+  latest: Family[]
+}
+
+/**
+ * The metrics of all workers, added up by the primary. A worker that does not answer in time is counted with what it said
+ * last, and what a worker has counted stays when it ends, so that sums never fall: a fall would look like a restart, and
+ * all that was counted before like new requests.
+ */
+export class WorkerMetrics {
+  readonly #options: WorkerMetricsOptions
+  readonly #workers = new Map<number, ScrapedWorker>()
+  /** Those that a scrape still waits for. */
+  readonly #awaited = new Map<number, () => void>()
+  #scrapeId = 0
+  #ledgerReader: number | undefined
+  #isReaderSilent = false
+  #leftOfEnded: Family[] = []
+  #ended = 0
+
+  readonly scrape: Scrape = shared(() => this.#scrape())
+
+  constructor(options: WorkerMetricsOptions) {
+    this.#options = options
+  }
+
+  /** To be called when a worker is ready. */
+  add(workerId: number, ask: Ask): void {
+    this.#workers.set(workerId, { ask, latest: [] })
+  }
+
+  received(workerId: number, { scrapeId, families }: { scrapeId: number; families: Family[] }): void {
+    const worker = this.#workers.get(workerId)
+    if (!worker) return
+    worker.latest = families
+    if (scrapeId === this.#scrapeId) this.#answered(workerId)
+  }
+
+  ended(workerId: number): void {
+    const worker = this.#workers.get(workerId)
+    if (!worker) return
+    this.#workers.delete(workerId)
+    this.#ended += 1
+    this.#leftOfEnded = addUp([this.#leftOfEnded, countedBy(worker.latest)])
+    this.#answered(workerId)
+  }
+
+  #answered(workerId: number): void {
+    this.#awaited.get(workerId)?.()
+    this.#awaited.delete(workerId)
+  }
+
+  async #scrape(): Promise<string> {
+    const asked = [...this.#workers]
+    this.#scrapeId += 1
+    this.#awaited.clear()
+    const reader = this.#chooseLedgerReader()
+    const answers = asked.map(
+      ([workerId, { ask }]) =>
+        new Promise<void>((resolve) => {
+          this.#awaited.set(workerId, resolve)
+          ask({ scrapeId: this.#scrapeId, readsLedger: workerId === reader })
+        }),
+    )
+    const answered = new AbortController()
+    const patience = sleep(this.#options.timeoutMs, undefined, { signal: answered.signal })
+    await Promise.race([Promise.all(answers), patience.catch(() => undefined)])
+    answered.abort()
+    // The next scrape asks another one for the figures of the ledger.
+    this.#isReaderSilent = reader !== undefined && this.#awaited.has(reader)
+    const families = [...this.#workers].map(([workerId, { latest }]) =>
+      this.#awaited.has(workerId) ? countedBy(latest) : latest,
+    )
+    const scraped = asked.filter(([workerId]) => this.#workers.has(workerId) && !this.#awaited.has(workerId))
+    const workers = workerFamilies({
+      expected: this.#options.expected,
+      scraped: scraped.length,
+      ended: this.#ended,
+    })
+    return writeScrape([...addUp([this.#leftOfEnded, ...families]), ...workers])
+  }
+
+  /** The one that read the figures of the ledger before, while it answers; then the next one. */
+  #chooseLedgerReader(): number | undefined {
+    const ids = [...this.#workers.keys()]
+    const known = ids.indexOf(this.#ledgerReader ?? -1)
+    if (known === -1 || this.#isReaderSilent) this.#ledgerReader = ids[(known + 1) % Math.max(1, ids.length)]
+    this.#isReaderSilent = false
+    return this.#ledgerReader
+  }
+}

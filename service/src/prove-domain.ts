@@ -1,0 +1,125 @@
+import { Resolver } from 'node:dns/promises'
+import { request, type RequestOptions } from 'node:https'
+
+import ipaddr from 'ipaddr.js'
+
+import type { DomainChallenge } from './domain/seller-verification.ts'
+import { codeOf } from './store/error-code.ts'
+
+/** Whether a domain shows a challenge: `proved`, or why not, in a sentence for its owner. */
+export type ProveDomain = (
+  domain: string,
+  challenge: DomainChallenge,
+) => Promise<'proved' | { missing: string }>
+
+export interface DomainProverOptions {
+  /** The system's DNS servers when left out. */
+  readonly resolver?: Pick<Resolver, 'resolveTxt' | 'resolve4' | 'resolve6'>
+  /** Whether a file may be fetched from an address; only public ones when left out. */
+  readonly mayConnectTo?: (address: string) => boolean
+  /** How the file is fetched otherwise than from port 443, by a test. */
+  readonly connection?: Pick<RequestOptions, 'port' | 'ca'>
+}
+
+/** How long one question to DNS may take, and fetching the file. */
+const timeoutMs = 5_000
+/** Max bytes of the file. */
+const maxFileBytes = 4_096
+
+/**
+ * Looks for challenges in DNS, and then in a file of the domain. The file is fetched by https on port 443 alone, from an
+ * address that is looked up once and must be public, without redirects: a seller chooses the domain, and could else have
+ * the service read what only machines beside it should reach.
+ */
+export function createDomainProver({
+  resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 }),
+  mayConnectTo = isPublicAddress,
+  connection = {},
+}: DomainProverOptions = {}): ProveDomain {
+  async function addressOf(domain: string): Promise<string | { missing: string }> {
+    const found = await Promise.allSettled([resolver.resolve4(domain), resolver.resolve6(domain)])
+    const addresses = found.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
+    const [address] = addresses
+    if (address === undefined) return { missing: `${domain} has no address in DNS` }
+    if (!addresses.every(mayConnectTo)) return { missing: `${domain} has an address that is not public` }
+    return address
+  }
+
+  return async (domain, { recordName, fileUrl, text }) => {
+    const records = await resolver.resolveTxt(recordName).catch(() => [])
+    if (records.some((chunks) => chunks.join('').trim() === text)) return 'proved'
+    const noRecord = records.length === 0 ? 'there is no TXT record' : 'no TXT record has the text'
+    const address = await addressOf(domain)
+    if (typeof address !== 'string') return { missing: `${noRecord}, and ${address.missing}` }
+    const file = await fetchFile({ url: new URL(fileUrl), address, connection })
+    if ('missing' in file) return { missing: `${noRecord}, and ${file.missing}` }
+    if (file.text.split('\n').some((line) => line.trim() === text)) return 'proved'
+    return { missing: `${noRecord}, and no line of the file is the text` }
+  }
+}
+
+/** Whether an address is one of the internet, and of none of the networks that only some machines reach. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false
+  // An IPv4 address that is written as IPv6 is judged as what it is.
+  const parsed = ipaddr.process(address)
+  return parsed.range() === 'unicast' && parsed.toString() !== azureMetadata
+}
+
+/** The one address of a cloud's metadata that lies in no range of its own. */
+const azureMetadata = '168.63.129.16'
+
+interface FileRequest {
+  readonly url: URL
+  readonly address: string
+  readonly connection: Pick<RequestOptions, 'port' | 'ca'>
+}
+
+function fetchFile({
+  url,
+  address,
+  connection,
+}: FileRequest): Promise<{ text: string } | { missing: string }> {
+  return new Promise((resolve) => {
+    const asked = request(
+      {
+        // The address itself, so that nothing is looked up again; the certificate must be the domain's all the same.
+        host: address,
+        port: 443,
+        servername: url.hostname,
+        path: url.pathname,
+        headers: { host: url.hostname, accept: 'text/plain', 'user-agent': 'purser' },
+        agent: false,
+        signal: AbortSignal.timeout(timeoutMs),
+        ...connection,
+      },
+      (answer) => {
+        const { statusCode } = answer
+        if (statusCode !== 200) {
+          asked.destroy()
+          return resolve({ missing: `the file was answered ${statusCode}; redirects are not followed` })
+        }
+        const chunks: Buffer[] = []
+        let bytes = 0
+        answer.on('data', (chunk: Buffer) => {
+          bytes += chunk.length
+          chunks.push(chunk)
+          if (bytes <= maxFileBytes) return
+          asked.destroy()
+          resolve({ missing: `the file has more than ${maxFileBytes} bytes` })
+        })
+        answer.on('end', () => resolve({ text: Buffer.concat(chunks).toString() }))
+        answer.on('error', () => resolve({ missing: 'the file broke off' }))
+      },
+    )
+    asked.on('error', (error) => resolve({ missing: explain(error) }))
+    asked.end()
+  })
+}
+
+function explain(error: Error): string {
+  if (error.name === 'AbortError' || error.name === 'TimeoutError') {
+    return `the file did not come within ${timeoutMs / 1_000} s`
+  }
+  return `the file could not be fetched (${codeOf(error)})`
+}

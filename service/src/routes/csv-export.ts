@@ -1,0 +1,71 @@
+import { Readable } from 'node:stream'
+
+import type { Caller } from '../domain/records.ts'
+import { refuse, type Answer } from '../http/answers.ts'
+import { csvLine } from '../http/csv.ts'
+import type { Call } from '../http/serve.ts'
+import type { createStreamSlots } from '../http/stream-slots.ts'
+import type { Page, PageOf } from '../store/store.ts'
+import { toTimestamp } from './context.ts'
+
+/** What an export holds, and for whom. */
+export interface CsvExport<Column extends string> extends Pick<
+  Call<never, never, never>,
+  'isStillLetIn' | 'takeTurn'
+> {
+  readonly caller: Caller
+  readonly columns: readonly Column[]
+  readonly readPage: (page: Page) => Promise<PageOf<Readonly<Record<Column, string | null>>>>
+}
+
+export type AnswerExport = <Column extends string>(csv: CsvExport<Column>) => Answer
+
+/** Answers with CSV that is streamed page by page, or with a refusal where too many exports are under way. */
+export function createExports(slots: ReturnType<typeof createStreamSlots>, now: () => number): AnswerExport {
+  return (csv) => {
+    const { accountId, environment } = csv.caller
+    const stream = Readable.from(csvLines(csv), { objectMode: false })
+    if (!slots.take(accountId, stream)) {
+      stream.destroy()
+      return refuse('too_many_streams')
+    }
+    const name = `transactions-${environment}-${toTimestamp(now()).slice(0, 10)}.csv`
+    return {
+      status: 200,
+      body: undefined,
+      stream,
+      headers: {
+        'content-type': 'text/csv; charset=utf-8; header=present',
+        'content-disposition': `attachment; filename="${name}"`,
+      },
+    }
+  }
+}
+
+/** How many records an export reads at once: few, so that it never occupies the process for long. */
+const exportedAtOnce = 50
+
+/**
+ * The lines of an export; each page is read when the one before it has been sent. Who reads slowly may not be let in any
+ * more by then, and the export breaks off.
+ */
+async function* csvLines<Column extends string>({
+  columns,
+  readPage,
+  isStillLetIn,
+  takeTurn,
+}: CsvExport<Column>): AsyncGenerator<string> {
+  yield csvLine(columns)
+  let olderThan: string | undefined
+  do {
+    if (!(await isStillLetIn())) throw new Error('who reads the export is not let in any more')
+    const page: Page = { limit: exportedAtOnce, olderThan }
+    const { lines, next } = await takeTurn(async () => {
+      const read = await readPage(page)
+      const text = read.items.map((item) => csvLine(columns.map((column) => item[column]))).join('')
+      return { lines: text, next: read.next }
+    })
+    if (lines !== '') yield lines
+    olderThan = next
+  } while (olderThan !== undefined)
+}

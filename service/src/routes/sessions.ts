@@ -1,0 +1,54 @@
+import { environments } from '@purser/wire/fields'
+import { endSessionOfAccount, listSessions, type AccountSession } from '@purser/wire/sessions'
+
+import { auditEvent } from '../domain/audit.ts'
+import { sessionEndMs } from '../domain/session.ts'
+import { ok, refuse } from '../http/answers.ts'
+import { answerPage } from '../http/pagination.ts'
+import type { Serve } from '../http/serve.ts'
+import type { StoredSession } from '../store/console-store.ts'
+import { accountMeant, toTimestamp, type RouteContext } from './context.ts'
+
+export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): void {
+  serve(listSessions, async ({ caller, query, url, session: current }) => {
+    const account = await accountMeant(caller, query.account_id, store)
+    if (typeof account === 'string') return refuse(account)
+    return answerPage(
+      query,
+      url,
+      (page) => store.listSessions(account, now(), page),
+      (session) => toWire(session, current?.id),
+    )
+  })
+
+  serve(endSessionOfAccount, async ({ caller, params, query }) => {
+    const account = await accountMeant(caller, query.account_id, store)
+    if (typeof account === 'string') return refuse(account)
+    // The store records it in the environment of the session, where that sees only one.
+    const scope = { ...account, environment: environments[0] }
+    const event = auditEvent(caller, scope, {
+      id: ids.next('auditEvent'),
+      type: 'session.ended',
+      subjectId: params.session_id,
+      data: {},
+      atMs: now(),
+    })
+    const isEnded = await store.endSessionById({ ...account, id: params.session_id }, event)
+    return isEnded ? ok({ ended: true }) : refuse('not_found')
+  })
+}
+
+function toWire(session: StoredSession, currentId: string | undefined): AccountSession {
+  return {
+    id: session.id,
+    account_id: session.accountId,
+    kind: session.kind === 'set_up_link' ? 'set_up' : session.kind,
+    role: session.role,
+    key_id: session.keyId,
+    environments: session.environment === null ? [...environments] : [session.environment],
+    created_at: toTimestamp(session.createdAtMs),
+    used_at: toTimestamp(session.usedAtMs),
+    expires_at: toTimestamp(sessionEndMs(session)),
+    is_current: session.id === currentId,
+  }
+}

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs, parseEnv } from 'node:util'
+
+import { nameFaults, strayLines } from './setting-names.ts'
+import { settings, type SettingKey } from './settings.ts'
+
+/** Where settings are looked for. */
+export interface Sources {
+  readonly flags: Readonly<Record<string, string | boolean | undefined>>
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly folder: string
+}
+
+/** The text of a setting; undefined when it should stand in a file that does not hold it, which is told. */
+export function readText(
+  key: SettingKey,
+  { flags, variables, folder }: Sources,
+  faults: string[],
+): string | undefined {
+  const { name, flag, standard, ...rest } = settings[key]
+  const given = flags[flag]
+  if (typeof given === 'string') return given
+  const file = 'isSecret' in rest ? variables[`${name}_FILE`] : undefined
+  if (file !== undefined && variables[name] !== undefined) {
+    faults.push(`${name} and ${name}_FILE are both set; set one of them`)
+  }
+  if (file !== undefined) return readSecretFile(`${name}_FILE`, resolve(folder, file), faults)
+  return variables[name] ?? standard
+}
+
+/** The variables of the environment, and those of an `.env` file in the folder that it does not have. */
+export function readVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  folder: string,
+  faults: string[],
+) {
+  const variables = { ...readEnvFile(join(folder, '.env'), faults), ...environment }
+  faults.push(...nameFaults(Object.keys(variables)))
+  return variables
+}
+
+/** The settings that flags give, by the names of the flags. */
+export function readFlags(
+  argv: readonly string[],
+  faults: string[],
+): Record<string, string | boolean | undefined> {
+  const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } }
+  for (const { flag } of Object.values(settings)) options[flag] = { type: 'string' }
+  try {
+    return parseArgs({ args: [...argv], options, strict: true, allowPositionals: false }).values
+  } catch (error) {
+    faults.push(`${error instanceof Error ? error.message : String(error)} (--help lists the flags)`)
+    return {}
+  }
+}
+
+function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
+  try {
+    const text = readFileSync(path, 'utf8')
+    // What stands there may be a secret, so it is not repeated.
+    for (const line of strayLines(text)) {
+      faults.push(`${path}: line ${line} sets nothing; write NAME=value, or # before a comment`)
+    }
+    return parseEnv(text)
+  } catch (error) {
+    if (!isMissing(error)) faults.push(`${path} cannot be read: ${String(error)}`)
+    return {}
+  }
+}
+
+function readSecretFile(name: string, path: string, faults: string[]): string | undefined {
+  try {
+    const secret = readFileSync(path, 'utf8').trim()
+    // An empty file must not pass for a setting that was left out, or another secret would take its place.
+    if (secret !== '') return secret
+    faults.push(`${name} names ${path}, which is empty; put the secret there`)
+  } catch (error) {
+    faults.push(
+      `${name} names ${path}, which ${isMissing(error) ? 'does not exist' : 'cannot be read'}; put the secret there, readable by this user`,
+    )
+  }
+  return undefined
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import type { Hold, Mandate } from '../domain/records.ts'
+import { storeConformance } from '../../testing/stores.ts'
+import { type StoreLedger, type Tenant } from '../../testing/store-ledger.ts'
+import type { ProposedTransaction } from './store.ts'
+
+const minuteMs = 60_000
+
+interface World {
+  readonly ledger: StoreLedger
+  readonly owner: Tenant
+  readonly mandate: Mandate
+  readonly other: Mandate
+  /** Records an evaluation that is approved, a second after what was before it. */
+  readonly evaluate: (category: string | null, fields?: Partial<ProposedTransaction>) => Promise<void>
+  readonly hold: (fields?: Partial<Hold>, amountText?: string) => Promise<Hold>
+  /** The category that the payment of a hold is shown with. */
+  readonly paidCategory: (hold: Hold) => Promise<string | null>
+}
+
+// Proofs carry no category: the paid row shows that of the evaluation that was made for it.
+storeConformance((open) => {
+  async function prepare(context: Parameters<typeof open>[0]): Promise<World> {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const generous = { allowedSellers: ['*'], maxTotalText: '1000.00' }
+    const mandate = await ledger.mandate(owner.sandbox, generous)
+    const other = await ledger.mandate(owner.sandbox, generous)
+    const pass = () => (ledger.clock.nowMs += 1_000)
+    return {
+      ledger,
+      owner,
+      mandate,
+      other,
+      evaluate: async (category, fields = {}) => {
+        pass()
+        const proposal = { ...ledger.newProposal(mandate, { category }), ...fields }
+        const { decision } = await ledger.store.evaluate(proposal)
+        assert.equal(decision, 'approved')
+      },
+      hold: (fields, amountText = '1.00') => {
+        pass()
+        return ledger.hold(mandate, amountText, fields)
+      },
+      paidCategory: async (hold) => {
+        pass()
+        const id = await ledger.pay(owner.sandbox, hold)
+        return categoryEverywhere(ledger, owner, id)
+      },
+    }
+  }
+
+  test('A paid row shows the category of the latest approved evaluation of the same purchase before its proof [decision.169]', async (context) => {
+    const { evaluate, hold, paidCategory } = await prepare(context)
+    await evaluate('games')
+    await evaluate('data')
+    assert.equal(await paidCategory(await hold()), 'data')
+    // The same amount, written otherwise, is the same purchase.
+    assert.equal(await paidCategory(await hold({}, '1.000')), 'data')
+    await evaluate(null)
+    assert.equal(await paidCategory(await hold()), null)
+  })
+
+  test('What another purchase was evaluated as is no category of this one [decision.169]', async (context) => {
+    const { ledger, mandate, other, evaluate, hold, paidCategory } = await prepare(context)
+    await evaluate('a', { merchantDomain: 'other.example' })
+    await evaluate('b', { resourceUrl: 'https://api.example.com/other' })
+    await evaluate('c', ledger.newProposal(mandate, { amountText: '2.00', category: 'c' }))
+    await evaluate('d', ledger.newProposal(other, { category: 'd' }))
+    ledger.clock.nowMs += 1_000
+    const denied = { category: 'e', amountText: '5000.00' }
+    await ledger.store.evaluate(ledger.newProposal(mandate, denied))
+    assert.equal(await paidCategory(await hold()), null)
+  })
+
+  test('An evaluation after the proof, or more than an hour before it, is not the one it was made for [decision.169]', async (context) => {
+    const { ledger, evaluate, hold, paidCategory } = await prepare(context)
+    const early = await hold()
+    await evaluate('data')
+    assert.equal(await paidCategory(early), null)
+    ledger.clock.nowMs += 58 * minuteMs
+    assert.equal(await paidCategory(await hold()), 'data')
+    ledger.clock.nowMs += 2 * minuteMs
+    assert.equal(await paidCategory(await hold()), null)
+  })
+
+  test('The evaluation is looked for among the 100 latest approved ones [decision.169]', async (context) => {
+    const { ledger, other, evaluate, hold, paidCategory } = await prepare(context)
+    await evaluate('data')
+    const between = (count: number) =>
+      Promise.all(Array.from({ length: count }, () => ledger.store.evaluate(ledger.newProposal(other))))
+    await between(99)
+    assert.equal(await paidCategory(await hold()), 'data')
+    await between(1)
+    assert.equal(await paidCategory(await hold()), null)
+  })
+
+  test('Evaluations of the other environment, or of another account, give no category [decision.169] [decision.1]', async (context) => {
+    const { ledger, owner, hold, paidCategory } = await prepare(context)
+    const inProduction = await ledger.mandate(owner.production)
+    await ledger.store.evaluate(ledger.newProposal(inProduction, { category: 'data' }))
+    const stranger = await ledger.tenant()
+    const theirs = await ledger.mandate(stranger.sandbox)
+    await ledger.store.evaluate(ledger.newProposal(theirs, { category: 'data' }))
+    assert.equal(await paidCategory(await hold()), null)
+  })
+
+  test('What was received from another account has no category: the evaluation is the payer’s [decision.169] [decision.1]', async (context) => {
+    const { ledger, owner, evaluate, hold } = await prepare(context)
+    const seller = await ledger.tenant()
+    await ledger.seller(seller.sandbox)
+    await evaluate('data')
+    const paid = await hold()
+    const id = await ledger.pay(seller.sandbox, paid)
+    assert.equal(await categoryEverywhere(ledger, owner, id), 'data')
+    assert.equal(await categoryEverywhere(ledger, seller, id), null)
+  })
+})
+
+/** The category of a transaction, which all reads agree on. */
+async function categoryEverywhere(ledger: StoreLedger, { sandbox }: Tenant, id: string) {
+  const { store } = ledger
+  const page = { limit: 200 }
+  const shown = [
+    await store.findTransaction({ ...sandbox, id }, {}),
+    (await store.findDecision({ ...sandbox, id }))?.transaction,
+    ...(
+      await Promise.all([
+        store.listTransactions(sandbox, {}, page),
+        store.listTransactions(sandbox, { status: 'paid' }, page),
+        store.listConsoleTransactions(sandbox, {}, page),
+        store.newestTransactions(sandbox, { id: '', limit: 200 }),
+      ])
+    ).map(({ items }) => items.find((one) => one.id === id)),
+  ]
+  const categories = shown.map((one) => (one ?? assert.fail('the payment is missing')).category)
+  assert.equal(new Set(categories).size, 1, JSON.stringify(categories))
+  return categories[0] ?? null
+}

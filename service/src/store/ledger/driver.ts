@@ -1,0 +1,47 @@
+import type { NetChange } from './batch-facts.ts'
+import type { Read } from './operation.ts'
+
+/** The rows that were found, for each read in its order. */
+export type Found = readonly (readonly Readonly<Record<string, unknown>>[])[]
+
+export interface ReadAnswer {
+  readonly found: Found
+  /** Reads of rows that another transaction has locked. They count as not made. */
+  readonly blocked: ReadonlySet<Read>
+}
+
+/** A database that keeps the ledger. It knows tables and no rules. */
+export interface Driver {
+  /**
+   * Runs the work in a transaction. When the work throws, nothing of it is kept.
+   *
+   * @throws RolledBackError, OutcomeUnknownError or RowExistsError when another attempt may succeed
+   */
+  transaction<Result>(work: (transaction: DriverTransaction) => Promise<Result>): Promise<Result>
+}
+
+export interface DriverTransaction {
+  /**
+   * Locks what is to be locked, in the order of the tables and of their keys, and then reads everything, so that what is
+   * read is as it is once the locks are held. A row that another transaction has locked is waited for only with
+   * `waitsForLocks`; else its read is named in `blocked`.
+   */
+  read(reads: readonly Read[], options: { readonly waitsForLocks: boolean }): Promise<ReadAnswer>
+  /** Writes the changes and commits; they are durable when it resolves. */
+  commit(changes: readonly NetChange[]): Promise<void>
+}
+
+/** The transaction has not been made, and may be tried again: two of them met, for example. */
+export class RolledBackError extends Error {
+  override readonly name = 'RolledBackError'
+}
+
+/** Whether the transaction was committed is not known: the connection ended before the answer to the commit. */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError'
+}
+
+/** A row that was to be added is there by now: another has added it, or an earlier attempt at the same batch. */
+export class RowExistsError extends Error {
+  override readonly name = 'RowExistsError'
+}

@@ -1,0 +1,305 @@
+import { StoreUnavailableError } from '../store.ts'
+import { BatchFacts } from './batch-facts.ts'
+import {
+  OutcomeUnknownError,
+  RolledBackError,
+  RowExistsError,
+  type Driver,
+  type DriverTransaction,
+} from './driver.ts'
+import { readText, type Operation, type Read } from './operation.ts'
+
+/** The time as the ledger measures it: it never goes back, and says nothing about the date. */
+export interface Stopwatch {
+  readonly nowMs: () => number
+  readonly sleep: (ms: number) => Promise<void>
+}
+
+export interface LedgerOptions {
+  readonly driver: Driver
+  readonly stopwatch: Stopwatch
+  /** From 0 to below 1; spreads the attempts of transactions that met. */
+  readonly random: () => number
+  /** Max calls in one transaction. */
+  readonly maxBatch?: number
+  /** Max calls that wait; one more is turned away. */
+  readonly maxWaiting?: number
+  /** How many batches are written at once. */
+  readonly lanes?: number
+  /** Max rows locked by others that are waited for at once, each by a lane of its own. */
+  readonly maxBlockedRows?: number
+  /** How long a call may take. */
+  readonly patienceMs?: number
+}
+
+interface Waiting {
+  readonly operation: Operation<unknown, unknown>
+  readonly call: unknown
+  readonly deadlineMs: number
+  readonly resolve: (outcome: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** Whether an attempt at it may have been committed. */
+  isRerun: boolean
+}
+
+/** Calls that wait for a row which another transaction has locked. */
+interface BlockedRow {
+  readonly name: string
+  readonly queue: Waiting[]
+}
+
+/**
+ * Runs operations. Calls that come while others are being written wait and form the next batch, which is one transaction: it
+ * locks and reads what they look at, decides one after the other, each on what those before it leave, writes what has
+ * changed, commits, and answers each. A lonely call waits for nobody.
+ *
+ * @example
+ * const outcome = await ledger.run(capture, { nonce, caller, nowMs: now() })
+ */
+export class Ledger {
+  readonly #driver: Driver
+  readonly #stopwatch: Stopwatch
+  readonly #random: () => number
+  readonly #maxBatch: number
+  readonly #maxWaiting: number
+  readonly #lanes: number
+  readonly #maxBlockedRows: number
+  readonly #patienceMs: number
+  readonly #queue: Waiting[] = []
+  readonly #blockedRows = new Map<string, BlockedRow>()
+  #busyLanes = 0
+  #waiting = 0
+
+  constructor(options: LedgerOptions) {
+    this.#driver = options.driver
+    this.#stopwatch = options.stopwatch
+    this.#random = options.random
+    this.#maxBatch = options.maxBatch ?? 128
+    this.#maxWaiting = options.maxWaiting ?? 10_000
+    this.#lanes = options.lanes ?? 1
+    this.#maxBlockedRows = options.maxBlockedRows ?? 4
+    this.#patienceMs = options.patienceMs ?? 10_000
+  }
+
+  /** Calls that are not answered yet. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * The outcome of an operation, once it is durable.
+   *
+   * @throws StoreUnavailableError when it could not be done in time, or whether it was done is not known: a call with the
+   * same ids tells
+   */
+  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+    if (this.#waiting >= this.#maxWaiting) return Promise.reject(unavailable('too many calls wait for it'))
+    this.#waiting += 1
+    return new Promise<Outcome>((resolve, reject) => {
+      const settle = (end: () => void) => {
+        this.#waiting -= 1
+        end()
+      }
+      this.#enqueue({
+        operation: operation as Operation<unknown, unknown>,
+        call,
+        deadlineMs: this.#stopwatch.nowMs() + this.#patienceMs,
+        resolve: (outcome) => settle(() => resolve(outcome as Outcome)),
+        reject: (error) => settle(() => reject(error)),
+        isRerun: false,
+      })
+    })
+  }
+
+  #enqueue(one: Waiting): void {
+    const first = new BatchFacts({ isRerun: false })
+    const blocked =
+      this.#blockedRows.size === 0
+        ? undefined
+        : one.operation
+            .reads(one.call, first)
+            .map((read) => this.#blockedRows.get(readText(read)))
+            .find((row) => row !== undefined)
+    if (blocked) {
+      blocked.queue.push(one)
+      return
+    }
+    this.#queue.push(one)
+    this.#startLane()
+  }
+
+  #startLane(): void {
+    if (this.#busyLanes >= this.#lanes) return
+    this.#busyLanes += 1
+    void this.#runLane()
+  }
+
+  async #runLane(): Promise<void> {
+    // Calls of the same turn of the event loop form one batch.
+    await Promise.resolve()
+    while (this.#queue.length > 0) await this.#write(this.#queue.splice(0, this.#maxBatch), undefined)
+    this.#busyLanes -= 1
+  }
+
+  /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
+  async #runBlockedRow(row: BlockedRow): Promise<void> {
+    while (row.queue.length > 0) await this.#write(row.queue.splice(0, this.#maxBatch), row)
+    this.#blockedRows.delete(row.name)
+  }
+
+  /** Writes a batch, until it is written or its time is over. Answers every call. */
+  async #write(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<void> {
+    let left = batch
+    let lastError: unknown
+    for (let attempt = 0; left.length > 0; attempt++) {
+      left = this.#rejectLate(left, lastError)
+      if (left.length === 0) return
+      try {
+        left = await this.#attempt(left, row)
+        if (left.length === 0) return
+      } catch (error) {
+        lastError = error
+        if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
+          for (const one of left) one.isRerun = true
+        } else if (!(error instanceof RolledBackError)) {
+          await this.#writeOneByOne(left, row, error)
+          return
+        }
+        const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + this.#random())
+        await this.#stopwatch.sleep(pauseMs)
+      }
+    }
+  }
+
+  /** One that cannot be written fails alone. */
+  async #writeOneByOne(
+    batch: readonly Waiting[],
+    row: BlockedRow | undefined,
+    error: unknown,
+  ): Promise<void> {
+    if (batch.length === 1) {
+      batch[0]?.reject(error)
+      return
+    }
+    for (const one of batch) await this.#write([one], row)
+  }
+
+  #rejectLate(batch: readonly Waiting[], lastError: unknown): readonly Waiting[] {
+    const nowMs = this.#stopwatch.nowMs()
+    return batch.filter((one) => {
+      if (one.deadlineMs > nowMs) return true
+      one.reject(unavailable('it could not be done in time', lastError))
+      return false
+    })
+  }
+
+  /** Writes a batch once; resolves to those that are left to be written, because they met rows that others have locked. */
+  async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
+    const { answers, blocked } = await this.#driver.transaction((transaction) =>
+      decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
+    )
+    for (const [one, outcome] of answers) one.resolve(outcome)
+    for (const [one, name] of blocked) this.#moveToRow(one, name)
+    return []
+  }
+
+  #moveToRow(one: Waiting, name: string): void {
+    const known = this.#blockedRows.get(name)
+    if (known) {
+      known.queue.push(one)
+      return
+    }
+    if (this.#blockedRows.size >= this.#maxBlockedRows) {
+      one.reject(unavailable('too many of its rows are locked'))
+      return
+    }
+    const row = { name, queue: [one] }
+    this.#blockedRows.set(name, row)
+    void this.#runBlockedRow(row)
+  }
+}
+
+const minPauseMs = 2
+const maxPauseMs = 500
+
+/** A read that depends on others is found in as many steps; more of them are a bug. */
+const maxSteps = 8
+
+interface Attempt {
+  readonly answers: ReadonlyMap<Waiting, unknown>
+  /** Calls that look at a row which another transaction has locked, with its name. */
+  readonly blocked: ReadonlyMap<Waiting, string>
+}
+
+async function decideAndCommit(
+  transaction: DriverTransaction,
+  batch: readonly Waiting[],
+  { waitsForLocks }: { readonly waitsForLocks: boolean },
+): Promise<Attempt> {
+  const facts = new BatchFacts({ isRerun: batch.some(({ isRerun }) => isRerun) })
+  const asked = new Map<string, Read>()
+  const blocked = new Map<Waiting, string>()
+  let free = [...batch]
+  addReads(asked, free, facts)
+  for (let step = 0; step < maxSteps; step++) {
+    const reads = [...asked.values()]
+    const answer = await transaction.read(reads, { waitsForLocks })
+    const names = new Set([...answer.blocked].map(readText))
+    free = free.filter((one) => {
+      const name = one.operation
+        .reads(one.call, facts)
+        .map(readText)
+        .find((text) => names.has(text))
+      if (name !== undefined) blocked.set(one, name)
+      return name === undefined
+    })
+    for (const name of names) asked.delete(name)
+    facts.learn(
+      reads.filter((read) => !answer.blocked.has(read)),
+      answer.found.filter((_, index) => !answer.blocked.has(reads[index] as Read)),
+    )
+    const answers = decideAll(free, facts, asked)
+    if (!answers) continue
+    await transaction.commit(facts.netChanges())
+    return { answers, blocked }
+  }
+  throw new Error('an operation asks for ever more rows')
+}
+
+/**
+ * Decides the calls one after the other, each on what those before it leave. Undefined when a call looks at a row that was
+ * not read: then all of them are read and decided anew.
+ */
+function decideAll(
+  batch: readonly Waiting[],
+  facts: BatchFacts,
+  asked: Map<string, Read>,
+): ReadonlyMap<Waiting, unknown> | undefined {
+  const answers = new Map<Waiting, unknown>()
+  for (const one of batch) {
+    if (addReads(asked, [one], facts)) return undefined
+    const decision = one.operation.decide(one.call, facts)
+    facts.apply(decision.changes)
+    answers.set(one, decision.outcome)
+  }
+  return answers
+}
+
+/** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
+function addReads(asked: Map<string, Read>, batch: readonly Waiting[], facts: BatchFacts): boolean {
+  let isNew = false
+  for (const { operation, call } of batch) {
+    for (const read of operation.reads(call, facts)) {
+      const name = readText(read)
+      const known = asked.get(name)
+      if (known && (known.isLocked || !read.isLocked)) continue
+      asked.set(name, read)
+      isNew = true
+    }
+  }
+  return isNew
+}
+
+function unavailable(reason: string, cause?: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(`the ledger is not available: ${reason}`, { retryAfterSeconds: 2, cause })
+}

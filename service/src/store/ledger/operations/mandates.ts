@@ -1,0 +1,106 @@
+import type { MandateStatus } from '@purser/wire/mandates'
+
+import type { AuditEvent, Mandate } from '../../../domain/records.ts'
+import type { RecordKey } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Facts,
+  type Operation,
+  type Read,
+} from '../operation.ts'
+import { agents, auditEvents, mandates, type MandateRow } from '../tables.ts'
+import { expiredOf, releaseExpired } from './payment-rows.ts'
+
+export interface NewMandate {
+  readonly mandate: Mandate
+  readonly event: AuditEvent
+}
+
+export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'agent_revoked'> = {
+  name: 'createMandate',
+
+  reads: ({ mandate }, facts) => [
+    // Who revokes the agent meanwhile must find the mandate.
+    lock(agents, { accountId: mandate.accountId, id: mandate.agentId }),
+    ...(facts.isRerun ? [look(mandates, mandate)] : []),
+  ],
+
+  decide({ mandate, event }, facts) {
+    if (facts.isRerun && facts.row(mandates, mandate)) return unchanged('created')
+    const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
+    if (agent?.environment !== mandate.environment) return unchanged('not_found')
+    if (agent.status !== 'active') return unchanged('agent_revoked')
+    const row = { ...mandate, stoppedBy: null, epoch: 0, openPayments: 0, releasedUntilMs: 0 }
+    return { outcome: 'created', changes: [put(mandates, row), put(auditEvents, event)] }
+  },
+}
+
+export interface MandateMove {
+  readonly mandate: RecordKey
+  readonly to: MandateStatus
+  readonly event: AuditEvent
+}
+
+/** Moves a mandate to a status. Leaving `active` ends its open payments; `revoked` is for good. */
+export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'mandate_revoked'> = {
+  name: 'moveMandate',
+
+  reads({ mandate: key, event }, facts) {
+    const row = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    return [
+      lock(mandates, key),
+      ...expiredReads(row, event.createdAtMs),
+      ...(facts.isRerun ? [look(auditEvents, event)] : []),
+    ]
+  },
+
+  decide({ mandate: key, to, event }, facts) {
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment) return unchanged('not_found')
+    // Moved by an earlier attempt, whose answer was lost.
+    if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(mandate)
+    if (mandate.status === to) {
+      // Who pauses what a stop has paused already wants it paused when the stop is over, too.
+      const kept = { ...mandate, stoppedBy: null }
+      return mandate.stoppedBy === null
+        ? unchanged(mandate)
+        : { outcome: kept, changes: [put(mandates, kept)] }
+    }
+    if (mandate.status === 'revoked') return unchanged('mandate_revoked')
+    const ended =
+      to === 'active' ? { mandate, changes: [], voided: 0 } : endPayments(mandate, facts, event.createdAtMs)
+    const moved = { ...ended.mandate, status: to, stoppedBy: null, updatedAtMs: event.createdAtMs }
+    const data = { ...event.data, voided_holds: ended.voided }
+    return {
+      outcome: moved,
+      changes: [...ended.changes, put(mandates, moved), put(auditEvents, { ...event, data })],
+    }
+  },
+}
+
+/** What ends all open payments of a mandate, however many they are: a new epoch. */
+export function endPayments(
+  mandate: MandateRow,
+  facts: Facts,
+  nowMs: number,
+): { readonly mandate: MandateRow; readonly changes: readonly Change[]; readonly voided: number } {
+  const released = releaseExpired(mandate, facts, nowMs)
+  const { epoch, openPayments } = released.mandate
+  const ended = {
+    ...released.mandate,
+    epoch: epoch + 1,
+    heldMicro: 0n as MandateRow['heldMicro'],
+    openPayments: 0,
+  }
+  return { mandate: ended, changes: [...released.changes, put(mandates, ended)], voided: openPayments }
+}
+
+/** What `endPayments` looks at of a mandate. */
+export function expiredReads(mandate: MandateRow | undefined, nowMs: number): readonly Read[] {
+  const expired = mandate && expiredOf(mandate, nowMs)
+  return expired ? [expired] : []
+}

@@ -1,0 +1,71 @@
+import { subtractMicro } from '../../../domain/money.ts'
+import type { ProofStatus } from '@purser/wire/payments'
+
+import { put, type Change, type Facts, type RangeRead } from '../operation.ts'
+import { mandates, payments, type MandateRow, type PaymentRow } from '../tables.ts'
+
+/** How many expired payments one call releases. What is left is released by the next. */
+const maxReleased = 1_000
+
+/** What a payment is: one that was open when all open payments of its mandate ended is void. */
+export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number): ProofStatus {
+  if (payment.status !== 'open') return payment.status
+  if (payment.epoch !== mandate.epoch) return 'voided'
+  return payment.expiresAtMs > nowMs ? 'open' : 'expired'
+}
+
+/** How long after it has expired a payment may still hold its amount. */
+const maxDelayMs = 1_000
+
+/**
+ * The payments of a mandate that have expired and may still hold their amounts. None are looked for within a second of the
+ * last time, so that the calls of a batch share one look.
+ */
+export function expiredOf(mandate: MandateRow, nowMs: number): RangeRead | undefined {
+  const { accountId, id, releasedUntilMs } = mandate
+  if (releasedUntilMs > nowMs - maxDelayMs) return undefined
+  return {
+    kind: 'range',
+    table: payments,
+    where: { accountId, mandateId: id },
+    orderBy: 'expiresAtMs',
+    after: releasedUntilMs,
+    upTo: nowMs,
+    limit: maxReleased,
+    isLocked: false,
+  }
+}
+
+/** The mandate without what its expired payments held, and the changes that end them. */
+export function releaseExpired(
+  mandate: MandateRow,
+  facts: Facts,
+  nowMs: number,
+): { readonly mandate: MandateRow; readonly changes: readonly Change[]; readonly isMoreLeft: boolean } {
+  const range = expiredOf(mandate, nowMs)
+  if (!range) return { mandate, changes: [], isMoreLeft: false }
+  const found = facts.rows(payments, range)
+  const isMoreLeft = found.length >= range.limit
+  // Several may expire in one millisecond, though never as many as the limit; it may cut some of them off.
+  const lastMs = found.at(-1)?.expiresAtMs ?? nowMs
+  const releasedUntilMs = isMoreLeft ? lastMs - 1 : nowMs
+  const expired = found.filter(
+    (payment) => statusOf(payment, mandate, nowMs) === 'expired' && payment.status === 'open',
+  )
+  const released = expired.reduce(releasePayment, mandate)
+  const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
+  const left = { ...released, releasedUntilMs: Math.max(mandate.releasedUntilMs, releasedUntilMs) }
+  return { mandate: left, changes: [...changes, put(mandates, left)], isMoreLeft }
+}
+
+/** The mandate without what an open payment of its epoch held. */
+export function releasePayment(
+  mandate: MandateRow,
+  { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
+): MandateRow {
+  return {
+    ...mandate,
+    heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
+    openPayments: mandate.openPayments - 1,
+  }
+}

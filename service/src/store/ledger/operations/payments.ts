@@ -1,0 +1,516 @@
+import { checkCollection, type CollectionRefusal } from '../../../domain/collection.ts'
+import { normalizeHostName } from '../../../domain/host-name.ts'
+import { addMicro, subtractMicro } from '../../../domain/money.ts'
+import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
+import { validityWindowMs } from '../../../domain/proof.ts'
+import type { AuditEvent, Caller, Hold, RegisteredSeller } from '../../../domain/records.ts'
+import type {
+  CaptureOutcome,
+  LateOutcome,
+  ProofOutcome,
+  ProposedTransaction,
+  RequestKey,
+} from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  unchanged,
+  type Change,
+  type Facts,
+  type Operation,
+  type Read,
+} from '../operation.ts'
+import {
+  accounts,
+  agents,
+  auditEvents,
+  entries,
+  evaluations,
+  mandates,
+  payments,
+  proofRequests,
+  sellerDomains,
+  type MandateRow,
+  type PaymentRow,
+} from '../tables.ts'
+import { expiredOf, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
+
+/** A request for a proof. */
+export interface ProofCall {
+  readonly hold: Hold
+  readonly requestKey?: RequestKey | undefined
+}
+
+/** Issues a proof: its amount is held when the policy approves. */
+export const issueProof: Operation<ProofCall, ProofOutcome> = {
+  name: 'issueProof',
+
+  reads(call, facts) {
+    const { hold } = call
+    const request = requestOf(call)
+    const reads: Read[] = [
+      look(agents, { accountId: hold.accountId, id: hold.agentId }),
+      lock(mandates, { accountId: hold.accountId, id: hold.mandateId }),
+    ]
+    if (facts.isRerun) reads.push(look(payments, hold))
+    if (request) reads.push(look(proofRequests, request))
+    if (request && facts.knows(look(proofRequests, request))) {
+      const first = facts.row(proofRequests, request)
+      if (first) reads.push(look(payments, first))
+    }
+    const mandate = knownMandate(hold, facts)
+    // What has expired is looked at only where it decides: most budgets have room for it.
+    const expired = mandate && !hasRoom(mandate, hold) && expiredOf(mandate, hold.issuedAtMs)
+    if (expired) reads.push(expired)
+    return reads
+  },
+
+  decide(call, facts) {
+    const { hold } = call
+    // Granted by an earlier attempt, whose answer was lost.
+    if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
+    const request = requestOf(call)
+    const asked = request && facts.row(proofRequests, request)
+    const first = asked && facts.row(payments, asked)
+    if (first) return unchanged(answerAgain(hold, first, facts))
+    const found = facts.row(mandates, { accountId: hold.accountId, id: hold.mandateId })
+    const changes: Change[] = []
+    let mandate = found?.environment === hold.environment ? found : undefined
+    if (mandate && !hasRoom(mandate, hold)) {
+      const released = releaseExpired(mandate, facts, hold.issuedAtMs)
+      mandate = released.mandate
+      changes.push(...released.changes)
+    }
+    const decision = checkPolicy(
+      { agent: agentOf(hold, facts), mandate },
+      { amountText: hold.amountText, amountMicro: hold.amountMicro, countHolds: true },
+      hold.issuedAtMs,
+    )
+    if (decision.decision === 'denied' || !mandate) return { outcome: decision, changes }
+    changes.push(
+      put(mandates, {
+        ...mandate,
+        heldMicro: addMicro(mandate.heldMicro, hold.amountMicro),
+        openPayments: mandate.openPayments + 1,
+      }),
+      put(payments, paymentOf(hold, mandate)),
+    )
+    if (request) {
+      changes.push(put(proofRequests, { ...request, nonce: hold.nonce, createdAtMs: hold.issuedAtMs }))
+    }
+    return { outcome: decision, changes }
+  },
+}
+
+/** What a merchant shows: the proof as it was read from `X-Payment-Proof`, and for whom. */
+export interface CaptureCall {
+  /** The account that owns the mandate. */
+  readonly payerId: string
+  readonly caller: Caller
+  readonly nonce: string
+  readonly agentId: string
+  readonly mandateId: string
+  readonly amountText: string
+  readonly currency: string
+  readonly resourceUrl: string
+  readonly merchantDomain: string
+  readonly idempotencyKey: string | null
+  readonly transactionId: string
+  readonly nowMs: number
+}
+
+/** Captures a payment, once: steps 4 to 8 of a verification. */
+export const capture: Operation<CaptureCall, CaptureOutcome> = {
+  name: 'capture',
+
+  reads: readsOfCapture,
+
+  decide(call, facts) {
+    const { payerId, caller, nowMs } = call
+    if (isDisabled(caller.accountId, facts)) return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
+    const payment = knownPayment(call, facts)
+    // A signed proof without its payment comes from before the store was restored: nothing is held for it.
+    if (!payment) return unchanged(failed('proof_expired'))
+    // Signed with our secret, but not the proof that was issued: the secret has leaked.
+    if (!isIssuedFor(payment, call)) return unchanged(failed('invalid_signature'))
+    const mandate = facts.row(mandates, { accountId: payerId, id: call.mandateId })
+    if (!mandate) return unchanged(failed('proof_expired'))
+    if (payment.transactionId === call.transactionId) {
+      return unchanged({ outcome: 'captured', transactionId: call.transactionId })
+    }
+    if (payment.transactionId !== null && isRetry(payment, call)) {
+      return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
+    }
+    const seller = sellerOf(call, facts)
+    const refusal = checkCollection({ ...call, mandate, seller })
+    if (refusal) return unchanged(refused(refusal))
+    const status = statusOf(payment, mandate, nowMs)
+    if (status === 'captured') return unchanged(failed('nonce_reused')) // 4
+    if (status !== 'open' || isDisabled(payerId, facts)) return unchanged(failed('proof_expired'))
+    return {
+      outcome: { outcome: 'captured', transactionId: call.transactionId },
+      changes: changesOfCapture(call, {
+        payment,
+        mandate,
+        seller: visibleSeller(seller, [payerId, caller.accountId]),
+      }),
+    }
+  },
+}
+
+/** A verification after the window of its proof: it tells what became of it, and ends what is still open. */
+export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutcome> = {
+  name: 'settleLate',
+
+  reads: ({ payerId, mandateId, nonce }) => [
+    lock(mandates, { accountId: payerId, id: mandateId }),
+    look(payments, { accountId: payerId, nonce }),
+  ],
+
+  decide(call, facts) {
+    const expired = { outcome: 'failed', reason: 'proof_expired' } as const
+    const payment = knownPayment(call, facts)
+    if (!payment || !isIssuedFor(payment, call)) return unchanged(expired)
+    if (payment.transactionId !== null && isRetry(payment, call)) {
+      return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
+    }
+    const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
+    // Of a proof that comes too early, by this service's clock, the payment may still be captured.
+    const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
+    if (!mandate || !isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch)
+      return unchanged(expired)
+    return {
+      outcome: expired,
+      changes: [
+        put(payments, { ...payment, status: 'expired' }),
+        put(mandates, releasePayment(mandate, payment)),
+      ],
+    }
+  },
+}
+
+export interface VoidCall {
+  readonly accountId: string
+  readonly environment: Caller['environment']
+  readonly nonce: string
+  /** Only a payment of this agent, where it is given. */
+  readonly agentId?: string | undefined
+  readonly event: AuditEvent
+}
+
+/** Ends an open payment: its amount is free at once. The outcome is the payment as it then is; undefined when there is none. */
+export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
+  name: 'voidPayment',
+
+  reads({ accountId, nonce }, facts) {
+    const payment = look(payments, { accountId, nonce })
+    const row = facts.knows(payment) ? facts.row(payments, { accountId, nonce }) : undefined
+    return row ? [payment, lock(mandates, { accountId, id: row.mandateId })] : [payment]
+  },
+
+  decide({ accountId, environment, nonce, agentId, event }, facts) {
+    const payment = facts.row(payments, { accountId, nonce })
+    if (payment?.environment !== environment) return unchanged(undefined)
+    if (agentId !== undefined && payment.agentId !== agentId) return unchanged(undefined)
+    const mandate = facts.row(mandates, { accountId, id: payment.mandateId })
+    if (!mandate) return unchanged(undefined)
+    const status = statusOf(payment, mandate, event.createdAtMs)
+    const ended = { ...payment, status: status === 'open' ? ('voided' as const) : status }
+    if (payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(ended)
+    const changes: Change[] = [put(payments, ended), put(mandates, releasePayment(mandate, payment))]
+    if (status === 'open') {
+      const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
+      changes.push(
+        put(auditEvents, { ...event, data: { ...event.data, agent_id, mandate_id, amount, currency } }),
+      )
+    }
+    return { outcome: ended, changes }
+  },
+}
+
+/** Records an evaluation with the decision of the policy. */
+export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
+  name: 'evaluate',
+
+  reads(call, facts) {
+    const { accountId, agentId, mandateId } = call
+    const reads: Read[] = [
+      look(agents, { accountId, id: agentId }),
+      look(mandates, { accountId, id: mandateId }),
+      look(sellerDomains, domainOf(call)),
+    ]
+    if (facts.isRerun) reads.push(look(evaluations, call))
+    return reads
+  },
+
+  decide(call, facts) {
+    const { accountId, environment, merchantDomain, category, amountText, amountMicro, createdAtMs } = call
+    const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
+    if (recorded) {
+      const { reasonCode: code, reasonDetail: detail, failedCheck: check } = recorded
+      return unchanged(
+        code === null || detail === null || check === null
+          ? { decision: 'approved' }
+          : { decision: 'denied', code, detail, check },
+      )
+    }
+    const found = facts.row(mandates, { accountId, id: call.mandateId })
+    const mandate = found?.environment === environment ? found : undefined
+    const payment = { amountText, amountMicro, seller: { merchantDomain, category }, countHolds: false }
+    const decision = checkPolicy({ agent: agentOf(call, facts), mandate }, payment, createdAtMs)
+    const isApproved = decision.decision === 'approved'
+    const seller = visibleSeller(facts.row(sellerDomains, domainOf(call)), [accountId])
+    const row = {
+      accountId,
+      id: call.id,
+      environment,
+      agentId: beginningOf(call.agentId),
+      mandateId: beginningOf(call.mandateId),
+      amountText,
+      amountMicro,
+      currency: call.currency,
+      resourceUrl: call.resourceUrl,
+      merchantDomain: normalizeHostName(merchantDomain),
+      sellerAccountId: seller?.accountId ?? null,
+      sellerId: seller?.sellerId ?? null,
+      category,
+      reasonCode: isApproved ? null : decision.code,
+      reasonDetail: isApproved ? null : decision.detail,
+      failedCheck: isApproved ? null : decision.check,
+      spentBeforeMicro: mandate?.agentId === call.agentId ? mandate.spentMicro : null,
+      createdAtMs,
+    }
+    const entry = {
+      accountId,
+      id: call.id,
+      environment,
+      kind: decision.decision,
+      payerId: accountId,
+      nonce: null,
+      mandateId: row.mandateId,
+      amountMicro,
+      atMs: createdAtMs,
+    }
+    return { outcome: decision, changes: [put(evaluations, row), put(entries, entry)] }
+  },
+}
+
+export interface ReleaseCall {
+  readonly accountId: string
+  readonly mandateId: string
+  readonly nowMs: number
+}
+
+/** Gives back what expired payments of a mandate held, a bounded number of them; whether more are left. */
+export const releaseExpiredPayments: Operation<ReleaseCall, { readonly isMoreLeft: boolean }> = {
+  name: 'releaseExpiredPayments',
+
+  reads({ accountId, mandateId, nowMs }, facts) {
+    const key = { accountId, id: mandateId }
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    const expired = mandate && expiredOf(mandate, nowMs)
+    return expired ? [lock(mandates, key), expired] : [lock(mandates, key)]
+  },
+
+  decide({ accountId, mandateId, nowMs }, facts) {
+    const mandate = facts.row(mandates, { accountId, id: mandateId })
+    if (!mandate) return unchanged({ isMoreLeft: false })
+    const { changes, isMoreLeft } = releaseExpired(mandate, facts, nowMs)
+    return { outcome: { isMoreLeft }, changes }
+  },
+}
+
+function readsOfCapture(call: CaptureCall): Read[] {
+  const { payerId, caller, nonce, mandateId } = call
+  return [
+    look(accounts, { id: caller.accountId }),
+    look(accounts, { id: payerId }),
+    look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
+    lock(mandates, { accountId: payerId, id: mandateId }),
+    look(payments, { accountId: payerId, nonce }),
+  ]
+}
+
+function changesOfCapture(
+  call: CaptureCall,
+  facts: {
+    readonly payment: PaymentRow
+    readonly mandate: MandateRow
+    readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
+  },
+): Change[] {
+  const { payment, mandate, seller } = facts
+  const { transactionId, caller, nowMs } = call
+  const { amountMicro } = payment
+  const captured = {
+    ...payment,
+    status: 'captured' as const, // 5
+    transactionId,
+    capturedBy: caller.keyId,
+    capturedAtMs: nowMs,
+    merchantDomain: normalizeHostName(call.merchantDomain),
+    idempotencyKey: call.idempotencyKey,
+    sellerAccountId: seller?.accountId ?? null,
+    sellerId: seller?.sellerId ?? null,
+  }
+  const spent = { ...releasePayment(mandate, payment), spentMicro: addMicro(mandate.spentMicro, amountMicro) } // 6
+  const entry = {
+    accountId: payment.accountId,
+    id: transactionId,
+    environment: payment.environment,
+    kind: 'paid' as const,
+    payerId: payment.accountId,
+    nonce: payment.nonce,
+    mandateId: payment.mandateId,
+    amountMicro,
+    atMs: nowMs,
+  }
+  const changes: Change[] = [put(payments, captured), put(mandates, spent), put(entries, entry)] // 7, 8
+  // A payment between two accounts stands in both.
+  if (seller && seller.accountId !== payment.accountId) {
+    changes.push(put(entries, { ...entry, accountId: seller.accountId, kind: 'received' }))
+  }
+  return changes
+}
+
+function requestOf({ hold, requestKey }: ProofCall) {
+  if (!requestKey) return undefined
+  const { accountId, environment } = hold
+  return { accountId, environment, callerId: requestKey.callerId, requestKey: requestKey.idempotencyKey }
+}
+
+/** The answer to a request whose key has made a payment before: that one, if the two ask for the same. */
+function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): ProofOutcome {
+  if (!isIssuedFor(first, hold)) return { decision: 'key_reused' }
+  const mandate = facts.row(mandates, { accountId: first.accountId, id: first.mandateId })
+  const status = mandate ? statusOf(first, mandate, hold.issuedAtMs) : first.status
+  return { decision: 'replayed', hold: { ...first, status } }
+}
+
+function paymentOf(hold: Hold, mandate: MandateRow): PaymentRow {
+  const {
+    accountId,
+    nonce,
+    environment,
+    agentId,
+    mandateId,
+    amountText,
+    amountMicro,
+    currency,
+    resourceUrl,
+  } = hold
+  return {
+    accountId,
+    nonce,
+    environment,
+    agentId,
+    mandateId,
+    amountText,
+    amountMicro,
+    currency,
+    resourceUrl,
+    status: 'open',
+    epoch: mandate.epoch,
+    issuedAtMs: hold.issuedAtMs,
+    expiresAtMs: hold.expiresAtMs,
+    spentBeforeMicro: mandate.spentMicro,
+    heldBeforeMicro: mandate.heldMicro,
+    transactionId: null,
+    capturedBy: null,
+    capturedAtMs: null,
+    merchantDomain: null,
+    idempotencyKey: null,
+    sellerAccountId: null,
+    sellerId: null,
+  }
+}
+
+/** Whether the budget has room for an amount beside all that is held, expired or not. */
+function hasRoom(mandate: MandateRow, { amountMicro }: Pick<Hold, 'amountMicro'>): boolean {
+  const left = subtractMicro(mandate.maxTotalMicro, addMicro(mandate.spentMicro, mandate.heldMicro))
+  return amountMicro <= left
+}
+
+function knownMandate({ accountId, mandateId }: Hold, facts: Facts): MandateRow | undefined {
+  const key = { accountId, id: mandateId }
+  return facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+}
+
+function agentOf(
+  { accountId, environment, agentId }: Pick<Hold, 'accountId' | 'environment' | 'agentId'>,
+  facts: Facts,
+) {
+  const agent = facts.row(agents, { accountId, id: agentId })
+  return agent?.environment === environment ? agent : undefined
+}
+
+function knownPayment({ payerId, nonce, caller }: Omit<CaptureCall, 'transactionId'>, facts: Facts) {
+  const payment = facts.row(payments, { accountId: payerId, nonce })
+  return payment?.environment === caller.environment ? payment : undefined
+}
+
+function isDisabled(accountId: string, facts: Facts): boolean {
+  const account = facts.row(accounts, { id: accountId })
+  return account !== undefined && account.disabledAtMs !== null
+}
+
+function sellerOf({ caller, merchantDomain }: CaptureCall, facts: Facts) {
+  const row = facts.row(sellerDomains, domainOf({ environment: caller.environment, merchantDomain }))
+  return row && { ...row, id: row.sellerId }
+}
+
+function domainOf({
+  environment,
+  merchantDomain,
+}: Pick<ProposedTransaction, 'environment' | 'merchantDomain'>) {
+  return { environment, domain: normalizeHostName(merchantDomain) }
+}
+
+/** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
+function visibleSeller<Seller extends Pick<RegisteredSeller, 'accountId'>>(
+  seller: Seller | undefined,
+  accountIds: readonly string[],
+): Seller | undefined {
+  return seller && accountIds.includes(seller.accountId) ? seller : undefined
+}
+
+type IssuedTerms = Pick<PaymentRow, 'agentId' | 'mandateId' | 'amountText' | 'resourceUrl'> & {
+  readonly currency: string
+}
+
+/** Whether a proof says what its payment was made for. */
+function isIssuedFor(payment: IssuedTerms, terms: IssuedTerms): boolean {
+  return (
+    payment.agentId === terms.agentId &&
+    payment.mandateId === terms.mandateId &&
+    payment.amountText === terms.amountText &&
+    payment.currency === terms.currency &&
+    payment.resourceUrl === terms.resourceUrl
+  )
+}
+
+/** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
+function isRetry(payment: PaymentRow, call: Omit<CaptureCall, 'transactionId'>): boolean {
+  return (
+    call.idempotencyKey !== null &&
+    payment.capturedBy === call.caller.keyId &&
+    payment.idempotencyKey === call.idempotencyKey &&
+    payment.merchantDomain === normalizeHostName(call.merchantDomain)
+  )
+}
+
+/** No id of ours is nearly as long, and of one that is not ours no more fits into every index. */
+const maxIdLength = 255
+
+function beginningOf(id: string): string {
+  return id.length > maxIdLength ? id.slice(0, maxIdLength).toWellFormed() : id
+}
+
+function failed(reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired'): CaptureOutcome {
+  return { outcome: 'failed', reason }
+}
+
+function refused(code: CollectionRefusal): CaptureOutcome {
+  return { outcome: 'refused', code }
+}

@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Client } from 'pg'
+
+import { codeOf } from '../error-code.ts'
+import { StoreOpenError } from '../store.ts'
+import { connectionConfig, withClient } from './connection.ts'
+import { connectionCounts } from './connection-counts.ts'
+
+/** What a service asks of the connections that it gets. */
+export interface ConnectionNeeds {
+  /** How many processes of the service run on this machine. */
+  readonly processes: number
+  readonly accountLanes: boolean
+}
+
+/**
+ * Looks whether a server, or the pool in front of it, gives the connections that the service needs, and resolves to
+ * what is below what is comfortable: a sentence each, with the setting that would help. Throws a `StoreOpenError` where
+ * the service could not work. It takes a few milliseconds, behind a pool up to `probeMs`, and leaves nothing behind.
+ */
+export function checkConnections(url: string, needs: ConnectionNeeds): Promise<string[]> {
+  return withClient(url, async (client, place) => {
+    // A pool in front of the server has process ids of its own.
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
+    return isDirect ? checkServer(client, { place, needs }) : checkPool(url, { place, needs })
+  })
+}
+
+interface Checked {
+  readonly place: string
+  readonly needs: ConnectionNeeds
+}
+
+/** How many connections all processes open, and with how few they still answer. */
+function countsOf({ processes, accountLanes }: ConnectionNeeds) {
+  const counts = Object.values(connectionCounts(accountLanes))
+  const { read } = connectionCounts(accountLanes)
+  const most = counts.reduce((sum, count) => sum + count, 0)
+  return {
+    most: processes * most,
+    // With fewer, payments of one process could take every connection, and nobody could look up a key.
+    least: Math.max(most - read + 1, processes * counts.length),
+  }
+}
+
+async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Checked): Promise<string[]> {
+  const { rows } = await client.query<{ server: number; role: number; database: number }>(`
+    select
+      current_setting('max_connections')::int - case when role.rolsuper then 0 else
+        current_setting('superuser_reserved_connections')::int
+        + coalesce(current_setting('reserved_connections', true), '0')::int end as server,
+      case when role.rolsuper then -1 else role.rolconnlimit end as role,
+      case when role.rolsuper then -1 else base.datconnlimit end as database
+    from pg_roles role, pg_database base
+    where role.rolname = current_user and base.datname = current_database()`)
+  const [found] = rows
+  if (!found) return []
+  const { most } = countsOf(needs)
+  const limits = [
+    {
+      limit: found.server,
+      remedy: `max_connections to ${most + reserve} in postgresql.conf, or put a pool in front of it`,
+    },
+    { limit: found.role, remedy: `the connection limit of the user to ${most} (alter role)` },
+    { limit: found.database, remedy: `the connection limit of the database to ${most} (alter database)` },
+  ].filter(({ limit }) => limit >= 0)
+  const [lowest] = limits.sort((one, other) => one.limit - other.limit)
+  return lowest ? judge(lowest, { place, needs }) : []
+}
+
+/** Beyond those of the service: for the server itself, a backup, and somebody who looks. */
+const reserve = 10
+
+function judge(
+  { limit, remedy }: { readonly limit: number; readonly remedy: string },
+  { place, needs }: Checked,
+): string[] {
+  const { most, least } = countsOf(needs)
+  if (limit >= most) return []
+  const { processes } = needs
+  const ofAll = processes === 1 ? 'a process' : `${processes} processes`
+  const fewer = processes === 1 ? '' : ', or PURSER_WORKERS to less'
+  if (limit < least) {
+    throw new StoreOpenError(
+      `${place} allows ${limit} connections, with which ${ofAll} cannot work; set ${remedy}${fewer}`,
+    )
+  }
+  return [
+    `${place} allows ${limit} connections, and ${ofAll} may open ${most}: under load, requests may be answered 503; set ${remedy}${fewer}`,
+  ]
+}
+
+/** How long one connection or statement of the checks may take behind a pool. */
+const probeMs = 3_000
+
+/** Max connections that are tried. */
+const maxTried = 100
+
+/** How many transactions at once a pool should have connections to the server for: the store is tested with four. */
+const comfortableTransactions = 4
+
+async function checkPool(url: string, { place, needs }: Checked): Promise<string[]> {
+  const clients: Client[] = []
+  try {
+    const tried = Math.min(countsOf(needs).most, maxTried)
+    const opened = await Promise.allSettled(Array.from({ length: tried }, () => open(url, clients)))
+    const usable = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const remedy = `max_client_conn (of PgBouncer), and default_pool_size with pool_mode = session, to ${countsOf(needs).most + reserve}`
+    const warnings = usable.length < tried ? judge({ limit: usable.length, remedy }, { place, needs }) : []
+    return [...warnings, ...(await checkPreparedStatements(usable, place))]
+  } finally {
+    await Promise.allSettled(clients.map(close))
+  }
+}
+
+/** A connection that has answered. */
+async function open(url: string, clients: Client[]): Promise<Client> {
+  const client = new Client({ ...connectionConfig(url), connectionTimeoutMillis: probeMs })
+  client.on('error', () => undefined)
+  clients.push(client)
+  await client.connect()
+  await within(client.query('select 1'))
+  return client
+}
+
+async function close(client: Client): Promise<void> {
+  // One that still waits for an answer would wait for it first.
+  await within(client.end()).catch(() => client.connection.stream.destroy())
+}
+
+/**
+ * A pool that shares connections must follow a statement that was prepared on one of them to the next. So one client
+ * prepares a statement, and then others keep connections to the server busy, so that the first gets another one.
+ */
+async function checkPreparedStatements(
+  [first, ...others]: readonly Client[],
+  place: string,
+): Promise<string[]> {
+  // A name that no earlier check has left behind on a connection.
+  const statement = { name: `purser_probe_${randomBytes(6).toString('hex')}`, text: 'select 1' }
+  const holding = others.slice(0, comfortableTransactions - 1)
+  try {
+    await first?.query(statement)
+    for (const other of holding) {
+      await within(other.query('begin'))
+      await within(first?.query(statement))
+    }
+    return []
+  } catch (error) {
+    if (codeOf(error) === forgottenStatement) {
+      throw new StoreOpenError(
+        `${place} is behind a pool that forgets prepared statements, as PgBouncer does in transaction mode before 1.21 or without max_prepared_statements; use PgBouncer 1.21 or newer with max_prepared_statements = 100, or pool_mode = session, or the address of the server itself`,
+      )
+    }
+    if (!(error instanceof TooSlowError)) throw error
+    return [
+      `${place} is behind a pool that did not give ${comfortableTransactions} transactions at once a connection to the server within ${probeMs / 1_000} s; set default_pool_size of PgBouncer to ${comfortableTransactions} or more`,
+    ]
+  } finally {
+    await Promise.allSettled(holding.map((client) => within(client.query('rollback'))))
+  }
+}
+
+/** invalid_sql_statement_name */
+const forgottenStatement = '26000'
+
+class TooSlowError extends Error {
+  override readonly name = 'TooSlowError'
+}
+
+/** What a promise gives, if it does in time. */
+async function within<Value>(work: Promise<Value> | undefined): Promise<Value | undefined> {
+  const stopped = new AbortController()
+  const timeout = sleep(probeMs, undefined, { signal: stopped.signal }).then(
+    () => {
+      throw new TooSlowError(`no answer within ${probeMs} ms`)
+    },
+    () => undefined,
+  )
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    stopped.abort()
+  }
+}

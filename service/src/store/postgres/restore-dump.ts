@@ -1,0 +1,73 @@
+import { restoreMark } from '../copy/unfinished-copy.ts'
+import { StoreOpenError } from '../store.ts'
+import { sumUpPostgres, type LedgerSums } from '../sum-up.ts'
+import { withClient } from './connection.ts'
+import { readServerMajor } from './dump.ts'
+import { refuseForeignTables } from './foreign-tables.ts'
+import { migrate, readSchemaVersion } from './migrate.ts'
+import { findProgram, runProgram, type Environment } from './programs.ts'
+
+/** What was restored. */
+export interface RestoredDump {
+  /** How many open proofs were ended. */
+  readonly endedProofs: number
+  readonly sums: LedgerSums
+}
+
+/**
+ * Restores an archive of `pg_dump` to an empty database, ends the proofs that are open in it, takes the secret away
+ * that signed them, and signs everybody out of the console. A table marks the database until that is done, and no
+ * service starts on it meanwhile. Throws a `StoreOpenError` when it cannot be restored.
+ */
+export async function restoreDump(
+  url: string,
+  archive: string,
+  environment: Environment,
+): Promise<RestoredDump> {
+  const program = findProgram('pg_restore', await readServerMajor(url))
+  const database = await withClient(url, async (client, place) => {
+    if ((await readSchemaVersion(client)) > 0) {
+      throw new StoreOpenError(
+        `${place} holds a ledger; make an empty database, restore to that, and keep this one until all is well`,
+      )
+    }
+    await refuseForeignTables(client, place)
+    await client.query(`create table ${restoreMark} ()`)
+    const { rows } = await client.query<{ name: string }>('select current_database() as name')
+    return rows[0]?.name ?? ''
+  })
+  await runRestore()
+  const endedProofs = await withClient(url, async (client, place) => {
+    await migrate(client, place)
+    await client.query('begin')
+    const ended = await client.query(`update holds set status = 'expired' where status = 'open'`)
+    await client.query(`update mandates set held_micro = 0 where held_micro <> 0`)
+    await client.query('delete from service_secrets')
+    await client.query('delete from sessions')
+    await client.query('commit')
+    return ended.rowCount ?? 0
+  })
+  const sums = await sumUpPostgres(url)
+  if (sums.faults.length === 0) await removeMark()
+  return { endedProofs, sums }
+
+  async function runRestore(): Promise<void> {
+    const flags = [
+      '--single-transaction',
+      '--exit-on-error',
+      '--no-owner',
+      '--no-privileges',
+      '--no-password',
+    ]
+    try {
+      await runProgram(program, { url, flags: [...flags, `--dbname=${database}`, archive], environment })
+    } catch (error) {
+      await removeMark()
+      throw error
+    }
+  }
+
+  async function removeMark(): Promise<void> {
+    await withClient(url, (client) => client.query(`drop table ${restoreMark}`))
+  }
+}

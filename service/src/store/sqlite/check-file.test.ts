@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import { damagePages } from '../../../testing/damaged-file.ts'
+import { checkSqliteFile } from './check-file.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+test('A sound ledger is sound, also while a service uses it', async (context) => {
+  const path = pathFor(context)
+  const store = openSqliteStore({ path })
+  assert.equal(await checkSqliteFile(path, 30_000), 'sound')
+  await store.close()
+  const files = readdirSync(join(path, '..'))
+  assert.equal(await checkSqliteFile(path, 30_000), 'sound')
+  assert.deepEqual(readdirSync(join(path, '..')), files)
+})
+
+test('A ledger with a damaged page is damaged, though its header is whole [decision.173]', async (context) => {
+  const path = pathFor(context)
+  await openSqliteStore({ path }).close()
+  damagePages(path)
+  const outcome = await checkSqliteFile(path, 30_000)
+  assert(typeof outcome === 'object', JSON.stringify(outcome))
+  assert.match(outcome.damage, /SQLITE_CORRUPT|database disk image is malformed|btree|page/i)
+})
+
+test('A look through a file ends when its time is over', async (context) => {
+  const path = pathFor(context)
+  await openSqliteStore({ path }).close()
+  assert.equal(await checkSqliteFile(path, 1), 'unfinished')
+})
+
+function pathFor(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'purser.db')
+}

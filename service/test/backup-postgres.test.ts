@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { testCommand } from '../../packages/cli/testing/command.ts'
+import { findProgram } from '../src/store/postgres/programs.ts'
+import { StoreOpenError } from '../src/store/store.ts'
+import { execute } from '../testing/postgres-databases.ts'
+import { postgresServers } from '../testing/postgres.ts'
+import { issueKey, issueProof, preparePurchase, startTestService, verifyProof } from '../testing/service.ts'
+
+const postgres15 = postgresServers.find(({ name }) => name === 'PostgreSQL 15')
+const missing = postgres15?.missing ?? (canDump() ? undefined : 'pg_dump 15 is not installed here')
+
+test(
+  'On PostgreSQL, too, a proof that was charged after the backup is refused after the restore, and what was revoked since is listed [decision.165]',
+  { skip: missing },
+  async (context) => {
+    const before = await postgres15!.createDatabase()
+    const empty = await postgres15!.createEmptyDatabase()
+    const service = await startTestService(context, onPostgres(before.url))
+    const purchase = await preparePurchase(service)
+    const [early, late] = [await issueProof(service, purchase), await issueProof(service, purchase)]
+    assert.equal((await verifyProof(service, early)).status, 200)
+    await issueKey(service, { role: 'owner', label: 'stolen' })
+    const { body: keys } = await service.call('GET', '/accounts/api-keys')
+    const stolen = (keys as { id: string; label: string }[]).find(({ label }) => label === 'stolen')?.id
+
+    const { folder, purserWith } = testCommand(context)
+    const purser = (url: string, ...words: string[]) => purserWith({ environment: onPostgres(url) }, ...words)
+    const made = await purser(before.url, 'backup', 'purser.dump')
+    assert.deepEqual([made.code, made.errors], [0, ''])
+    assert.match(made.output, /Payments {2}1\n.*\n.*\nEvery sum agrees with its records\./)
+    assert.equal(statSync(join(folder, 'purser.dump')).mode & 0o777, 0o600)
+    assert.equal((await verifyProof(service, late)).status, 200)
+    assert.equal((await service.call('DELETE', `/accounts/api-keys/${stolen}`)).status, 200)
+
+    const refused = await purser(before.url, 'restore', 'purser.dump')
+    assert.equal(refused.code, 1)
+    assert.match(refused.errors, /holds a ledger; make an empty database/)
+    const restored = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url, '--json')
+    assert.deepEqual([restored.code, restored.errors], [0, ''])
+    const report = JSON.parse(restored.output)
+    assert.deepEqual([report.payments, report.held, report.ended_proofs, report.agrees], [1, '0.00', 1, true])
+    assert.deepEqual(
+      report.working_again.keys.map(({ id }: { id: string }) => id),
+      [stolen],
+    )
+
+    await service.stop()
+    const again = await startTestService(context, onPostgres(empty.url))
+    const answer = await again.call('POST', '/v1/payments/verify', {
+      key: service.sandboxKey,
+      body: { proof: late, merchant_domain: purchase.merchantDomain, expected_amount: late.amount },
+    })
+    assert.deepEqual([answer.status, answer.body.reason], [402, 'invalid_signature'])
+    const mandate = await again.call('GET', `/mandates/${purchase.mandateId}`, { key: service.sandboxKey })
+    assert.deepEqual([mandate.body.spent_total, mandate.body.held_total], ['1.00', '0.00'])
+  },
+)
+
+test(
+  'No service starts on a restore that was interrupted [decision.165]',
+  { skip: missing },
+  async (context) => {
+    const { url } = await postgres15!.createDatabase()
+    await execute(url, 'create table purser_restore ()')
+    context.after(() => execute(url, 'drop table purser_restore'))
+    await assert.rejects(
+      startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
+      /holds a restore that is not finished; run purser restore again, with an empty database/,
+    )
+  },
+)
+
+test('Where pg_dump is missing or too old, the command says what to install', () => {
+  assert.throws(
+    () => findProgram('pg_dump', 99),
+    /^StoreOpenError: pg_dump (here is of release \d+|is not installed here), and the server is PostgreSQL 99; install pg_dump 99 \(Debian: apt-get install postgresql-client-99\)$/,
+  )
+})
+
+/** The settings of a service that keeps its proof secret in the database. */
+function onPostgres(url: string) {
+  return { PURSER_DATABASE: url, PURSER_WORKERS: '1', PURSER_PROOF_SECRET: '' }
+}
+
+function canDump(): boolean {
+  try {
+    return findProgram('pg_dump', 15).major === 15
+  } catch (error) {
+    if (error instanceof StoreOpenError) return false
+    throw error
+  }
+}

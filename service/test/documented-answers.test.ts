@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { answerHeaders } from '@purser/wire/answer-headers'
+import { answersOf, type Endpoint } from '@purser/wire/endpoint'
+import { endpoints } from '@purser/wire/openapi'
+
+import { StoreUnavailableError } from '../src/store/store.ts'
+import { startAppOverStore } from '../testing/app-over-store.ts'
+import { isErrorBody, undescribed } from '../testing/documented-answers.ts'
+import { sendPlain, type PlainAnswer } from '../testing/plain-http.ts'
+import { prepareSampleRecords, sampleBodies, type SampleRecords } from '../testing/sample-records.ts'
+import { createTenant, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
+
+/** What a request differs in from a good one. */
+interface Ask {
+  readonly url: string
+  readonly key?: string
+  readonly ids?: Readonly<Record<string, string>>
+  readonly query?: string
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Statuses that are listed for an endpoint and were answered, as `verify 402`. */
+const answered = new Set<string>()
+
+const sent = new Set<string>()
+
+/** Sends a request to an endpoint, and holds its answer against the description. */
+async function ask(endpoint: Endpoint, { url, key, ids = {}, query = '', body, headers = {} }: Ask) {
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'unknown')
+  const answer = await sendPlain(url, {
+    method: endpoint.method,
+    path: `${path}${query}`,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: typeof body === 'string' || body === undefined ? body : JSON.stringify(body),
+  })
+  const title = `${endpoint.id}: ${answer.status} ${answer.text.slice(0, 300)}`
+  assert.equal(undescribed(endpoint, answer), undefined, title)
+  answered.add(`${endpoint.id} ${answer.status}`)
+  for (const name of Object.keys(answer.headers)) sent.add(name)
+  return answer
+}
+
+function byId(id: string): Endpoint {
+  return endpoints.find((one) => one.id === id) ?? assert.fail(id)
+}
+
+const keyed = endpoints.filter(({ roles }) => roles !== 'public')
+const wrongQuery = `?limit=none&account_id=${'x'.repeat(256)}`
+const tooLarge = JSON.stringify('x'.repeat(70_000))
+const tooDeep = '['.repeat(30_000)
+
+test('Every status that is described is answered, with the headers and the body that are described [decision.170] [errors.422]', async (t) => {
+  const service = await startTestService(t)
+  const { url, sandboxKey: key } = service
+  const records = await prepareSampleRecords(service, key)
+
+  // 401, 403, 404, 422, 413 and 400 come from the request alone.
+  const session = await ask(byId('startSession'), { url, body: { api_key: key } })
+  const cookie = session.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  for (const one of keyed) {
+    await ask(one, { url })
+    await ask(one, { url, headers: { cookie, 'sec-fetch-site': 'cross-site' } })
+    await ask(one, { url, key, query: '?unknown=1' })
+    await ask(one, { url, key, query: wrongQuery, body: one.body && [] })
+    if (one.method !== 'GET') await ask(one, { url, key, body: tooLarge })
+    if (one.body) await ask(one, { url, key, body: tooDeep })
+  }
+  for (const one of endpoints.filter(({ roles }) => roles === 'public'))
+    await ask(one, { url, query: '?unknown=1' })
+  await askSignIn(url)
+
+  // A good answer from each that only reads, then 404.
+  for (const one of keyed.filter(({ method }) => method === 'GET')) {
+    await ask(one, { url, key, ids: { ...records } })
+    await ask(one, { url, headers: { cookie } })
+    await ask(one, { url, key })
+    const query = one.query?.properties['account_id'] ? '?account_id=unknown' : ''
+    await ask(one, { url, key, query })
+    if (one.query?.properties['cursor']) await ask(one, { url, key, query: '?limit=1' })
+  }
+  for (const id of ['getSignInOptions', 'healthz', 'readyz']) await ask(byId(id), { url })
+  await askForPayments(service, records)
+  await askForChanges(service, records, { cookie, csrfToken: session.body.csrf_token as string })
+  await askLimitedServices(t)
+
+  const listed = endpoints.flatMap((one) =>
+    Object.keys(answersOf(one)).map((status) => `${one.id} ${status}`),
+  )
+  const missing = listed.filter((one) => !answered.has(one))
+  t.diagnostic(`${listed.length} answers are described, ${listed.length - missing.length} were given`)
+  assert.deepEqual(missing, [])
+  for (const { name } of Object.values(answerHeaders)) assert.ok(sent.has(name.toLowerCase()), name)
+})
+
+async function askSignIn(url: string): Promise<void> {
+  const one = byId('startSession')
+  await ask(one, { url, body: { api_key: 'svc_sand_wrong' } })
+  await ask(one, { url, body: { api_key: null }, headers: { 'sec-fetch-site': 'cross-site' } })
+  await ask(one, { url, body: tooLarge })
+  await ask(one, { url, body: tooDeep })
+  await ask(one, { url, body: {} })
+}
+
+type Service = Awaited<ReturnType<typeof startTestService>>
+
+/** Every outcome of a proposed and of a real payment. */
+async function askForPayments(service: Service, records: SampleRecords): Promise<void> {
+  const { url, sandboxKey: key, productionKey } = service
+  const purchase = await preparePurchase(service)
+  const ids = { agent_id: purchase.agentId, mandate_id: purchase.mandateId }
+  const proposal = sampleBodies.evaluate(ids)
+  for (const id of ['evaluate', 'verifyAgent'] as const) {
+    await ask(byId(id), { url, key, body: proposal })
+    await ask(byId(id), { url, key, body: { ...proposal, amount: '11.00' } })
+  }
+  const request = sampleBodies.issueProof(ids)
+  const headers = { 'idempotency-key': 'proof-1' }
+  await ask(byId('issueProof'), { url, key, body: request, headers })
+  const replay = await ask(byId('issueProof'), { url, key, body: request, headers })
+  assert.equal(replay.headers['idempotent-replayed'], 'true')
+  await ask(byId('issueProof'), { url, key, body: { ...request, amount: '2.00' }, headers })
+  await ask(byId('issueProof'), { url, key, body: { ...request, amount: '11.00' } })
+  await ask(byId('issueProof'), { url, key: productionKey, body: request })
+
+  const proof = await issueProof(service, purchase)
+  const verification = { proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount }
+  await ask(byId('verify'), { url, key, body: { ...verification, expected_amount: '9.00' } })
+  for (let count = 0; count < 2; count++) {
+    const retried = await ask(byId('verify'), { url, key, body: verification, headers })
+    assert.equal(retried.headers['idempotent-replayed'], count === 0 ? undefined : 'true')
+  }
+  const { nonce } = proof
+  await ask(byId('voidProof'), { url, key, ids: { nonce } })
+  await ask(byId('voidProof'), { url, key, ids: { ...records } })
+  await ask(byId('voidProof'), { url, key, ids: { nonce: 'unknown' } })
+}
+
+/** Every change, the refusals that depend on the state of a record, and the end of what was used. */
+async function askForChanges(
+  service: Service,
+  records: SampleRecords,
+  { cookie, csrfToken }: { readonly cookie: string; readonly csrfToken: string },
+): Promise<void> {
+  const { url, sandboxKey: key } = service
+  const at = (id: string, options: Omit<Ask, 'url' | 'key'> = {}) => ask(byId(id), { url, key, ...options })
+  for (const [id, body] of [
+    ['createAccount', sampleBodies.createAccount()],
+    ['createAccount', sampleBodies.createAccount()],
+    ['createApiKey', { role: 'merchant', environment: 'sandbox' }],
+    ['createApiKey', { role: 'merchant', environment: 'sandbox', account_id: 'unknown' }],
+    ['createAgent', sampleBodies.createAgent()],
+    ['createMandate', sampleBodies.createMandate(records)],
+    ['createMandate', sampleBodies.createMandate({ agent_id: 'unknown' })],
+    ['createSeller', sampleBodies.createSeller()],
+    ['createSeller', sampleBodies.createSeller()],
+    ['resumeAgents', sampleBodies.resumeAgents({})],
+  ] as const) {
+    await at(id, { body })
+  }
+  await at('stopAgents', { headers: { 'idempotency-key': 'x'.repeat(256) } })
+  await at('stopAgents')
+  for (const id of ['pauseMandate', 'resumeMandate', 'revokeMandate', 'pauseMandate', 'resumeMandate']) {
+    await at(id, { ids: { ...records } })
+    await at(id)
+  }
+  await at('revokeAgent', { ids: { ...records } })
+  await at('revokeAgent')
+  await at('createMandate', { body: sampleBodies.createMandate(records) })
+  await at('createApiKey', { body: { role: 'agent', environment: 'sandbox', agent_id: records.agent_id } })
+  await at('revokeApiKey', { ids: { ...records } })
+  await at('revokeApiKey')
+  await at('releaseDomain', { ids: { ...records } })
+  await at('releaseDomain')
+  await at('endSessionOfAccount', { ids: { ...records } })
+  await at('endSessionOfAccount')
+  const tenant = await createTenant(service)
+  for (const id of ['disableAccount', 'enableAccount']) {
+    await at(id, { ids: { account_id: tenant.accountId } })
+    await at(id)
+  }
+  await at('disableAccount', { ids: { ...records } })
+  await revokeAllKeys(service, tenant)
+  await at('endSession')
+  await ask(byId('endSession'), { url, headers: { cookie, 'x-purser-console': csrfToken } })
+}
+
+async function revokeAllKeys(
+  service: Service,
+  { sandboxKey }: { readonly sandboxKey: string },
+): Promise<void> {
+  const { body } = await service.call('GET', '/accounts/api-keys', { key: sandboxKey })
+  for (const { id } of (body as { readonly id: string; readonly environment: string }[]).toSorted((one) =>
+    one.environment === 'production' ? -1 : 1,
+  )) {
+    await ask(byId('revokeApiKey'), { url: service.url, key: sandboxKey, ids: { key_id: id } })
+  }
+}
+
+function failAsUnavailable(): Promise<never> {
+  return Promise.reject(new StoreUnavailableError('a test', { retryAfterSeconds: 1 }))
+}
+
+/** 429 of a service that lets little in, 503 of one without its store, and what any request can get. */
+async function askLimitedServices(t: Parameters<typeof startAppOverStore>[0]): Promise<void> {
+  const quota = { requests: 1, seconds: 1_000 }
+  const limited = await startAppOverStore(
+    t,
+    {},
+    { rateLimits: { key: quota, account: quota, address: quota } },
+  )
+  const { url, sandboxKey: key } = limited
+  for (const one of [keyed[0], ...keyed]) if (one) await ask(one, { url, key })
+  for (let count = 0; count < 2; count++) await ask(byId('startSession'), { url, body: {} })
+
+  const down = await startAppOverStore(t, {
+    authenticate: failAsUnavailable,
+    checkReady: failAsUnavailable,
+  })
+  for (const one of keyed) await ask(one, { url: down.url, key: down.sandboxKey })
+  await ask(byId('startSession'), { url: down.url, body: { api_key: down.sandboxKey } })
+  await ask(byId('readyz'), { url: down.url })
+
+  const broken = await startAppOverStore(t, { authenticate: () => Promise.reject(new Error('a bug')) })
+  const bug = await sendPlain(broken.url, {
+    method: 'GET',
+    path: '/agents',
+    headers: { authorization: `Bearer ${broken.sandboxKey}` },
+  })
+  assertAnyAnswer(bug, 500)
+  assert.ok(bug.headers['x-request-id'])
+  assertAnyAnswer(
+    await sendPlain(broken.url, { method: 'GET', path: '/agents', headers: { long: 'x'.repeat(20_000) } }),
+    431,
+  )
+}
+
+/** What `4XX` and `5XX` stand for. */
+function assertAnyAnswer({ status, headers, body }: PlainAnswer, expected: number): void {
+  assert.equal(status, expected)
+  assert.equal(headers['cache-control'], 'no-store')
+  assert.ok(isErrorBody.Check(body))
+}

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { openPool } from '../src/store/postgres/connection.ts'
+import { allAtOnce, openLoadClient } from '../testing/load.ts'
+import { execute } from '../testing/postgres-databases.ts'
+import { postgres18 } from '../testing/postgres.ts'
+import { startTestService } from '../testing/service.ts'
+import { makeFolder, startProcess } from './process.ts'
+
+const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
+const missing = spawnSync('prlimit', ['--version']).error ? 'prlimit is not installed here' : false
+
+test(
+  'While commits fail on SQLite, /readyz is 503, and one line with route, status, account and key id stands for all of them [decision.167]',
+  { skip: missing },
+  async (context) => {
+    const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'error' }
+    const service = await startProcess(context, { folder: makeFolder(context), settings })
+    const client = openLoadClient(service.url, key, 8)
+    context.after(client.close)
+    const create = () => client.send('POST', '/agents', { body: { name: 'research-bot' } })
+    assert.equal((await create()).status, 201)
+    assert.equal((await client.send('GET', '/readyz')).status, 200)
+
+    limitFiles(service.pid, '0')
+    const failed = await allAtOnce(30, create)
+    assert.deepEqual(new Set(failed.map(({ status }) => status)), new Set([503]))
+    for (let look = 0; look < 3; look++) {
+      const ready = await client.send('GET', '/readyz')
+      assert.deepEqual([ready.status, ready.body.detail], [503, 'store_unavailable'])
+    }
+    limitFiles(service.pid, 'unlimited')
+    assert.equal((await client.send('GET', '/readyz')).status, 200)
+    assert.equal((await create()).status, 201)
+
+    const { stderr } = await service.kill('SIGTERM')
+    const lines = stderr.trim().split('\n')
+    assert.ok(lines.length <= 3, stderr)
+    const { route, status, account, key: keyId, msg } = JSON.parse(lines[0] ?? '')
+    assert.deepEqual([route, status, msg], ['POST /agents', 503, 'the store is unavailable'])
+    assert.match(account, /^acct_|^acc/)
+    assert.match(keyId, /^key_/)
+  },
+)
+
+test('While commits fail on PostgreSQL, /readyz is 503, and 200 again as soon as they work [decision.167]', async (context) => {
+  const { url } = await postgres18.createEmptyDatabase()
+  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+  await execute(
+    url,
+    `create function no_room() returns trigger language plpgsql as
+       $$ begin raise exception 'no room' using errcode = '53100'; end $$;
+     create trigger no_room before insert on agents for each row execute function no_room();
+     create trigger no_room before update on purser_schema for each row execute function no_room()`,
+  )
+  const create = () => service.call('POST', '/agents', { body: { name: 'research-bot' } })
+  assert.equal((await service.call('GET', '/readyz')).status, 200)
+  assert.equal((await create()).status, 503)
+  assert.equal((await service.call('GET', '/readyz')).status, 503)
+  await execute(url, 'drop function no_room cascade')
+  assert.equal((await service.call('GET', '/readyz')).status, 200)
+  assert.equal((await create()).status, 201)
+})
+
+test('A wait for a database connection over a second is reported, a shorter one is not', async (context) => {
+  const { url, drop } = await postgres18.createDatabase()
+  const waits: number[] = []
+  const pool = openPool(url, { max: 1, onWait: (waitedMs) => waits.push(waitedMs) })
+  context.after(async () => {
+    await pool.end()
+    await drop()
+  })
+  const client = await pool.connect()
+  const waiting = pool.query('select 1')
+  await sleep(1_100)
+  assert.deepEqual(waits, [])
+  client.release()
+  await waiting
+  assert.equal(waits.length, 1)
+  assert.ok((waits[0] ?? 0) > 1_000)
+})
+
+/** The most bytes that a file of a process may have: what is written past it fails as on a full disk. */
+function limitFiles(pid: number, bytes: string): void {
+  const { status, stderr } = spawnSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}:unlimited`])
+  assert.equal(status, 0, String(stderr))
+}

@@ -1,0 +1,109 @@
+/**
+ * What all bounds together are for: a hostile tenant does not spoil the service for an honest one. Speed is measured in
+ * `bench/`, never in a test; this is the exception. So that a busy machine does not decide: both tenants use the same
+ * machine in the same run, quiet and hostile windows take turns, and a service that lacks one bound fails by far.
+ */
+import assert from 'node:assert/strict'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+
+import type { Figures, Plan } from './hostile-scenario.ts'
+
+/** How much slower an honest tenant may become. */
+const maxRatio = 3
+/** A quiet time below this counts as this: a few milliseconds more or less are the machine's. */
+const leastQuietMs = 10
+/** How much memory attacks may take beyond what the service has at rest. */
+const maxGrowthMiB = 256
+
+const windows = Number(process.env['HOSTILE_WINDOWS'] ?? 3)
+const skip = process.platform !== 'linux' && 'the memory of a process is read from /proc'
+
+test(
+  'A hostile tenant neither slows an honest one down nor takes the memory of the service [decision.178]',
+  { skip },
+  async (context) => {
+    const plan = { without: 'nothing', windows, windowMs: 2_000 } as const
+    let figures = await measure(context, plan)
+    // Something else may have taken the processors for a moment; a service that lets itself be slowed down is so again.
+    if (slowdown(figures) > maxRatio) figures = await measure(context, plan)
+
+    assert.ok(slowdown(figures) <= maxRatio, `the honest tenant is slowed down: ${describe(figures)}`)
+    assert.ok(growthMiB(figures) <= maxGrowthMiB, `memory grows: ${describe(figures)}`)
+    assert.deepEqual(figures.wrong, [], 'every request of the honest tenant is answered as ever')
+    assert.ok(figures.paid >= 80 * windows, describe(figures))
+    assert.equal(figures.chargedCents, figures.paid, 'each purchase is charged once')
+    assert.doesNotMatch(figures.stderr, /"level":(50|60)/)
+
+    // That it was attacked, and with which success.
+    const { seen } = figures
+    atLeast(seen['big texts'], { 422: 30 * windows })
+    atLeast(seen['denials'], { 402: 50 * windows })
+    atLeast(seen['invented domains'], { 402: 50 * windows })
+    atLeast(seen['guesses'], { 401: 90, 429: 100 * windows })
+    atLeast(seen['feeds'], { 200: 10 * windows, 429: 5 * windows })
+    atLeast(seen['exports'], { 429: 2 })
+    atLeast(seen['long lists'], { asked: 300 * windows, 429: windows })
+    atLeast(seen['slow readers'], { asked: 5 * windows, 'cut off': windows })
+    assert.deepEqual(Object.keys(seen).length, 8)
+  },
+)
+
+test(
+  'Without turns of accounts the honest tenant is slowed down [decision.178]',
+  { skip },
+  async (context) => {
+    const figures = await measure(context, { without: 'turns of accounts', windows: 1, windowMs: 1_000 })
+    assert.ok(slowdown(figures) > maxRatio, describe(figures))
+  },
+)
+
+test('Without bounds of connections memory grows [decision.178]', { skip }, async (context) => {
+  const figures = await measure(context, { without: 'bounds of connections', windows: 2, windowMs: 2_000 })
+  assert.ok(growthMiB(figures) > maxGrowthMiB, describe(figures))
+})
+
+type Outcome = { readonly figures: Figures } | { readonly failure: string }
+
+async function measure(context: TestContext, plan: Plan): Promise<Figures> {
+  // In a session of its own, which the scheduler can be asked to prefer.
+  const child = fork(join(import.meta.dirname, 'hostile-scenario.ts'), { detached: true, stdio: 'inherit' })
+  const ended = once(child, 'exit').then(() => [{ failure: 'the scenario broke off' }])
+  child.send(plan)
+  const [outcome] = (await Promise.race([once(child, 'message'), ended])) as [Outcome]
+  if (child.connected) child.disconnect()
+  if ('failure' in outcome) assert.fail(outcome.failure)
+  context.diagnostic(`without ${plan.without}: ${describe(outcome.figures)}`)
+  return outcome.figures
+}
+
+function slowdown({ quietMs, hostileMs }: Figures): number {
+  return p99(hostileMs) / Math.max(p99(quietMs), leastQuietMs)
+}
+
+function growthMiB({ restingMiB, peakMiB }: Figures): number {
+  return peakMiB - restingMiB
+}
+
+/** Of values in ascending order, the one that 99 of 100 do not exceed. */
+function p99(ascending: readonly number[]): number {
+  return ascending[Math.ceil(ascending.length * 0.99) - 1] ?? Number.NaN
+}
+
+function atLeast(
+  counts: Readonly<Record<string, number>> | undefined,
+  least: Readonly<Record<string, number>>,
+): void {
+  for (const [what, count] of Object.entries(least)) {
+    assert.ok((counts?.[what] ?? 0) >= count, `${what}: ${count} at least, not ${JSON.stringify(counts)}`)
+  }
+}
+
+function describe(figures: Figures): string {
+  const { quietMs, hostileMs, paid, wrong, restingMiB, peakMiB, seen } = figures
+  const times = `p99 ${p99(quietMs).toFixed(1)} ms quiet, ${p99(hostileMs).toFixed(1)} ms hostile`
+  const memory = `${restingMiB.toFixed(0)} MiB at rest, ${peakMiB.toFixed(0)} MiB at most`
+  return `${times}; ${memory}; ${paid} paid, ${wrong.length} wrong; ${JSON.stringify(seen)}`
+}

@@ -1,0 +1,103 @@
+import type { NetChange } from '../../src/store/ledger/batch-facts.ts'
+import {
+  OutcomeUnknownError,
+  RolledBackError,
+  type Driver,
+  type DriverTransaction,
+} from '../../src/store/ledger/driver.ts'
+import type { MemoryDatabase, MemorySession } from '../../src/store/ledger/memory/memory-database.ts'
+import type { SeededRandom } from '../../testing/seeded-random.ts'
+
+/** What goes wrong with a transaction; most often nothing does. */
+const fates = [
+  /** Two transactions met, and this one was undone. */
+  'rolled back',
+  /** The connection ends while rows are read. */
+  'lost while reading',
+  /** The commit never reaches the server. */
+  'commit lost',
+  /** It is committed, and nobody is told. */
+  'answer lost',
+  /** The commit reaches the server long after the service has given the connection up. */
+  'commit late',
+] as const
+type Fate = (typeof fates)[number] | 'none'
+
+export interface FaultyDriverOptions {
+  readonly database: MemoryDatabase
+  readonly random: SeededRandom
+  readonly sleep: (ms: number) => Promise<void>
+  /** How many of a hundred transactions something happens to. */
+  readonly faultPercent: number
+  /** Whether the service is gone: then its transactions end without an answer. */
+  readonly isCrashed: () => boolean
+}
+
+/** A driver over tables in memory whose connections fail as those over a network do. */
+export function createFaultyDriver(options: FaultyDriverOptions): Driver {
+  const { database, random, sleep, faultPercent, isCrashed } = options
+
+  return {
+    async transaction(work) {
+      await pause()
+      const session = database.begin()
+      const fate: Fate = random.below(100) < faultPercent ? random.pick(fates) : 'none'
+      let isLate = false
+      const transaction: DriverTransaction = {
+        async read(reads, readOptions) {
+          await pause()
+          if (fate === 'lost while reading') throw new RolledBackError('the connection has ended')
+          const answer = await session.read(reads, readOptions)
+          await pause()
+          return answer
+        },
+        async commit(changes) {
+          await pause()
+          if (isCrashed() && random.below(2) === 0) {
+            // The server undoes what the process has left open.
+            session.end()
+            return never()
+          }
+          if (fate === 'rolled back') throw new RolledBackError('two transactions met')
+          if (fate === 'commit lost') throw new OutcomeUnknownError('the connection has ended')
+          if (fate === 'commit late') {
+            isLate = true
+            void commitLate(session, changes)
+            await sleep(random.below(1_000))
+            throw new OutcomeUnknownError('nothing was answered in time')
+          }
+          session.commit(changes)
+          if (isCrashed()) await never()
+          await pause()
+          if (fate === 'answer lost') throw new OutcomeUnknownError('the connection has ended')
+        },
+      }
+      try {
+        return await work(transaction)
+      } finally {
+        if (!isLate) session.end()
+      }
+    },
+  }
+
+  function pause(): Promise<void> {
+    return sleep(random.below(random.below(20) === 0 ? 400 : 6))
+  }
+
+  /** The server holds the locks of the transaction until its commit arrives, or until it has waited long enough. */
+  async function commitLate(session: MemorySession, changes: readonly NetChange[]): Promise<void> {
+    await sleep(random.below(4_000))
+    try {
+      if (random.below(3) > 0) session.commit(changes)
+    } catch {
+      // Another has written one of the rows meanwhile: the server undoes the transaction, and nobody is there to be told.
+    } finally {
+      session.end()
+    }
+  }
+}
+
+/** A crashed process answers nothing, ever. */
+function never(): Promise<void> {
+  return new Promise(() => {})
+}

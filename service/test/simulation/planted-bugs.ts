@@ -1,0 +1,202 @@
+import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
+import type { Table } from '../../src/store/ledger/table.ts'
+import { agents, entries, mandates, payments } from '../../src/store/ledger/tables.ts'
+import type { SimulationOptions } from './simulation.ts'
+
+type Row = Readonly<Record<string, unknown>>
+type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'openMs'>
+
+/** Bugs that the operations, the runner and the drivers could have. The simulator must find each. */
+export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
+  {
+    bug: 'a capture does not look whether the proof was used',
+    ...inOperation(
+      'capture',
+      seeing(payments, (row) => ({ ...row, status: 'open', transactionId: null })),
+    ),
+  },
+  {
+    bug: 'a capture does not look whether its mandate was stopped',
+    ...inOperation(
+      'capture',
+      seeing(mandates, (row) => ({ ...row, epoch: 0 })),
+    ),
+  },
+  {
+    bug: 'a proof does not count what other proofs hold',
+    ...inOperation(
+      'issueProof',
+      seeing(mandates, (row) => ({ ...row, heldMicro: 0n })),
+    ),
+  },
+  {
+    bug: 'a proof is granted to a revoked agent',
+    ...inOperation(
+      'issueProof',
+      seeing(agents, (row) => ({ ...row, status: 'active' })),
+    ),
+  },
+  {
+    bug: 'a proof is granted under a mandate that is not active',
+    ...inOperation(
+      'issueProof',
+      seeing(mandates, (row) => ({ ...row, status: 'active' })),
+    ),
+  },
+  {
+    bug: 'an evaluation approves what does not fit the budget',
+    ...inOperation(
+      'evaluate',
+      seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
+    ),
+  },
+  { bug: 'a capture is not added to what is spent', ...inOperation('capture', without(mandates)) },
+  { bug: 'a capture leaves no entry in the journal', ...inOperation('capture', without(entries)) },
+  { bug: 'a capture leaves the payment open', ...inOperation('capture', without(payments)) },
+  {
+    bug: 'a payment to another account is not entered there',
+    ...inOperation(
+      'capture',
+      changing((change) => (change.table === entries && change.row['kind'] === 'received' ? [] : [change])),
+    ),
+  },
+  { bug: 'a proof holds nothing', ...inOperation('issueProof', without(mandates)) },
+  { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
+  { bug: 'a revoked agent keeps its open proofs', ...inOperation('revokeAgent', without(mandates)) },
+  {
+    bug: 'a pause ends no proofs',
+    ...inOperation(
+      'moveMandate',
+      changing((change, facts) => {
+        if (change.table !== mandates) return [change]
+        const before = facts.row(mandates, change.row as never)
+        return [{ ...change, row: { ...change.row, epoch: before?.epoch ?? 0 } }]
+      }),
+    ),
+  },
+  {
+    bug: 'a pause gives nothing back',
+    ...inOperation(
+      'moveMandate',
+      changing((change, facts) => {
+        if (change.table !== mandates) return [change]
+        const before = facts.row(mandates, change.row as never)
+        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
+      }),
+    ),
+  },
+  { bug: 'what has expired stays open', ...inOperation('releaseExpiredPayments', without(payments)) },
+  {
+    bug: 'what has expired keeps its amount',
+    ...inOperation(
+      'releaseExpiredPayments',
+      changing((change, facts) => {
+        if (change.table !== mandates) return [change]
+        const before = facts.row(mandates, change.row as never)
+        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
+      }),
+    ),
+  },
+  {
+    bug: 'a late verification ends a proof without giving its amount back',
+    ...inOperation('settleLate', without(mandates)),
+  },
+  {
+    bug: 'a retry is not told what it paid',
+    ...inOperation(
+      'capture',
+      seeing(payments, (row) => ({ ...row, capturedBy: null })),
+    ),
+  },
+  {
+    bug: 'every capture of a paid proof is told that it paid',
+    ...inOperation('capture', {
+      decide: (decide) => (call, facts) => {
+        const decision = decide(call, facts)
+        const { nonce, payerId: accountId } = call as { readonly nonce: string; readonly payerId: string }
+        const transactionId = facts.row(payments, { accountId, nonce })?.transactionId
+        return transactionId ? { outcome: { outcome: 'replayed', transactionId }, changes: [] } : decision
+      },
+    }),
+  },
+  {
+    bug: 'transactions lock nothing',
+    changeDriver: (driver) => ({
+      transaction: (work) =>
+        driver.transaction((transaction) =>
+          work({
+            ...transaction,
+            read: (reads, options) =>
+              transaction.read(
+                reads.map((read) => ({ ...read, isLocked: false })),
+                options,
+              ),
+          }),
+        ),
+    }),
+  },
+  {
+    bug: 'a transaction that fails is answered all the same',
+    changeDriver: (driver) => ({
+      transaction: (work) =>
+        driver.transaction((transaction) =>
+          work({ ...transaction, commit: (changes) => transaction.commit(changes).catch(() => undefined) }),
+        ),
+    }),
+  },
+  {
+    bug: 'the last change of a batch is not written',
+    changeDriver: (driver) => ({
+      transaction: (work) =>
+        driver.transaction((transaction) =>
+          work({ ...transaction, commit: (changes) => transaction.commit(changes.slice(0, -1)) }),
+        ),
+    }),
+  },
+]
+
+interface Spoiling {
+  readonly decide: (
+    decide: (call: unknown, facts: Facts) => Decision<unknown>,
+  ) => (call: unknown, facts: Facts) => Decision<unknown>
+}
+
+function inOperation(name: string, { decide }: Spoiling): Planting {
+  return {
+    changeOperation: (operation) => {
+      if (operation.name !== name) return operation
+      const spoiled = decide(operation.decide as (call: unknown, facts: Facts) => Decision<unknown>)
+      return { ...operation, decide: spoiled as typeof operation.decide }
+    },
+  }
+}
+
+/** Decides on rows that are not as they are. */
+function seeing(table: Table, spoil: (row: Row) => Row): Spoiling {
+  return {
+    decide: (decide) => (call, facts) =>
+      decide(call, {
+        isRerun: facts.isRerun,
+        knows: (read) => facts.knows(read),
+        rows: (of, range) => facts.rows(of, range),
+        row: (of, key) => {
+          const row = facts.row(of, key)
+          return row && (of as Table) === table ? (spoil(row) as typeof row) : row
+        },
+      }),
+  }
+}
+
+/** Changes what an operation writes. */
+function changing(spoil: (change: Change, facts: Facts) => readonly Change[]): Spoiling {
+  return {
+    decide: (decide) => (call, facts) => {
+      const decision = decide(call, facts)
+      return { ...decision, changes: decision.changes.flatMap((change) => spoil(change, facts)) }
+    },
+  }
+}
+
+function without(table: Table): Spoiling {
+  return changing((change) => (change.table === table ? [] : [change]))
+}

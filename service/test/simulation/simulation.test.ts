@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { findComplaints } from '../faults/checker.ts'
+import { plantedBugs } from './planted-bugs.ts'
+import { simulate } from './simulation.ts'
+
+test('No history of the new ledger has a fault, whatever fails around it', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, openMs: 30_000 })
+    assert.ok(evidence.calls.length > 100, `seed ${seed}: ${evidence.calls.length} calls`)
+    assert.deepEqual(findComplaints(evidence), [], `seed ${seed}`)
+  }
+})
+
+test('The same seed gives the same history', async () => {
+  const [first, second] = [
+    await simulate({ seed: 7, openMs: 10_000 }),
+    await simulate({ seed: 7, openMs: 10_000 }),
+  ]
+  assert.deepEqual(first, second)
+})
+
+/** How many seeds a bug may take to be found. */
+const maxSeeds = 30
+
+test('The simulator finds every planted bug', async (context) => {
+  for (const { bug, ...planted } of plantedBugs) {
+    await context.test(bug, async () => {
+      for (let seed = 1; seed <= maxSeeds; seed++) {
+        const evidence = await simulate({ seed, openMs: 30_000, maxMs: 3_600_000, ...planted })
+        if (findComplaints(evidence).length > 0) return
+      }
+      assert.fail(`not found with ${maxSeeds} seeds`)
+    })
+  }
+})

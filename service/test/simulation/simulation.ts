@@ -1,0 +1,454 @@
+import { auditEvent } from '../../src/domain/audit.ts'
+import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
+import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
+import type { Caller, Mandate } from '../../src/domain/records.ts'
+import { createIds, type Ids } from '../../src/ids.ts'
+import type { Driver } from '../../src/store/ledger/driver.ts'
+import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
+import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
+import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
+import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
+import { createMandate, moveMandate } from '../../src/store/ledger/operations/mandates.ts'
+import {
+  capture,
+  evaluate,
+  issueProof,
+  releaseExpiredPayments,
+  settleLate,
+} from '../../src/store/ledger/operations/payments.ts'
+import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
+import {
+  apiKeys,
+  mandates,
+  payments,
+  type ApiKeyRow,
+  type MandateRow,
+  type PaymentRow,
+} from '../../src/store/ledger/tables.ts'
+import type { Operation } from '../../src/store/ledger/operation.ts'
+import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
+import { StoreUnavailableError } from '../../src/store/store.ts'
+import { seededRandom, type SeededRandom } from '../../testing/seeded-random.ts'
+import type { Answer, Evidence, Request } from '../faults/history.ts'
+import { collectorDomain, trade } from '../faults/market.ts'
+import { record } from '../faults/recorder.ts'
+import { createFaultyDriver } from './faulty-driver.ts'
+import { readMemory } from './read-memory.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+export interface SimulationOptions {
+  readonly seed: number
+  /** How many of a hundred transactions something happens to. */
+  readonly faultPercent?: number
+  /** How long the clients trade, by the clock of the simulation. */
+  readonly openMs?: number
+  /** How long everything may take; what goes on then is cut off. */
+  readonly maxMs?: number
+  readonly buyers?: number
+  readonly owners?: number
+  readonly teams?: number
+  /** Puts a bug into an operation. */
+  readonly changeOperation?: <Call, Outcome>(operation: Operation<Call, Outcome>) => Operation<Call, Outcome>
+  /** Puts a bug into the driver. */
+  readonly changeDriver?: (driver: Driver) => Driver
+}
+
+const environment = 'sandbox'
+
+/**
+ * What two services and their clients leave behind that share one ledger, whose connections fail and which crash and start
+ * anew. The same in every run of one seed.
+ */
+export async function simulate(options: SimulationOptions): Promise<Evidence> {
+  const {
+    seed,
+    faultPercent = 10,
+    openMs = 60_000,
+    maxMs = 3_600_000,
+    buyers = 3,
+    owners = 2,
+    teams = 2,
+  } = options
+  const random = seededRandom(seed)
+  const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
+  const database = new MemoryDatabase()
+  const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
+  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver }
+  const ids = createIds(() => time.nowMs, random.bytes)
+  const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
+  const closesAtMs = time.nowMs + openMs
+  const owner = await time.runUntil(openAccount(world, ids, 'owner'))
+  const collector = await time.runUntil(openAccount(world, ids, 'merchant'))
+
+  /** The way of a request to one of the services and back. */
+  async function send(keyId: string, request: Request): Promise<Answer> {
+    await time.sleep(random.below(20))
+    const service = random.pick(services)
+    const answered = service.answer(keyId, request, owner)
+    // A client that waits for an answer in vain gives up.
+    const answer = await Promise.race([answered, time.sleep(12_000).then((): Answer => ({ is: 'unknown' }))])
+    await time.sleep(random.below(20))
+    return random.below(100) < 2 ? { is: 'unknown' } : answer
+  }
+
+  const recorder = record(send, () => time.nowMs)
+  const market = {
+    send: recorder.send,
+    sleep: time.sleep,
+    random,
+    isOpen: () => time.nowMs < closesAtMs,
+    ownerKeyId: owner.keyId,
+    collectorKeyId: collector.keyId,
+  }
+  void crashNowAndThen(services, world, () => time.nowMs < closesAtMs)
+  void sweepForEver(services, world)
+  await time.runUntil(Promise.race([trade(market, { buyers, owners, teams }), time.sleep(maxMs)]))
+  // What is still under way comes to its end, and what has expired is released.
+  await time.runUntil(time.sleep(validityWindowMs + holdGraceMs + 60_000))
+  return { calls: recorder.calls, content: readMemory(database, time.nowMs) }
+}
+
+interface World {
+  readonly random: SeededRandom
+  readonly time: VirtualTime
+  readonly database: MemoryDatabase
+  readonly faultPercent: number
+  readonly changeOperation: NonNullable<SimulationOptions['changeOperation']>
+  readonly changeDriver: NonNullable<SimulationOptions['changeDriver']>
+}
+
+/** A service process: its ledger, and what its routes make of requests. */
+class SimulatedService {
+  readonly #world: World
+  readonly #ids: Ids
+  #ledger: Ledger
+  #life = { isOver: false }
+
+  constructor(world: World, ids: Ids) {
+    this.#world = world
+    this.#ids = ids
+    this.#ledger = this.#start()
+  }
+
+  /** Ends the process, and starts another one. What it was doing gets no answer. */
+  crash(): void {
+    this.#life.isOver = true
+    this.#life = { isOver: false }
+    this.#ledger = this.#start()
+  }
+
+  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+    return this.#ledger.run(this.#world.changeOperation(operation), call)
+  }
+
+  async answer(keyId: string, request: Request, owner: Caller): Promise<Answer> {
+    const life = this.#life
+    try {
+      const answer = await this.#answer(keyId, request, owner)
+      return life.isOver ? { is: 'unknown' } : answer
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return { is: 'unavailable' }
+      return { is: 'broken', text: String(error) }
+    }
+  }
+
+  async #answer(keyId: string, request: Request, { accountId }: Caller): Promise<Answer> {
+    const { time, database } = this.#world
+    const nowMs = time.nowMs
+    const key = (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
+    if (!key || key.revokedAtMs !== null) return { is: 'unauthorized' }
+    const caller: Caller = {
+      accountId: key.accountId,
+      environment,
+      keyId,
+      role: key.role,
+      agentId: key.agentId,
+    }
+    const event = (type: Parameters<typeof auditEvent>[2]['type'], subjectId: string) =>
+      auditEvent(caller, caller, { id: this.#ids.next('auditEvent'), type, subjectId, data: {}, atMs: nowMs })
+    const scope = { accountId, environment } as const
+    switch (request.act) {
+      case 'create-agent': {
+        const id = this.#ids.next('agent')
+        const agent = { ...scope, id, name: 'buyer', description: null, capabilities: [] }
+        const fresh = { ...agent, status: 'active', createdAtMs: nowMs, revokedAtMs: null } as const
+        await this.run(createAgent, { agent: fresh, event: event('agent.created', id) })
+        return { is: 'created', id }
+      }
+      case 'issue-key': {
+        const id = this.#ids.next('apiKey')
+        const role = request.agentId === null ? ('merchant' as const) : ('agent' as const)
+        const fresh = { ...newKey(scope, id, role, nowMs), agentId: request.agentId }
+        const outcome = await this.run(issueApiKey, { key: fresh, event: event('api_key.created', id) })
+        return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
+      }
+      case 'create-mandate': {
+        const id = this.#ids.next('mandate')
+        const mandate = newMandate({ ...scope, id, ...request }, nowMs)
+        const outcome = await this.run(createMandate, { mandate, event: event('mandate.created', id) })
+        return outcome === 'created' ? { is: 'created', id } : { is: 'conflict', detail: outcome }
+      }
+      case 'revoke-key': {
+        const { keyId: id } = request
+        const outcome = await this.run(revokeApiKey, { accountId, id, event: event('api_key.revoked', id) })
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'revoke-agent': {
+        const { agentId: id } = request
+        const outcome = await this.run(revokeAgent, {
+          agent: { ...scope, id },
+          event: event('agent.revoked', id),
+        })
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'pause-mandate':
+      case 'resume-mandate':
+      case 'revoke-mandate': {
+        const { to, type } = moves[request.act]
+        const mandate = { ...scope, id: request.mandateId }
+        const outcome = await this.run(moveMandate, { mandate, to, event: event(type, request.mandateId) })
+        return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
+      }
+      case 'ask-proof': {
+        const nonce = this.#ids.nonce()
+        const hold = {
+          ...paymentOf(request),
+          ...scope,
+          nonce,
+          status: 'open',
+          issuedAtMs: nowMs,
+          expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
+          transactionId: null,
+        } as const
+        const outcome = await this.run(issueProof, { hold })
+        if (outcome.decision === 'approved') return { is: 'granted', nonce }
+        if (outcome.decision === 'denied') return { is: 'denied', code: outcome.code }
+        return { is: 'broken', text: outcome.decision }
+      }
+      case 'evaluate': {
+        const id = this.#ids.next('transaction')
+        const { domain: merchantDomain } = request
+        const proposal = {
+          ...paymentOf(request),
+          ...scope,
+          id,
+          merchantDomain,
+          category: null,
+          createdAtMs: nowMs,
+        }
+        const outcome = await this.run(evaluate, proposal)
+        return outcome.decision === 'approved'
+          ? { is: 'approved', transactionId: id }
+          : { is: 'denied', code: outcome.code, transactionId: id }
+      }
+      case 'verify': {
+        const { nonce, domain: merchantDomain, idempotencyKey } = request
+        const payerId = accountId
+        // The proof itself: what it says was signed when it was issued.
+        const proof = (database.rowsOf(payments) as unknown as PaymentRow[]).find(
+          (row) => row.nonce === nonce,
+        )
+        if (!proof) return { is: 'broken', text: `${nonce} was granted and is not there` }
+        const { agentId, mandateId, amountText, currency, resourceUrl } = proof
+        const terms = { agentId, mandateId, amountText, currency, resourceUrl }
+        const attempt = { payerId, caller, nonce, ...terms, merchantDomain, idempotencyKey, nowMs }
+        const outcome =
+          nowMs - proof.issuedAtMs > validityWindowMs
+            ? await this.run(settleLate, attempt)
+            : await this.run(capture, { ...attempt, transactionId: this.#ids.next('transaction') })
+        if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
+        if (outcome.outcome === 'refused') return { is: 'broken', text: outcome.code }
+        return {
+          is: 'verified',
+          transactionId: outcome.transactionId,
+          isReplay: outcome.outcome === 'replayed',
+        }
+      }
+      case 'read-mandate': {
+        const row = findRow(database, mandates, { accountId, id: request.mandateId })
+        if (!row) return { is: 'broken', text: `${request.mandateId} is not there` }
+        return { is: 'mandate', status: row.status, spentMicro: row.spentMicro, heldMicro: row.heldMicro }
+      }
+      case 'look-up': {
+        const proof = findRow(database, payments, { accountId, nonce: request.nonce })
+        const mandate = proof && findRow(database, mandates, { accountId, id: proof.mandateId })
+        if (!proof || !mandate) return { is: 'broken', text: `${request.nonce} is not there` }
+        return { is: 'proof', status: statusOf(proof, mandate, nowMs), transactionId: proof.transactionId }
+      }
+      default:
+        return request satisfies never
+    }
+  }
+
+  #start(): Ledger {
+    const { random, time, database, faultPercent, changeDriver } = this.#world
+    const life = this.#life
+    const isCrashed = () => life.isOver
+    return new Ledger({
+      driver: changeDriver(
+        createFaultyDriver({ database, random, sleep: time.sleep, faultPercent, isCrashed }),
+      ),
+      stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
+      random: () => random.below(1_000) / 1_000,
+      lanes: 2,
+      maxBatch: 1 + random.below(16),
+    })
+  }
+}
+
+const moves = {
+  'pause-mandate': { to: 'paused', type: 'mandate.paused' },
+  'resume-mandate': { to: 'active', type: 'mandate.resumed' },
+  'revoke-mandate': { to: 'revoked', type: 'mandate.revoked' },
+} as const
+
+async function crashNowAndThen(
+  services: readonly [SimulatedService, SimulatedService],
+  { random, time, faultPercent }: World,
+  isOpen: () => boolean,
+): Promise<void> {
+  if (faultPercent === 0) return
+  while (isOpen()) {
+    await time.sleep(5_000 + random.below(20_000))
+    random.pick(services).crash()
+  }
+}
+
+/** Each service releases what has expired, as it does every second. */
+async function sweepForEver(
+  services: readonly [SimulatedService, SimulatedService],
+  { random, time, database }: World,
+): Promise<void> {
+  for (;;) {
+    await time.sleep(15_000)
+    for (const { accountId, id: mandateId, heldMicro } of database.rowsOf(
+      mandates,
+    ) as unknown as MandateRow[]) {
+      if (heldMicro === 0n) continue
+      const swept = random
+        .pick(services)
+        .run(releaseExpiredPayments, { accountId, mandateId, nowMs: time.nowMs })
+      swept.catch(() => undefined)
+    }
+  }
+}
+
+async function openAccount({ time, database }: World, ids: Ids, role: 'owner' | 'merchant'): Promise<Caller> {
+  const ledger = new Ledger({
+    driver: createFaultyDriver({
+      database,
+      random: seededRandom(0),
+      sleep: time.sleep,
+      faultPercent: 0,
+      isCrashed: () => false,
+    }),
+    stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
+    random: () => 0,
+  })
+  const accountId = ids.next('account')
+  const scope = { accountId, environment } as const
+  const keyId = ids.next('apiKey')
+  const account = {
+    id: accountId,
+    name: role,
+    email: `${role}@example.com`,
+    idpUserId: `idp_${role}`,
+    disabledAtMs: null,
+  }
+  await ledger.run(createAccount, {
+    account: { ...account, createdAtMs: time.nowMs },
+    keys: [newKey(scope, keyId, role, time.nowMs)],
+    events: [],
+  })
+  const caller: Caller = { ...scope, keyId, role, agentId: null }
+  if (role === 'owner') return caller
+  const id = ids.next('seller')
+  const seller = {
+    ...scope,
+    id,
+    name: 'shop',
+    domain: collectorDomain,
+    priceConfig: '{}',
+    createdAtMs: time.nowMs,
+  }
+  const details = {
+    id: ids.next('auditEvent'),
+    type: 'seller.created',
+    subjectId: id,
+    data: {},
+    atMs: time.nowMs,
+  } as const
+  await ledger.run(createSeller, { seller, event: auditEvent(caller, caller, details) })
+  return caller
+}
+
+function newKey(
+  scope: { readonly accountId: string; readonly environment: 'sandbox' },
+  id: string,
+  role: Caller['role'],
+  nowMs: number,
+) {
+  const key = { ...scope, id, role, agentId: null, label: null, hint: '', secretHash: Buffer.from(id) }
+  return { ...key, createdAtMs: nowMs, revokedAtMs: null }
+}
+
+function newMandate(
+  request: {
+    readonly accountId: string
+    readonly environment: 'sandbox'
+    readonly id: string
+    readonly agentId: string
+    readonly maxTotalMicro: bigint
+    readonly maxPaymentMicro: bigint
+  },
+  nowMs: number,
+): Mandate {
+  const { accountId, id, agentId } = request
+  const maxTotalMicro = request.maxTotalMicro as MicroUsdc
+  const maxPerTransactionMicro = request.maxPaymentMicro as MicroUsdc
+  return {
+    accountId,
+    environment,
+    id,
+    agentId,
+    purpose: 'buy',
+    maxTotalText: formatSum(maxTotalMicro),
+    maxTotalMicro,
+    maxPerTransactionText: formatSum(maxPerTransactionMicro),
+    maxPerTransactionMicro,
+    currency: 'USDC',
+    allowedSellers: ['*'],
+    allowedCategories: [],
+    expiresAtText: '2030-01-01T00:00:00Z',
+    expiresAtMs: Date.UTC(2030, 0),
+    status: 'active',
+    spentMicro: 0n as MicroUsdc,
+    heldMicro: 0n as MicroUsdc,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  }
+}
+
+function paymentOf(request: Extract<Request, { act: 'ask-proof' | 'evaluate' }>) {
+  const { agentId, mandateId, domain } = request
+  const amountMicro = request.amountMicro as MicroUsdc
+  const resourceUrl = `https://${domain}/report`
+  return {
+    agentId,
+    mandateId,
+    amountText: formatSum(amountMicro),
+    amountMicro,
+    currency: 'USDC' as const,
+    resourceUrl,
+  }
+}
+
+function findRow<Of extends Table>(
+  database: MemoryDatabase,
+  table: Of,
+  key: TableKey<Of>,
+): TableRow<Of> | undefined {
+  return database.find({ kind: 'row', table, key, isLocked: false })[0] as TableRow<Of> | undefined
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+
+import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
+import { endpoints } from '@purser/wire/openapi'
+
+import { startTestService } from '../testing/service.ts'
+
+/** The endpoints of interface 0.1.0, as its pages list them. */
+const listedByInterface = [
+  'createMandate',
+  'listMandates',
+  'getMandate',
+  'issueProof',
+  'verify',
+  'evaluate',
+  'verifyAgent',
+  'createAccount',
+  'createSeller',
+  'listSellers',
+  'revokeApiKey',
+  'revokeAgent',
+  'getAgent',
+]
+
+const service = await startTestService({ after })
+
+for (const endpoint of endpoints) {
+  const { id, method, path } = endpoint
+  const isListed = listedByInterface.includes(id)
+  const rule = isListed ? 'ignores' : 'refuses'
+  test(`${id} ${rule} a query parameter that it does not know [decision.168]`, async () => {
+    assert.equal(refusesUnknownParameters(endpoint), !isListed)
+    const address = path.replaceAll(/\{\w+\}/g, 'unknown')
+    const options = endpoint.body ? { body: {} } : {}
+    const search = '?created_form=2026-11-01&limit=x&constructor'
+    const { status, text, body } = await service.call(method, `${address}${search}`, options)
+    const faults = (Array.isArray(body?.detail) ? body.detail : []) as { loc: string[] }[]
+    const unknown = faults.filter(({ loc }) => loc[1] === 'created_form' || loc[1] === 'constructor')
+    if (isListed) {
+      assert.deepEqual(unknown, [], text)
+      return
+    }
+    const known = Object.keys(endpoint.query?.properties ?? {})
+    const takes = known.join(', ') || 'no query parameters'
+    assert.equal(status, 422, text)
+    assert.deepEqual(
+      unknown,
+      [
+        ['created_form', '2026-11-01'],
+        ['constructor', ''],
+      ].map(([name, input]) => ({
+        type: 'extra_forbidden',
+        loc: ['query', name],
+        msg: `Extra inputs are not permitted; this endpoint takes ${takes}`,
+        input,
+        ctx: { known: takes },
+      })),
+    )
+    // What is wrong with a parameter that is known is told in the same answer.
+    const { limit } = endpoint.query?.properties ?? {}
+    assert.equal(
+      faults.some(({ loc }) => loc[1] === 'limit'),
+      true,
+      limit ? 'its fault' : 'unknown',
+    )
+  })
+}
+
+test('An unknown parameter is refused after the key, and before anything is done [decision.168] [decision.6]', async () => {
+  const stranger = await service.call('GET', '/v1/transactions?x=1', { key: null })
+  assert.equal(stranger.status, 401)
+  const created = await service.call('POST', '/agents?dry_run=true', { body: { name: 'research-bot' } })
+  assert.equal(created.status, 422)
+  assert.deepEqual(created.body.detail[0].loc, ['query', 'dry_run'])
+  assert.deepEqual((await service.call('GET', '/agents')).body, [])
+})
+
+test('Many unknown parameters name 20 faults with bounded echoes [decision.168] [decision.155]', async () => {
+  const search = Array.from({ length: 40 }, (_, index) => `p${index}=${'x'.repeat(300)}`).join('&')
+  const { status, body, text } = await service.call('GET', `/v1/audit-log?${search}`)
+  assert.equal(status, 422)
+  assert.equal(body.detail.length, 20)
+  assert.ok(text.length < 20_000, `${text.length}`)
+})
