@@ -1,7 +1,8 @@
 import type { Session } from '@purser/client'
-import { lazy } from 'react'
 import { Navigate, Route, Routes, useLocation, useParams } from 'react-router'
 
+import { Connected } from './api/connection.tsx'
+import { explainFailure } from './api/failures.ts'
 import { Seeing } from './api/seen.tsx'
 import { useSession } from './api/session.ts'
 import { Overview } from './screens/overview/overview.tsx'
@@ -9,40 +10,38 @@ import { NotFound } from './screens/not-found.tsx'
 import { SignInFrame } from './screens/sign-in/sign-in-frame.tsx'
 import { SetUp } from './screens/sign-in/set-up.tsx'
 import { SignIn } from './screens/sign-in/sign-in.tsx'
+import { lazyScreen } from './shell/boundary.tsx'
 import { Frame } from './shell/frame.tsx'
 import { placesFor } from './shell/navigation.ts'
-import { Failed } from './ui/waiting.tsx'
+import { Notice } from './ui/notice.tsx'
 
 // The overview comes with the first load; every other screen when it is gone to.
-const Mandates = lazy(async () => ({ default: (await import('./screens/mandates/mandates.tsx')).Mandates }))
-const NewMandate = lazy(async () => ({
-  default: (await import('./screens/mandates/new-mandate.tsx')).NewMandate,
-}))
-const Mandate = lazy(async () => ({ default: (await import('./screens/mandates/mandate.tsx')).Mandate }))
-const Transactions = lazy(async () => ({
-  default: (await import('./screens/transactions/transactions.tsx')).Transactions,
-}))
-const Transaction = lazy(async () => ({
-  default: (await import('./screens/transactions/transaction.tsx')).Transaction,
-}))
-const Agents = lazy(async () => ({ default: (await import('./screens/agents/agents.tsx')).Agents }))
-const Agent = lazy(async () => ({ default: (await import('./screens/agents/agent.tsx')).Agent }))
-const Sellers = lazy(async () => ({ default: (await import('./screens/sellers/sellers.tsx')).Sellers }))
-const Keys = lazy(async () => ({ default: (await import('./screens/keys/keys.tsx')).Keys }))
-const AuditLog = lazy(async () => ({ default: (await import('./screens/audit-log/audit-log.tsx')).AuditLog }))
-const Developers = lazy(async () => ({
-  default: (await import('./screens/developers/developers.tsx')).Developers,
-}))
-const System = lazy(async () => ({ default: (await import('./screens/system/system.tsx')).System }))
+const Mandates = lazyScreen(async () => (await import('./screens/mandates/mandates.tsx')).Mandates)
+const NewMandate = lazyScreen(async () => (await import('./screens/mandates/new-mandate.tsx')).NewMandate)
+const Mandate = lazyScreen(async () => (await import('./screens/mandates/mandate.tsx')).Mandate)
+const Transactions = lazyScreen(
+  async () => (await import('./screens/transactions/transactions.tsx')).Transactions,
+)
+const Transaction = lazyScreen(
+  async () => (await import('./screens/transactions/transaction.tsx')).Transaction,
+)
+const Agents = lazyScreen(async () => (await import('./screens/agents/agents.tsx')).Agents)
+const Agent = lazyScreen(async () => (await import('./screens/agents/agent.tsx')).Agent)
+const Sellers = lazyScreen(async () => (await import('./screens/sellers/sellers.tsx')).Sellers)
+const Keys = lazyScreen(async () => (await import('./screens/keys/keys.tsx')).Keys)
+const Sessions = lazyScreen(async () => (await import('./screens/sessions/sessions.tsx')).Sessions)
+const AuditLog = lazyScreen(async () => (await import('./screens/audit-log/audit-log.tsx')).AuditLog)
+const Developers = lazyScreen(async () => (await import('./screens/developers/developers.tsx')).Developers)
+const System = lazyScreen(async () => (await import('./screens/system/system.tsx')).System)
 
 /** Every address of the console. The environment stands in it, so that no window is ever in doubt of its own. */
 export function App() {
   const session = useSession()
-  if (session.isPending) return null
-  if (session.isError) {
+  if (session.data === undefined) {
+    if (!session.failureReason) return null
     return (
       <SignInFrame title="Purser does not answer">
-        <Failed error={session.error} onRetry={() => void session.refetch()} />
+        <Notice tone="bad">{explainFailure(session.failureReason)} This page tries again by itself.</Notice>
       </SignInFrame>
     )
   }
@@ -63,6 +62,7 @@ export function App() {
             <Route path="agents/:id" element={<Agent />} />
             <Route path="sellers" element={<Sellers />} />
             <Route path="keys" element={<Keys />} />
+            <Route path="sessions" element={<Sessions />} />
             <Route path="audit-log" element={<AuditLog />} />
             <Route path="developers" element={<Developers />} />
             {session.data.role === 'operator' && <Route path="system" element={<System />} />}
@@ -90,7 +90,9 @@ function InEnvironment({ session }: { readonly session: Session }) {
   }
   return (
     <Seeing key={seen} session={session} environment={seen}>
-      <Frame />
+      <Connected>
+        <Frame />
+      </Connected>
     </Seeing>
   )
 }

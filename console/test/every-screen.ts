@@ -84,6 +84,7 @@ export function everyScreen(ids: {
     },
     { name: 'keys', path: 'sandbox/keys', isReady: table('Keys') },
     { name: 'new-key', path: 'sandbox/keys?new', isReady: (page) => page.getByLabel('Label').waitFor() },
+    { name: 'sessions', path: 'sandbox/sessions', isReady: table('Sessions') },
     { name: 'audit-log', path: 'sandbox/audit-log', isReady: table('Audit log') },
     { name: 'developers', path: 'sandbox/developers', isReady: text('Base address') },
     { name: 'system', path: 'sandbox/system', isReady: text('Waiting to be written') },

@@ -25,7 +25,7 @@ export function everyFurtherState(ids: {
       prepare: async (page) => {
         await page.keyboard.press('/')
         await page.keyboard.type('no such words')
-        await text('Nothing here goes by that name.')(page)
+        await text('No results.')(page)
       },
     },
     {
@@ -37,7 +37,11 @@ export function everyFurtherState(ids: {
         await text('Type “revoke” to confirm')(page)
       },
     },
-    { name: 'no mandate that fits', path: 'sandbox/mandates?q=nothing', isReady: text('No mandate fits') },
+    {
+      name: 'no mandate that fits',
+      path: 'sandbox/mandates?q=nothing',
+      isReady: text('No mandates match your filters'),
+    },
     {
       name: 'a form that is not complete',
       path: 'sandbox/mandates/new',
@@ -56,7 +60,7 @@ export function everyFurtherState(ids: {
     {
       name: 'no transaction that fits',
       path: 'sandbox/transactions?merchant_domain=nowhere.example&status=paid',
-      isReady: text('No transaction fits'),
+      isReady: text('No transactions match your filters'),
     },
     {
       name: 'a key for an agent, shown once',
@@ -97,7 +101,7 @@ export function everyFurtherState(ids: {
     {
       name: 'no event that fits',
       path: 'sandbox/audit-log?subject_id=nothing',
-      isReady: text('No event fits'),
+      isReady: text('No events match your filters'),
     },
     ...['mandates', 'transactions', 'agents'].map((screen) => ({
       name: `${screen} of an id that is none`,
@@ -110,10 +114,10 @@ export function everyFurtherState(ids: {
 /** Every screen of an account that has nothing yet, in both environments. */
 export const everyEmptyScreen: readonly ScreenStop[] = [
   { name: 'empty overview', path: 'sandbox', isReady: text('Your first purchase') },
-  { name: 'empty mandates', path: 'sandbox/mandates', isReady: text('No mandate yet') },
-  { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transaction yet') },
-  { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agent yet') },
-  { name: 'empty sellers', path: 'sandbox/sellers', isReady: text('No seller yet') },
+  { name: 'empty mandates', path: 'sandbox/mandates', isReady: text('No mandates yet') },
+  { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transactions yet') },
+  { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agents yet') },
+  { name: 'empty sellers', path: 'sandbox/sellers', isReady: text('No sellers yet') },
   { name: 'mandate without an agent', path: 'sandbox/mandates/new', isReady: text('no working agent yet') },
   { name: 'empty production', path: 'production', isReady: text('Your first mandate') },
   { name: 'empty production keys', path: 'production/keys', isReady: heading('Keys') },

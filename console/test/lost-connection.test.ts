@@ -18,7 +18,8 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
   context.after(() => browser.close())
   const visitor = await visit(browser, wire)
   const { page } = visitor
-  const feed = page.getByRole('status')
+  const feed = page.locator('.live-state')
+  const banner = page.getByRole('region', { name: 'Connection' })
   const sandbox = await shopperOf(service.url, { sandbox: service.sandboxKey })
   const latest = page.getByRole('list', { name: 'Latest transactions' })
   const shown = () => latest.getByRole('link').allInnerTexts()
@@ -32,9 +33,7 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('2.00').waitFor()
     await wire.cut()
     await feed.getByText('Connection lost, trying again').waitFor()
-    // As when somebody comes back to the window.
-    await page.evaluate(() => void dispatchEvent(new Event('visibilitychange')))
-    await page.getByText('The service could not be reached').waitFor()
+    await banner.getByText('The service does not answer.').waitFor()
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('2.00').waitFor()
   })
 
@@ -53,7 +52,7 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
         ['five', 'four', 'three', ...meanwhile.toReversed(), 'two', 'one'].map((name) => `${name}.example`),
       )
       await page.locator('.tile', { hasText: 'Spent today' }).getByText('5.00').waitFor()
-      await page.getByText('The service could not be reached').waitFor({ state: 'detached' })
+      await banner.waitFor({ state: 'detached' })
       await sandbox.buys('six')
       await latest.getByText('six.example').waitFor()
     },

@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
+import { compileCache } from '../../service/testing/compile-cache.ts'
 import { projectFolder } from '../../tools/source-files.ts'
 
 type Context = { readonly after: (stop: () => void) => void }
@@ -17,7 +18,7 @@ export async function runProgram(
 ): Promise<string> {
   const path = fileOf(context, program)
   const { stdout } = await promisify(execFile)(process.execPath, [path], {
-    env: { PATH: process.env['PATH'], ...environment },
+    env: { PATH: process.env['PATH'], ...compileCache, ...environment },
     timeout: 30_000,
   })
   return stdout
@@ -36,7 +37,7 @@ export async function runServer(
   )
   if (moved === program) throw new Error('the program listens elsewhere now')
   const child = spawn(process.execPath, [fileOf(context, moved)], {
-    env: { PATH: process.env['PATH'], ...environment },
+    env: { PATH: process.env['PATH'], ...compileCache, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   context.after(() => void child.kill())

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 import type { Browser, Page } from 'playwright-core'
 
-import { startTestService, type TestService } from '../../service/testing/service.ts'
+import { signIn } from '../../service/testing/console-session.ts'
+import { issueKey, startTestService, type TestService } from '../../service/testing/service.ts'
 import { projectFolder } from '../../tools/source-files.ts'
 import { startBrowser } from './browser.ts'
 import { everyScreen, type ScreenStop } from './every-screen.ts'
@@ -55,6 +56,7 @@ try {
 
 async function pictureFullConsole(browser: Browser, service: TestService): Promise<void> {
   const { purser, mandates, agents } = await seedSandbox(service, Date.now())
+  await signIn(service, await issueKey(service, { role: 'owner', label: 'finance' }))
   const denials = await purser.transactions.list({ status: 'denied', limit: 200 }).toArray({ limit: 200 })
   const payments = await purser.transactions.list({ status: 'paid', limit: 1 }).page()
   const screens = everyScreen({

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { addAmounts, Purser, type Transaction } from '@purser/client'
+import { addAmounts, Purser, type NamedTransaction, type Transaction } from '@purser/client'
 import type { Page } from 'playwright-core'
 
 import { readCsv } from '../../service/testing/read-csv.ts'
@@ -30,7 +30,7 @@ for (const { name, missing, open } of serviceStores) {
       context.after(() => browser.close())
       const visitor = await visit(browser, service)
       const { page } = visitor
-      const everything = () => purser.transactions.list({ limit: 200 }).toArray({ limit: 10_000 })
+      const everything = () => purser.console.transactions.list({ limit: 200 }).toArray({ limit: 10_000 })
       const payment = {
         agent_id: weather.agent_id,
         mandate_id: weather.id,
@@ -52,7 +52,7 @@ for (const { name, missing, open } of serviceStores) {
             String(denied_count),
           ]),
         )
-        const nearest = page.getByRole('region', { name: 'Budgets nearest to their end' })
+        const nearest = page.getByRole('region', { name: 'Budgets closest to their limit' })
         assert.deepEqual(
           await nearest.getByRole('listitem').getByRole('link').allInnerTexts(),
           nearest_budgets.map(({ purpose }) => purpose),
@@ -61,7 +61,7 @@ for (const { name, missing, open } of serviceStores) {
       })
 
       await chapter('A payment is seen the moment it happens, and the figures follow', async () => {
-        await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+        await page.locator('.live-state', { hasText: 'Live' }).waitFor()
         const answer = await purser.payments.requestProof(payment)
         assert.ok(answer.decision === 'approved')
         assert.ok((await purser.payments.verify({ ...charge, proof: answer.proof })).verified)
@@ -74,7 +74,7 @@ for (const { name, missing, open } of serviceStores) {
         'A denial is found by its reason, and its ladder says which check failed and why',
         async () => {
           await page.getByRole('link', { name: 'Over the total budget' }).click()
-          await page.waitForURL(/status=denied&reason_code=total_budget_exceeded$/)
+          await page.waitForURL(/status=denied&reason_code=total_budget_exceeded&since=/)
           await page.getByRole('table', { name: 'Transactions' }).getByRole('link').first().click()
           const failed = page.getByRole('listitem', { name: 'Check 9' })
           await failed.getByText('failed').waitFor()
@@ -136,9 +136,9 @@ for (const { name, missing, open } of serviceStores) {
         await stranger.page.getByText('Payments and denials appear here').waitFor()
         await purser.policy.evaluate({ ...payment, merchant_domain: 'data.weather.example' })
         for (const [screen, words] of [
-          ['sandbox/mandates', 'No mandate yet'],
-          ['sandbox/agents', 'No agent yet'],
-          ['sandbox/sellers', 'No seller yet'],
+          ['sandbox/mandates', 'No mandates yet'],
+          ['sandbox/agents', 'No agents yet'],
+          ['sandbox/sellers', 'No sellers yet'],
           ['sandbox/keys', 'All keys'],
           ['sandbox/audit-log', 'Signed in to the console'],
           ['sandbox/developers', 'Base address'],
@@ -147,7 +147,7 @@ for (const { name, missing, open } of serviceStores) {
           [`sandbox/mandates/new?like=${weather.id}`, 'It does not exist here'],
           [`sandbox/transactions/${newest?.id}`, 'It does not exist here'],
           [`sandbox/agents/${weather.agent_id}`, 'It does not exist here'],
-          ['sandbox/transactions', 'No transaction yet'],
+          ['sandbox/transactions', 'No transactions yet'],
         ] as const) {
           await stranger.go(screen)
           await stranger.page.getByText(words).filter({ visible: true }).first().waitFor()
@@ -161,7 +161,7 @@ for (const { name, missing, open } of serviceStores) {
           stranger.page.keyboard.type('weather'),
         ])
         assert.deepEqual(await search.json(), [])
-        await stranger.page.getByText('Nothing here goes by that name.').waitFor()
+        await stranger.page.getByText('No results.').waitFor()
         await stranger.go('sandbox')
         await stranger.page.getByText('Payments and denials appear here').waitFor()
         await stranger.leave()
@@ -185,6 +185,6 @@ async function assertSpentToday(page: Page, everything: readonly Transaction[]):
   await tile.getByText(`${today.length} payment`).waitFor()
 }
 
-function asText(transaction: Transaction): Record<string, string> {
+function asText(transaction: NamedTransaction): Record<string, string> {
   return Object.fromEntries(Object.entries(transaction).map(([name, value]) => [name, value ?? '']))
 }

@@ -3,14 +3,14 @@ import { ApiError, ConnectionError, ValidationError } from '@purser/client'
 /** What each error code means to a person, and what would help. */
 const sentences: Record<string, string> = {
   not_found: 'It does not exist here, or belongs to another environment.',
-  agent_revoked: 'The agent is revoked, for good. Create another one.',
-  mandate_revoked: 'The mandate is revoked, for good. Create another one.',
+  agent_revoked: 'The agent is revoked. Create another one.',
+  mandate_revoked: 'The mandate is revoked. Create another one.',
   seller_exists: 'A seller with this domain is registered already.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
   insufficient_scope: 'Your key may not do this.',
   invalid_api_key: 'The service does not know this key, or it is revoked.',
   set_up_link_spent: 'This set-up link was used already, or has expired. Sign in with a key.',
-  query_too_slow: 'The answer took longer than it may, and was given up so that payments are not held up.',
+  query_too_slow: 'The query took too long and was stopped so that it does not slow down payments.',
   too_many_streams: 'Too many live feeds and exports are open. Close another window of the console.',
   store_unavailable: 'The service cannot reach its database right now.',
   csrf_token_missing: 'This page is out of date. Load it again.',

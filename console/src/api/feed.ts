@@ -1,8 +1,10 @@
-import type { FeedEvent, Transaction } from '@purser/client'
+import type { FeedEvent, NamedTransaction } from '@purser/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 
+import { statusKey } from './connection.tsx'
 import { useSeen } from './seen.tsx'
+import { expireSession } from './session.ts'
 
 /** Most transactions that the feed shows. */
 const shownTransactions = 40
@@ -11,15 +13,15 @@ const shownTransactions = 40
 const refreshMs = 1_500
 
 /** The pauses before a lost feed is opened again: the first, and the longest. */
-const reopenMs = { first: 1_000, longest: 15_000 }
+const reopenMs = { first: 1_000, longest: 4_000 }
 
 type FeedState = 'connecting' | 'live' | 'lost'
 
 /** The latest transactions, newest first, as they happen; and whether more are to be expected. */
-export function useFeed(): { readonly transactions: readonly Transaction[]; readonly state: FeedState } {
+export function useFeed(): { readonly transactions: readonly NamedTransaction[]; readonly state: FeedState } {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
-  const [transactions, setTransactions] = useState<readonly Transaction[]>([])
+  const [transactions, setTransactions] = useState<readonly NamedTransaction[]>([])
   const [state, setState] = useState<FeedState>('connecting')
 
   useEffect(() => {
@@ -52,8 +54,9 @@ export function useFeed(): { readonly transactions: readonly Transaction[]; read
         const isOver = await read().catch(() => false)
         if (signal.aborted) return
         setState('lost')
+        void queries.invalidateQueries({ queryKey: statusKey(environment) })
         if (isOver) {
-          queries.setQueryData(['session'], null)
+          expireSession(queries)
           return
         }
         if (lastEventId !== heard) pauseMs = reopenMs.first
@@ -71,7 +74,7 @@ export function useFeed(): { readonly transactions: readonly Transaction[]; read
 }
 
 /** What arrived and what was there before it; after a gap not that, for something would be missing in between. */
-function newestFirst(before: readonly Transaction[], event: FeedEvent): readonly Transaction[] {
+function newestFirst(before: readonly NamedTransaction[], event: FeedEvent): readonly NamedTransaction[] {
   const arrived = event.transactions.toReversed()
   if (event.has_gap) return arrived.slice(0, shownTransactions)
   const ids = new Set(arrived.map(({ id }) => id))

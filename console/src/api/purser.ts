@@ -1,5 +1,7 @@
 import { Purser, type Environment } from '@purser/client'
 
+import { visibleAnswer } from '../text/visible.ts'
+
 /** Which environment a client speaks for, and the token that its changes carry. */
 interface Speaker {
   readonly environment: Environment
@@ -16,7 +18,8 @@ export function createPurser(speaker?: Speaker): Purser {
     baseUrl: location.origin,
     // A person waits: one attempt more is felt, and the query library offers to try again.
     maxRetries: 1,
-    fetch: (input, init) => fetch(input, { ...init, ...sameOrigin, headers: headersOf(init, speaker) }),
+    fetch: async (input, init) =>
+      visibleAnswer(await fetch(input, { ...init, ...sameOrigin, headers: headersOf(init, speaker) })),
   })
 }
 

@@ -14,23 +14,47 @@ import {
 import { sayFailed } from '../ui/toast.tsx'
 import { useSeen } from './seen.tsx'
 import { explainFailure } from './failures.ts'
+import { expireSession } from './session.ts'
 
-/** What was read is shown at once when one comes back to it, and read anew meanwhile. */
+/** How long a read that failed waits until it is tried again by itself. */
+const retryFailedMs = 15_000
+
+/**
+ * Shows cached data at once and refreshes it in the background. The service may run on this very machine, so requests
+ * are sent even when the browser thinks that it is offline; and a change never waits for a network that may come later.
+ */
 export function createQueries(): QueryClient {
   const queries: QueryClient = new QueryClient({
     queryCache: new QueryCache({ onError: (error) => endOfSession(error, queries) }),
     defaultOptions: {
       queries: {
-        retry: (count, error) => count < 2 && !(error instanceof ApiError && error.status < 500),
+        networkMode: 'always',
+        retry: (count, error) => count < 2 && isWorthRetrying(error),
       },
+      mutations: { networkMode: 'always' },
     },
   })
   return queries
 }
 
-/** A session that has ended shows the sign-in screen, wherever it is noticed. */
+function isWorthRetrying(error: Error): boolean {
+  return !(error instanceof ApiError && error.status < 500)
+}
+
+/** When to read again: sooner or later after a failure, else as often as the screen wants. */
+function refetchAfter<Answer>(
+  { state }: { readonly state: { readonly data: Answer | undefined; readonly error: Error | null } },
+  refetchMs: RefetchMs<Answer>,
+): number | false {
+  const usualMs = typeof refetchMs === 'function' ? refetchMs(state.data) : refetchMs
+  if (state.error === null || !isWorthRetrying(state.error)) return usualMs
+  return usualMs === false ? retryFailedMs : usualMs
+}
+
+type RefetchMs<Answer> = number | false | ((latest: Answer | undefined) => number)
+
 function endOfSession(error: Error, queries: QueryClient): void {
-  if (error instanceof AuthenticationError) queries.setQueryData(['session'], null)
+  if (error instanceof AuthenticationError) expireSession(queries)
 }
 
 /** Something that is read from the service: `name` and `parameters` say what, within the environment. */
@@ -43,8 +67,8 @@ export function useRead<Answer>(
     isEnabled = true,
   }: {
     readonly parameters?: readonly unknown[]
-    /** How often it is read anew by itself; it may depend on what was read last. */
-    readonly refetchMs?: number | false | ((latest: Answer | undefined) => number)
+    /** How often it is refreshed; may depend on the latest answer. */
+    readonly refetchMs?: RefetchMs<Answer>
     readonly isEnabled?: boolean
   } = {},
 ) {
@@ -52,7 +76,7 @@ export function useRead<Answer>(
   return useQuery({
     queryKey: [environment, name, ...parameters],
     queryFn: ({ signal }) => read(purser, signal),
-    refetchInterval: typeof refetchMs === 'function' ? ({ state }) => refetchMs(state.data) : refetchMs,
+    refetchInterval: (query) => refetchAfter(query, refetchMs),
     enabled: isEnabled,
     placeholderData: keepPreviousData,
   })
@@ -66,6 +90,7 @@ export function useReadPages<Item>(
   name: string,
   read: (purser: Purser, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
   parameters: readonly unknown[] = [],
+  { isEnabled = true }: { readonly isEnabled?: boolean } = {},
 ): ReadPages<Item> {
   const { purser, environment } = useSeen()
   return useInfiniteQuery({
@@ -73,6 +98,8 @@ export function useReadPages<Item>(
     queryFn: ({ pageParam, signal }) => readFullPage((cursor) => read(purser, cursor, signal), pageParam),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.nextCursor ?? undefined,
+    refetchInterval: (query) => refetchAfter(query, false),
+    enabled: isEnabled,
     placeholderData: keepPreviousData,
   })
 }

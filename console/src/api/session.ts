@@ -2,6 +2,8 @@ import { AuthenticationError, type Session } from '@purser/client'
 import { useMutation, useQuery, useQueryClient, type QueryClient } from '@tanstack/react-query'
 
 import { createPurser } from './purser.ts'
+import { statusPollMs } from './status-poll.ts'
+import { forgetTypedForms, keepTypedForms } from './typed.ts'
 
 const sessionKey = ['session']
 
@@ -11,14 +13,18 @@ export function useSession() {
     queryKey: sessionKey,
     queryFn: async ({ signal }): Promise<Session | null> => {
       try {
-        return await createPurser().console.session({ signal })
+        const session = await createPurser().console.session({ signal })
+        sessionStorage.removeItem(expiredMark)
+        return session
       } catch (error) {
         if (error instanceof AuthenticationError) return null
         throw error
       }
     },
     staleTime: Infinity,
-    retry: false,
+    // Until the service answers.
+    retry: true,
+    retryDelay: statusPollMs,
   })
 }
 
@@ -28,6 +34,8 @@ export function useSignInOptions() {
     queryKey: ['sign-in'],
     queryFn: ({ signal }) => createPurser().console.signInOptions({ signal }),
     staleTime: Infinity,
+    retry: true,
+    retryDelay: statusPollMs,
   })
 }
 
@@ -39,6 +47,7 @@ export function useSignIn() {
       createPurser().console.startSession(secret),
     onSuccess: (session) => {
       forgetTheRest(queries)
+      sessionStorage.removeItem(expiredMark)
       queries.setQueryData(sessionKey, session)
     },
   })
@@ -50,11 +59,27 @@ export function useSignOut(session: Session, environment: Session['environments'
   return useMutation({
     mutationFn: () => createPurser({ environment, csrfToken: session.csrf_token }).console.endSession(),
     onSettled: () => {
+      forgetTypedForms()
       queries.setQueryData(sessionKey, null)
       forgetTheRest(queries)
     },
   })
 }
+
+/** Shows the sign-in screen, which says why, wherever it is noticed that the session is over. */
+export function expireSession(queries: QueryClient): void {
+  if (!queries.getQueryData(sessionKey)) return
+  keepTypedForms()
+  sessionStorage.setItem(expiredMark, '')
+  queries.setQueryData(sessionKey, null)
+}
+
+/** Whether the session of this tab ended by itself, and nobody has signed in since. */
+export function isSessionExpired(): boolean {
+  return sessionStorage.getItem(expiredMark) !== null
+}
+
+const expiredMark = 'purser.session-expired'
 
 /** What one session has read is not for the next one. */
 function forgetTheRest(queries: QueryClient): void {

@@ -6,11 +6,12 @@ import { amountInWords } from '../text/amounts.ts'
 import { counted } from '../text/counts.ts'
 import { timeOfDay } from '../text/times.ts'
 import { LegendMark } from '../ui/legend-mark.tsx'
+import { axisRoom, tickText } from './axis.ts'
 import './chart.css'
 import { useWidth } from './width.ts'
 
 const height = 190
-const margin = { top: 8, right: 4, bottom: 22, left: 34 }
+const frame = { top: 8, right: 4, bottom: 22 }
 const hourMs = 3_600_000
 
 /** Payments and denials of each hour, or a sentence where there are none. */
@@ -25,11 +26,14 @@ function Chart({ hours }: { readonly hours: readonly Activity[] }) {
   const [box, width] = useWidth<HTMLDivElement>()
   const [pointedAt, setPointedAt] = useState<number>()
   const most = Math.max(4, ...hours.map(({ paid_count, denied_count }) => paid_count + denied_count))
+  const y = scaleLinear([0, most], [height - frame.bottom, frame.top]).nice(4)
+  // Counts are whole.
+  const ticks = y.ticks(4).filter((tick) => Number.isInteger(tick))
+  const margin = { ...frame, left: axisRoom(ticks.map(tickText)) }
   const x = scaleBand(
     hours.map((_, index) => index),
     [margin.left, Math.max(width, 80) - margin.right],
   ).padding(0.22)
-  const y = scaleLinear([0, most], [height - margin.bottom, margin.top]).nice(4)
   const every = width < 480 ? 6 : 3
   const last = hours.length - 1
   const shown = hours[pointedAt ?? last]
@@ -49,11 +53,11 @@ function Chart({ hours }: { readonly hours: readonly Activity[] }) {
       <div ref={box} onPointerLeave={() => setPointedAt(undefined)}>
         <svg className="chart-drawing" width={width} height={height} aria-hidden="true">
           <HatchPattern />
-          {y.ticks(4).map((tick) => (
+          {ticks.map((tick) => (
             <g key={tick} transform={`translate(0, ${y(tick)})`}>
               <line className="chart-grid" x1={margin.left} x2={width - margin.right} />
               <text className="chart-tick" x={margin.left - 8} dy="0.32em" textAnchor="end">
-                {tick}
+                {tickText(tick)}
               </text>
             </g>
           ))}

@@ -5,12 +5,12 @@ import { area, curveStepAfter, line } from 'd3-shape'
 import { amountInWords, readMicro, sumOf, writeMicro } from '../text/amounts.ts'
 import { dayOfYear } from '../text/times.ts'
 import { LegendMark } from '../ui/legend-mark.tsx'
+import { axisRoom, tickText } from './axis.ts'
 import './chart.css'
 import { useWidth } from './width.ts'
 
 const height = 220
-const margin = { top: 14, right: 24, bottom: 24, left: 44 }
-const tickText = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+const frame = { top: 14, right: 24, bottom: 24 }
 
 /** A point of the line; the amount is in whole USDC, good for drawing only. */
 interface Point {
@@ -33,8 +33,9 @@ export function SpendChart({
   const points = pointsOf(spend, untilMs)
   const budget = inWhole(total)
   const top = Math.max(budget, points.at(-1)?.spent ?? 0)
+  const y = scaleLinear([0, top * 1.06 || 1], [height - frame.bottom, frame.top])
+  const margin = { ...frame, left: axisRoom(y.ticks(4).map(tickText)) }
   const x = scaleTime([points[0]?.atMs ?? 0, untilMs], [margin.left, Math.max(width, 120) - margin.right])
-  const y = scaleLinear([0, top * 1.06 || 1], [height - margin.bottom, margin.top])
   const stepLine = line<Point>(
     (point) => x(point.atMs),
     (point) => y(point.spent),
@@ -67,7 +68,7 @@ export function SpendChart({
             <g key={tick} transform={`translate(0, ${y(tick)})`}>
               <line className="chart-grid" x1={margin.left} x2={width - margin.right} />
               <text className="chart-tick" x={margin.left - 8} dy="0.32em" textAnchor="end">
-                {tickText.format(tick)}
+                {tickText(tick)}
               </text>
             </g>
           ))}

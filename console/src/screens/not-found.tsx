@@ -6,7 +6,7 @@ export function NotFound() {
   return (
     <Screen title="Not found">
       <EmptyState icon="search" title="There is no such screen">
-        The address leads nowhere. <Go to="">Go to the overview</Go>, or press <kbd>/</kbd> to search.
+        Check the address. <Go to="">Go to the overview</Go>, or press <kbd>/</kbd> to search.
       </EmptyState>
     </Screen>
   )

@@ -1,17 +1,30 @@
-import { Component, type ReactNode } from 'react'
+import { Component, lazy, useEffect, useState, type ComponentType, type ReactNode } from 'react'
 
+import { isDown, useConnection } from '../api/connection.tsx'
 import { Button } from '../ui/button.tsx'
 import { Notice } from '../ui/notice.tsx'
 import { ScreenHead } from '../ui/panel.tsx'
+import { Waiting } from '../ui/waiting.tsx'
+
+/** The code of a screen did not arrive: the service is down, or was updated and its older files are gone. */
+class ScreenNotLoadedError extends Error {}
+
+/** A screen whose code is loaded when somebody goes there. */
+export function lazyScreen(load: () => Promise<ComponentType>) {
+  return lazy(async () => {
+    try {
+      return { default: await load() }
+    } catch (error) {
+      throw new ScreenNotLoadedError(String(error), { cause: error })
+    }
+  })
+}
 
 interface State {
   readonly error: Error | undefined
 }
 
-/**
- * Keeps a screen that breaks from taking the frame with it. The usual reason is a service that was updated while the
- * page was open: its older files are gone.
- */
+/** Keeps a screen that breaks from taking the frame with it. */
 export class Boundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined }
 
@@ -24,17 +37,60 @@ export class Boundary extends Component<{ readonly children: ReactNode }, State>
     if (!error) return this.props.children
     return (
       <div className="screen">
-        <ScreenHead title="This screen could not be shown" />
-        <Notice tone="bad">
-          <div className="stack-tight">
-            <p>If the service was updated since you opened the page, loading it again helps.</p>
-            <p className="small quiet">{error.message}</p>
-            <div>
-              <Button onClick={() => location.reload()}>Load again</Button>
-            </div>
-          </div>
-        </Notice>
+        {error instanceof ScreenNotLoadedError ? <NotLoaded error={error} /> : <Broken error={error} />}
       </div>
     )
   }
+}
+
+/** Loads the page again as soon as the service answers: once, so that a file that is really gone ends in words. */
+function NotLoaded({ error }: { readonly error: Error }) {
+  const connection = useConnection()
+  const [wasReloaded] = useState(isJustReloaded)
+  const { check, state } = connection
+  useEffect(() => {
+    if (wasReloaded || state !== 'up') return
+    void check().then((isThere) => isThere && reload())
+  }, [wasReloaded, state, check])
+  if (wasReloaded && !isDown(connection)) return <Broken error={error} />
+  return (
+    <>
+      <ScreenHead
+        title="This screen is not loaded yet"
+        lead="It appears here as soon as the service answers."
+      />
+      <Waiting lines={8} />
+    </>
+  )
+}
+
+function Broken({ error }: { readonly error: Error }) {
+  return (
+    <>
+      <ScreenHead title="This screen could not be shown" />
+      <Notice tone="bad">
+        <div className="stack-tight">
+          <p>If the service was updated since you opened the page, reloading it helps.</p>
+          <p className="small quiet">{error.message}</p>
+          <div>
+            <Button onClick={() => location.reload()}>Reload the page</Button>
+          </div>
+        </div>
+      </Notice>
+    </>
+  )
+}
+
+const reloadMark = 'purser.reloaded'
+const justNowMs = 30_000
+
+function reload(): void {
+  sessionStorage.setItem(reloadMark, JSON.stringify([location.pathname, Date.now()]))
+  location.reload()
+}
+
+/** Whether this screen made the page reload a moment ago. */
+function isJustReloaded(): boolean {
+  const [path, atMs] = JSON.parse(sessionStorage.getItem(reloadMark) ?? '[]') as [string?, number?]
+  return path === location.pathname && Date.now() - (atMs ?? 0) < justNowMs
 }

@@ -1,6 +1,6 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 
 import { useRead } from '../api/queries.ts'
@@ -28,16 +28,40 @@ export function CommandPalette({
   readonly isOpen: boolean
   readonly onClose: () => void
 }) {
+  const [opener, setOpener] = useState<Opener>()
+  if (isOpen && !opener) setOpener({ element: document.activeElement, path: location.pathname })
+  if (!isOpen && opener) setOpener(undefined)
+  const last = useRef<Opener>(undefined)
+  useEffect(() => {
+    if (opener) last.current = opener
+  }, [opener])
   return (
     <Dialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className="dialog-veil" />
-        <Dialog.Popup className="palette" aria-label="Search and commands">
+        <Dialog.Popup
+          className="palette"
+          aria-label="Search and commands"
+          finalFocus={() => focusAfter(last.current)}
+        >
           <PaletteBody onClose={onClose} />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
   )
+}
+
+/** Where the keyboard was when the palette opened. */
+interface Opener {
+  readonly element: Element | null
+  readonly path: string
+}
+
+/** Back where the keyboard was; on another screen, or when that is gone, the content. */
+function focusAfter(opener: Opener | undefined): HTMLElement | null {
+  const { element, path } = opener ?? {}
+  const isThere = element instanceof HTMLElement && element.isConnected && element !== document.body
+  return isThere && path === location.pathname ? element : document.getElementById('content')
 }
 
 function PaletteBody({ onClose }: { readonly onClose: () => void }) {
@@ -69,7 +93,7 @@ function PaletteBody({ onClose }: { readonly onClose: () => void }) {
         <kbd>Esc</kbd>
       </div>
       <Autocomplete.Empty className="palette-empty">
-        {text.trim() === '' ? '' : 'Nothing here goes by that name.'}
+        {text.trim() === '' ? '' : 'No results.'}
       </Autocomplete.Empty>
       <Autocomplete.List className="palette-list">
         {(command: Command) => (

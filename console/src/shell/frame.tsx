@@ -4,10 +4,12 @@ import { NavLink, Outlet, useLocation } from 'react-router'
 
 import { useSeen } from '../api/seen.tsx'
 import { useSignOut } from '../api/session.ts'
+import { timeZoneInWords } from '../text/times.ts'
 import { BrandMark } from '../ui/brand.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Waiting } from '../ui/waiting.tsx'
+import { Banners } from './banners.tsx'
 import { Boundary } from './boundary.tsx'
 import { CommandPalette } from './command-palette.tsx'
 import { EnvironmentStrip } from './environment-strip.tsx'
@@ -31,7 +33,10 @@ export function Frame() {
       <a className="skip-link" href="#content">
         Skip to the content
       </a>
-      <EnvironmentStrip />
+      <div className="frame-top">
+        <EnvironmentStrip />
+        <Banners />
+      </div>
       <header className="top-bar">
         <IconButton label="Menu" icon="menu" onClick={() => setMenuOpen(true)} />
         <Brand />
@@ -48,6 +53,7 @@ export function Frame() {
               <Outlet />
             </Suspense>
           </Boundary>
+          <p className="time-zone quiet small">{`Times are in ${timeZoneInWords(Date.now())}.`}</p>
         </main>
       </div>
       <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>

@@ -17,6 +17,7 @@ const places: readonly Place[] = [
   { path: 'agents', name: 'Agents', icon: 'agent' },
   { path: 'sellers', name: 'Sellers', icon: 'seller' },
   { path: 'keys', name: 'Keys', icon: 'key' },
+  { path: 'sessions', name: 'Sessions', icon: 'session' },
   { path: 'audit-log', name: 'Audit log', icon: 'audit' },
   { path: 'developers', name: 'Developers', icon: 'developer' },
   { path: 'system', name: 'System', icon: 'system', role: 'operator' },

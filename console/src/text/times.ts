@@ -4,13 +4,16 @@ const dayMs = 24 * hourMs
 
 // The month by its name: 3 Nov is the same day for every reader, 11/3 is not.
 const locale = 'en-GB'
-const toTheSecond = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' })
+const toTheSecond = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const toTheMinute = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
 const hourAndMinute = new Intl.DateTimeFormat(locale, { timeStyle: 'short' })
 const dayAndMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' })
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
 
-/** A timestamp by the reader's own clock, with its zone: `21 Nov 2026, 17:32:31 CET`. What is none stays as it is. */
+/**
+ * A timestamp by the reader's own clock: `21 Nov 2026, 17:32:31`. What is none stays as it is. Each screen names the zone
+ * once, at its end.
+ */
 export function clockTime(at: string): string {
   const timeMs = Date.parse(at)
   return Number.isNaN(timeMs) ? at : toTheSecond.format(timeMs)
@@ -44,4 +47,12 @@ export function distance(at: string, nowMs: number): string {
   if (size < 60 * dayMs) return relative.format(Math.round(awayMs / dayMs), 'day')
   if (size < 400 * dayMs) return relative.format(Math.round(awayMs / (30 * dayMs)), 'month')
   return relative.format(Math.round(awayMs / (365 * dayMs)), 'year')
+}
+
+/** The reader's time zone: `Europe/Berlin (CET)`, or `UTC`. */
+export function timeZoneInWords(nowMs: number): string {
+  const format = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' })
+  const zone = format.resolvedOptions().timeZone
+  const short = format.formatToParts(nowMs).find(({ type }) => type === 'timeZoneName')?.value
+  return short === undefined || short === zone ? zone : `${zone} (${short})`
 }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { bytesInWords, counted, durationInWords } from './counts.ts'
-import { isTypedEasily } from './names.ts'
+import { isSameWord, isTypedEasily } from './names.ts'
 import { denialWords, reasonInWords } from './reasons.ts'
-import { clockMinute, clockTime, distance } from './times.ts'
+import { clockMinute, clockTime, distance, timeZoneInWords } from './times.ts'
 
 test('A count has its noun, in the right number', () => {
   assert.deepEqual(
@@ -51,8 +51,9 @@ test('A moment is told by its distance, and what is no moment as it is', () => {
   for (const [at, words] of rows) assert.equal(distance(at, nowMs), words, at)
 })
 
-test('The month of a moment has its name, and its time a zone', () => {
-  assert.match(clockTime('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9:]+05 [A-Z]+/)
+test('The month of a moment has its name; its zone is named once for all', () => {
+  assert.match(clockTime('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9]{2}:[0-9]{2}:05$/)
+  assert.match(timeZoneInWords(Date.UTC(2026, 10, 3)), /^\S+( \([\w+:−-]+\))?$/)
   assert.match(clockMinute('2026-11-03T12:00:05Z'), /^[234] Nov 2026, [0-9]{2}:[0-9]{2}$/)
   assert.deepEqual([clockTime('soon'), clockMinute('soon')], ['soon', 'soon'])
 })
@@ -61,4 +62,19 @@ test('Every denial code has its words, and one that is not known stays readable'
   for (const [code, words] of Object.entries(denialWords)) assert.equal(reasonInWords(code), words)
   assert.equal(reasonInWords('new_reason'), 'new reason')
   assert.equal(reasonInWords(null), '')
+})
+
+test('A word that confirms is recognised as a phone types it, and no other word is', () => {
+  const rows: [string, string, boolean][] = [
+    ['stop', 'stop', true],
+    ['Stop', 'stop', true],
+    ['STOP ', 'stop', true],
+    ['Research-bot', 'research-bot', true],
+    ['research\u2010bot', 'research-bot', true],
+    ['ada\u2019s bot', "Ada's bot", true],
+    ['stop it', 'stop', false],
+    ['sto', 'stop', false],
+    ['', 'stop', false],
+  ]
+  for (const [typed, word, isSame] of rows) assert.equal(isSameWord(typed, word), isSame, typed)
 })

@@ -1,8 +1,9 @@
-import { Fragment } from 'react'
-
 import { amountInWords } from '../text/amounts.ts'
 
-/** An amount, exact to the last digit that the service gave. Where it must break, it breaks after a comma. */
+/** Amounts of more characters than this are set smaller where there is little room. */
+const longLength = 13
+
+/** An amount, exact to the last digit that the service gave. It is never cut, and never wraps. */
 export function Amount({
   value,
   currency,
@@ -13,16 +14,11 @@ export function Amount({
   /** Whether no money was moved by it: a decision, a denial. */
   readonly isQuiet?: boolean
 }) {
+  const words = amountInWords(value)
+  const names = ['figures', isQuiet && 'quiet', words.length > longLength && 'is-long']
   return (
-    <span className={isQuiet ? 'figures quiet' : 'figures'}>
-      {amountInWords(value)
-        .split(/(?<=,)/)
-        .map((digits, group) => (
-          <Fragment key={group}>
-            {group > 0 && <wbr />}
-            {digits}
-          </Fragment>
-        ))}
+    <span className={names.filter((name) => name).join(' ')}>
+      {words}
       {currency && <span className="unit"> {currency}</span>}
     </span>
   )

@@ -1,4 +1,12 @@
-import type { MouseEvent as ClickOf, ReactNode } from 'react'
+import { useWindowVirtualizer } from '@tanstack/react-virtual'
+import {
+  useLayoutEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+  type MouseEvent as ClickOf,
+  type ReactNode,
+} from 'react'
 
 import './data-table.css'
 
@@ -14,11 +22,17 @@ export interface Column<Row> {
   readonly isName?: boolean
   /** Takes what room the others leave. */
   readonly isWide?: boolean
-  /** Left away on a phone. */
+  /** Hidden on a phone. */
   readonly isMinor?: boolean
   /** Only buttons: no heading is shown. */
   readonly isActions?: boolean
 }
+
+/** Longer tables keep only the rows in the document that are near the window. */
+const virtualFrom = 150
+
+/** How high a row is until it has been measured, in pixels. */
+const estimatedPx = 56
 
 /** Rows of one kind. On a phone each row becomes a card; the roles keep it a table for screen readers. */
 export function DataTable<Row>({
@@ -32,11 +46,37 @@ export function DataTable<Row>({
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
 }) {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const [top, setTop] = useState(0)
+  const isPrinting = useSyncExternalStore(onPrintChange, isPrintingNow)
+  const isVirtual = rows.length > virtualFrom && !isPrinting
+  const virtualizer = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => estimatedPx,
+    getItemKey: (index) => rowKey(rows[index] as Row),
+    overscan: 15,
+    scrollMargin: top,
+    enabled: isVirtual,
+  })
+  // What stands above the rows may change with every render.
+  useLayoutEffect(() => {
+    const measured = body.current ? body.current.getBoundingClientRect().top + scrollY : 0
+    if (Math.abs(measured - top) > 1) setTop(measured)
+  })
+  const items = isVirtual ? virtualizer.getVirtualItems() : []
+  const before = isVirtual ? (items[0]?.start ?? top) - top : 0
+  const after = isVirtual ? virtualizer.getTotalSize() - ((items.at(-1)?.end ?? top) - top) : 0
+  const shown = isVirtual ? items.map(({ index }) => index) : rows.map((_, index) => index)
   return (
     <div className="table-scroll">
-      <table className="data-table" role="table" aria-label={label}>
+      <table
+        className="data-table"
+        role="table"
+        aria-label={label}
+        aria-rowcount={isVirtual ? rows.length + 1 : undefined}
+      >
         <thead role="rowgroup">
-          <tr role="row">
+          <tr role="row" aria-rowindex={isVirtual ? 1 : undefined}>
             {columns.map((column) => (
               <th key={column.title} role="columnheader" scope="col" className={classOf(column)}>
                 {column.isActions ? <span className="only-read-aloud">{column.title}</span> : titleOf(column)}
@@ -44,20 +84,67 @@ export function DataTable<Row>({
             ))}
           </tr>
         </thead>
-        <tbody role="rowgroup">
-          {rows.map((row) => (
-            <tr key={rowKey(row)} role="row" onClick={followName}>
-              {columns.map((column) => (
-                <td key={column.title} role="cell" className={classOf(column)} data-title={titleOf(column)}>
-                  <div>{column.cell(row)}</div>
-                </td>
-              ))}
-            </tr>
-          ))}
+        <tbody role="rowgroup" ref={body}>
+          {before > 0 && <Spacer height={before} columns={columns.length} />}
+          {shown.map((index) => {
+            const row = rows[index] as Row
+            return (
+              <tr
+                key={rowKey(row)}
+                ref={isVirtual ? virtualizer.measureElement : undefined}
+                data-index={index}
+                role="row"
+                aria-rowindex={isVirtual ? index + 2 : undefined}
+                onClick={followName}
+              >
+                {columns.map((column) => (
+                  <td key={column.title} role="cell" className={classOf(column)} data-title={titleOf(column)}>
+                    <div>{column.cell(row)}</div>
+                  </td>
+                ))}
+              </tr>
+            )
+          })}
+          {after > 0 && <Spacer height={after} columns={columns.length} />}
         </tbody>
       </table>
     </div>
   )
+}
+
+/** The room of the rows that are not in the document. */
+function Spacer({ height, columns }: { readonly height: number; readonly columns: number }) {
+  return (
+    <tr className="table-spacer" role="presentation" aria-hidden="true">
+      <td role="presentation" colSpan={columns} style={{ height }} />
+    </tr>
+  )
+}
+
+/** On paper every row is needed. */
+let isPrinted = false
+function onPrintChange(onChange: () => void): () => void {
+  const media = matchMedia('print')
+  const begin = () => {
+    isPrinted = true
+    onChange()
+  }
+  const end = () => {
+    isPrinted = false
+    onChange()
+  }
+  addEventListener('beforeprint', begin)
+  addEventListener('afterprint', end)
+  media.addEventListener('change', onChange)
+  return () => {
+    removeEventListener('beforeprint', begin)
+    removeEventListener('afterprint', end)
+    media.removeEventListener('change', onChange)
+  }
+}
+
+function isPrintingNow(): boolean {
+  return isPrinted || matchMedia('print').matches
 }
 
 /**

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type ReactNode } from 'react'
 import { explainFailure } from '../api/failures.ts'
 import { Button, IconButton } from './button.tsx'
 import './dialog.css'
+import { isSameWord } from '../text/names.ts'
 import { TextField } from './field.tsx'
 import { Notice } from './notice.tsx'
 
@@ -141,7 +142,7 @@ function ConfirmForm({ word, action, change, onClose, onConfirm, children }: Con
     <DialogForm
       action={action}
       look="danger"
-      isReady={typed.trim() === word}
+      isReady={isSameWord(typed, word)}
       isWorking={change.isPending}
       failure={change.error ? explainFailure(change.error) : undefined}
       onClose={onClose}
@@ -153,6 +154,9 @@ function ConfirmForm({ word, action, change, onClose, onConfirm, children }: Con
         value={typed}
         onChange={setTyped}
         autoComplete="off"
+        autoCapitalize="none"
+        autoCorrect="off"
+        enterKeyHint="done"
         spellCheck={false}
       />
     </DialogForm>

@@ -6,6 +6,7 @@ const strokes = {
   agent: 'M6 9h12v10H6zM12 9V5M10 5h4M9.5 13.5v1M14.5 13.5v1M3 13v3M21 13v3',
   seller: 'M4 10v10h16V10M3 10l2-6h14l2 6zM10 20v-5h4v5',
   key: 'M15 9.5a5 5 0 1 0-4.6 5L12 16h2v2h2v2h4v-3l-5.4-5.4a5 5 0 0 0 .4-2.1zM8.5 8h.01',
+  session: 'M4 5h16v11H4zM8 20h8M12 16v4',
   audit: 'M5 4h14v16H5zM9 8h6M9 12h6M9 16h3',
   developer: 'M8 7l-5 5 5 5M16 7l5 5-5 5M13.5 5l-3 14',
   system: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',

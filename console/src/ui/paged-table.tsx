@@ -1,37 +1,50 @@
 import type { ReactNode } from 'react'
 
 import type { ReadPages } from '../api/queries.ts'
+import { counted } from '../text/counts.ts'
 import { Button } from './button.tsx'
 import { DataTable, type Column } from './data-table.tsx'
 import { Failed, Waiting } from './waiting.tsx'
 
-/** A list as a table that grows at its end; `empty` stands in its place when it has nothing. */
+/** A list as a table that grows at its end; `empty` takes its place when it has no rows. */
 export function PagedTable<Row>({
   query,
   empty,
+  noun,
+  arrange = (items) => items,
   ...table
 }: {
   readonly query: ReadPages<Row>
   readonly empty: ReactNode
   readonly label: string
+  /** What a row is, in the singular: the line below the table counts them. */
+  readonly noun: string
+  /** What the table shows of the items, where it is not each in a row of its own. */
+  readonly arrange?: ((items: readonly Row[]) => readonly Row[]) | undefined
   readonly columns: readonly Column<Row>[]
   readonly rowKey: (row: Row) => string
 }) {
   if (query.isPending) return <Waiting lines={8} />
   const failed = query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />
-  const rows = query.data?.pages.flatMap(({ items }) => items) ?? []
-  if (rows.length === 0 && !query.hasNextPage) return failed || empty
+  const read = query.data?.pages.flatMap(({ items }) => items) ?? []
+  const rows = arrange(read)
+  if (read.length === 0 && !query.hasNextPage) return failed || empty
   return (
     <>
       <DataTable {...table} rows={rows} />
       {failed}
-      {query.hasNextPage && !failed && (
-        <div className="table-more">
+      <div className="table-more">
+        <span className="quiet small" role="status">
+          {counted(read.length, noun)}
+          {rows.length < read.length && ` in ${counted(rows.length, 'row')}`}
+          {query.hasNextPage && ' so far'}
+        </span>
+        {query.hasNextPage && !failed && (
           <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
             {query.isFetchingNextPage ? 'Loading…' : 'Show more'}
           </Button>
-        </div>
-      )}
+        )}
+      </div>
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { NotFoundError } from '@purser/client'
 
+import { isDown, useConnection } from '../api/connection.tsx'
 import { explainFailure } from '../api/failures.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
@@ -34,11 +35,12 @@ export function Failed({ error, onRetry }: { readonly error: unknown; readonly o
   )
 }
 
-/** Stands above what was read before, while it cannot be read anew. */
+/** Stands above figures that could not be refreshed; during an outage the banner on top says so. */
 export function Outdated({ error, readAtMs }: { readonly error: unknown; readonly readAtMs: number }) {
+  if (isDown(useConnection())) return null
   return (
     <Notice tone="warn">
-      {explainFailure(error)} These figures are of <Moment at={new Date(readAtMs).toISOString()} />.
+      {explainFailure(error)} These figures are from <Moment at={new Date(readAtMs).toISOString()} />.
     </Notice>
   )
 }

@@ -109,6 +109,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
         }
       >
         <TransactionTable
+          context="agent"
           filters={{ agent_id: agent.id }}
           empty={<p className="panel-note">This agent has not asked for anything yet.</p>}
         />
@@ -128,6 +129,7 @@ function AgentMandates({ agentId }: { readonly agentId: string }) {
   return (
     <PagedTable
       label="Mandates of this agent"
+      noun="mandate"
       query={query}
       columns={columnsOfMandates}
       rowKey={({ id }) => id}

@@ -56,7 +56,7 @@ export function Agents() {
       query={query}
       columns={columns}
       empty={
-        <EmptyState icon="agent" title="No agent yet" action={create}>
+        <EmptyState icon="agent" title="No agents yet" action={create}>
           An agent is a program that spends: a research bot, a buyer, a crawler. It gets a key of its own,
           which can ask for payments and nothing else, and mandates that limit them.
         </EmptyState>

@@ -1,8 +1,8 @@
-import { useState } from 'react'
 import { useNavigate } from 'react-router'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
+import { useTyped } from '../../api/typed.ts'
 import { usePath } from '../../shell/go.tsx'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -17,9 +17,9 @@ export function NewAgent({ isOpen, onClose }: { readonly isOpen: boolean; readon
 }
 
 function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [description, setDescription] = useState('')
-  const [capabilities, setCapabilities] = useState('')
+  const [name, setName] = useTyped('new-agent.name', '')
+  const [description, setDescription] = useTyped('new-agent.description', '')
+  const [capabilities, setCapabilities] = useTyped('new-agent.capabilities', '')
   const navigate = useNavigate()
   const path = usePath()
   const create = useChange(

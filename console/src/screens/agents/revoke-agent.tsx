@@ -9,7 +9,7 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 
-/** Revoking is for good, so it says what it will stop and wants the agent's name typed. */
+/** Revoking is permanent, so the dialog says what it will stop and wants the agent's name typed. */
 export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
   const [isOpen, setOpen] = useState(false)
   const revoke = useChange((purser) => purser.agents.revoke(agent.id), {
@@ -26,14 +26,14 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
       <ConfirmByTyping
         title="Revoke this agent?"
         word={isTypedEasily(agent.name) ? agent.name : 'revoke'}
-        action="Revoke for good"
+        action="Revoke permanently"
         isOpen={isOpen}
         change={revoke}
         onClose={() => setOpen(false)}
         onConfirm={() => revoke.mutate(undefined)}
       >
         <p className="breakable">
-          “{agent.name || agent.id}” can never be used again. This stops, at once and for good:
+          “{agent.name || agent.id}” can never be used again. This stops, immediately and permanently:
         </p>
         <ul className="bullets">
           <li>

@@ -5,7 +5,7 @@ import type { Column } from '../../ui/data-table.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
 import { Minute } from '../../ui/when.tsx'
-import { given, useFilters } from '../filters.ts'
+import { choiceFault, given, textOf, useFilters, withUnknown } from '../filters.ts'
 import { useKeyNames } from '../keys/key-names.ts'
 import { ListScreen } from '../list-screen.tsx'
 import './audit-log.css'
@@ -15,6 +15,8 @@ import { Actor, Subject } from './who-and-what.tsx'
 const words: Record<AuditEvent['type'], string> = {
   'payment.verified': 'Payment charged',
   'account.created': 'Account created',
+  'account.disabled': 'Account disabled',
+  'account.enabled': 'Account enabled',
   'api_key.created': 'Key issued',
   'api_key.revoked': 'Key revoked',
   'agent.created': 'Agent created',
@@ -24,10 +26,14 @@ const words: Record<AuditEvent['type'], string> = {
   'mandate.resumed': 'Mandate resumed',
   'mandate.revoked': 'Mandate revoked',
   'seller.created': 'Seller registered',
+  'seller.released': 'Seller domain released',
+  'seller.verified': 'Seller domain verified',
+  'proof.voided': 'Proof voided',
+  'proofs.voided': 'Open proofs voided',
   'agents.stopped': 'All agents stopped',
   'agents.resumed': 'Stopped agents resumed',
   'session.started': 'Signed in to the console',
-  'session.ended': 'Signed out of the console',
+  'session.ended': 'Session of the console ended',
 }
 
 const typeOptions = [
@@ -37,7 +43,8 @@ const typeOptions = [
 
 /** Every change of state, by whom and when; it cannot be changed. */
 export function AuditLog() {
-  const { values, settled, set, isFiltered, clear } = useFilters(['type', 'subject_id'])
+  const { values, settled, set, remove } = useFilters(['type', 'subject_id'])
+  const fault = choiceFault('type of event', typeOptions, values.type)
   const keyNames = useKeyNames()
   const query = useReadPages(
     'audit-log',
@@ -46,6 +53,7 @@ export function AuditLog() {
         .list({ ...(given(settled) as ListAuditEventsQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
     [settled],
+    { isEnabled: fault === undefined },
   )
   const columns: readonly Column<AuditEvent>[] = [
     {
@@ -80,15 +88,21 @@ export function AuditLog() {
       lead="Every change, by whom and when. It is written with the change, and stays."
       noun="event"
       filters={{
-        isFiltered,
-        clear,
+        chips: [
+          ...(values.type
+            ? [{ label: 'What happened', value: textOf(typeOptions, values.type), names: ['type'] }]
+            : []),
+          ...(values.subject_id ? [{ label: 'About', value: values.subject_id, names: ['subject_id'] }] : []),
+        ],
+        fault: fault && `“${values.type}” is not a type of event. Choose one from the list.`,
+        remove,
         fields: (
           <>
             <SelectField
               label="What happened"
               value={values.type}
               onChange={(type) => set({ type })}
-              options={typeOptions}
+              options={withUnknown(typeOptions, values.type)}
             />
             <TextField
               label="About (identifier)"

@@ -1,7 +1,8 @@
 import type { AuditEvent } from '@purser/client'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 
 import { Go } from '../../shell/go.tsx'
+import { counted } from '../../text/counts.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { Identifier } from '../../ui/code.tsx'
 
@@ -26,15 +27,45 @@ export function Subject({ event, keyNames }: { readonly event: AuditEvent; reado
   const { type, subject_id } = event
   const name = nameIn(event) ?? keyNames.get(subject_id) ?? <Identifier id={subject_id} />
   const [kind] = type.split('.')
+  if (kind === 'agents') return <Covered event={event} />
   if (kind === 'agent') return <Go to={`agents/${subject_id}`}>{name}</Go>
   if (kind === 'mandate') return <Go to={`mandates/${subject_id}`}>{name}</Go>
   if (kind === 'payment') return <Go to={`transactions/${subject_id}`}>{name}</Go>
   return name
 }
 
+/** At most this many mandates are linked to; the details name up to 100. */
+const linkedMandates = 3
+
+/** What a stop or a resumption covered. */
+function Covered({ event: { type, data } }: { readonly event: AuditEvent }) {
+  const ids = Array.isArray(data['mandate_ids']) ? data['mandate_ids'].map(String) : []
+  const count = Number(data['paused_mandates'] ?? data['resumed_mandates'] ?? 0)
+  const linked = ids.slice(0, linkedMandates)
+  return (
+    <>
+      {type === 'agents.stopped'
+        ? `${counted(count, 'mandate')} paused, ${counted(Number(data['voided_holds'] ?? 0), 'open proof')} ended`
+        : `${counted(count, 'mandate')} resumed`}
+      {linked.length > 0 && ': '}
+      {linked.map((id, index) => (
+        <Fragment key={id}>
+          {index > 0 && ', '}
+          <Go to={`mandates/${id}`}>
+            <Identifier id={id} />
+          </Go>
+        </Fragment>
+      ))}
+      {count > linked.length &&
+        linked.length > 0 &&
+        ` and ${(count - linked.length).toLocaleString('en')} more`}
+    </>
+  )
+}
+
 function nameIn({ type, data }: AuditEvent): ReactNode {
   if (type === 'agent.created') return String(data['name'])
-  if (type === 'seller.created') return String(data['domain'])
+  if (type.startsWith('seller.')) return String(data['domain'])
   if (type !== 'payment.verified') return undefined
   return (
     <>

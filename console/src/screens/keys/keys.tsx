@@ -75,7 +75,7 @@ export function Keys() {
       query={query}
       columns={columns}
       empty={
-        <EmptyState icon="key" title="No key yet" action={issue}>
+        <EmptyState icon="key" title="No keys yet" action={issue}>
           Agents and merchants call the service with keys of their own.
         </EmptyState>
       }
@@ -104,7 +104,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
       <ConfirmByTyping
         title="Revoke this key?"
         word={apiKey.hint}
-        action="Revoke for good"
+        action="Revoke permanently"
         isOpen={isOpen}
         change={revoke}
         onClose={() => setOpen(false)}

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
+import { useTyped } from '../../api/typed.ts'
 import { Button } from '../../ui/button.tsx'
 import { CodeBlock } from '../../ui/code.tsx'
 import { Dialog, DialogActions, DialogForm } from '../../ui/dialog.tsx'
@@ -63,7 +64,7 @@ function NewKeyForm({
 }) {
   const { session, environment } = useSeen()
   const [role, setRole] = useState<NewApiKey['role']>('agent')
-  const [label, setLabel] = useState('')
+  const [label, setLabel] = useTyped('new-key.label', '')
   const [agentId, setAgentId] = useState(agent?.id ?? '')
   const [issued, setIssued] = useState<IssuedApiKey>()
   const agents = useActiveAgents({ isEnabled: agent === undefined })
@@ -135,12 +136,12 @@ function IssuedOnce({ issued, onClose }: { readonly issued: IssuedApiKey; readon
   return (
     <div className="stack">
       <Notice tone="good">
-        The key is issued. It is shown this once: keep it now, where secrets are kept.
+        The key is issued. It is shown only once: copy it to your secret manager now.
       </Notice>
       <CodeBlock label="Key" text={issued.key} />
       <DialogActions>
         <Button look="main" onClick={onClose}>
-          I have kept it
+          I've saved it
         </Button>
       </DialogActions>
     </div>

@@ -54,6 +54,8 @@ test('It warns of what the owner may not have meant, and of nothing else [decisi
     [{ sellers: 'https://' }, [/^https:\/\/ is no domain: /]],
     [{ sellers: '*.example.com' }, [/^\*\.example\.com is no domain: /]],
     [{ sellers: 'API.Example.com., bücher.example, my_host.example, localhost, 127.0.0.1, [::1]' }, []],
+    [{ categories: 'maps' }, [/Not checked at payment: a proof names no category\./]],
+    [{ categories: '*' }, []],
     [{ cap: '1200.01' }, [/above the total budget/]],
     [{ total: '0', cap: '0' }, [/zero allows no payment/]],
     [{ expiresLocal: '2026-01-01T00:00' }, [/This time is over/]],

@@ -2,6 +2,7 @@ import { sellerWarning, type Mandate, type NewMandate } from '@purser/client'
 
 import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { clockMinute } from '../../text/times.ts'
+import { categoryRule } from './category-rule.ts'
 
 /** A mandate as it stands in the form, as text. */
 export interface MandateDraft {
@@ -85,6 +86,7 @@ export function sentenceOf(draft: MandateDraft, agentName: string | undefined): 
 /** What the owner may not have meant. The service allows all of it. */
 export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const sellers = sellersOf(draft)
+  const categories = categoriesOf(draft)
   const totalMicro = readMicro(draft.total)
   const capMicro = readMicro(draft.cap)
   const expiresMs = Date.parse(draft.expiresLocal)
@@ -94,6 +96,11 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   warnings.push(...sellers.map(sellerWarning).filter((warning) => warning !== undefined))
   if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
     warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
+  }
+  if (categories.length > 0 && !categories.includes('*')) {
+    warnings.push(
+      `The category limit does not stop a payment by itself. ${categoryRule} To limit payments, list the sellers.`,
+    )
   }
   if (totalMicro === 0n) warnings.push('A total budget of zero allows no payment.')
   if (expiresMs <= nowMs) warnings.push('This time is over: the mandate would be expired from the start.')

@@ -48,7 +48,7 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
       <ConfirmByTyping
         title="Revoke this mandate?"
         word="revoke"
-        action="Revoke for good"
+        action="Revoke permanently"
         isOpen={isRevoking}
         change={revoke}
         onClose={() => setRevoking(false)}

@@ -19,6 +19,7 @@ import { Screen } from '../screen.tsx'
 import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { Allowed } from './allowed.tsx'
+import { categoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
@@ -129,6 +130,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
           </Fact>
           <Fact name="Categories" isWide>
             <Allowed entries={mandate.allowed_categories} all="Every category" none="Every category" />
+            {mandate.allowed_categories.length > 0 && <p className="quiet small">{categoryRule}</p>}
           </Fact>
           <Fact name="Identifier" isWide>
             <CopyableIdentifier id={mandate.id} />
@@ -149,6 +151,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         }
       >
         <TransactionTable
+          context="mandate"
           filters={{ mandate_id: mandate.id }}
           empty={<p className="panel-note">Nothing was asked of this mandate yet.</p>}
         />

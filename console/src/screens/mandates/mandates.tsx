@@ -6,7 +6,8 @@ import { ButtonLink } from '../../ui/button.tsx'
 import type { Column } from '../../ui/data-table.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { given, useFilters } from '../filters.ts'
+import { useAgentChoices } from '../choices.ts'
+import { choiceFault, given, textOf, useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
 import { mandateColumns } from './mandate-columns.tsx'
 import { MandateMenu } from './mandate-menu.tsx'
@@ -27,7 +28,9 @@ const columns: readonly Column<ListedMandate>[] = [
 
 /** Every budget, how much of it is gone, and the ways to stop it. */
 export function Mandates() {
-  const { values, settled, set, isFiltered, clear } = useFilters(['status', 'q', 'agent_id'])
+  const { values, settled, set, remove } = useFilters(['status', 'q', 'agent_id'])
+  const agents = useAgentChoices()
+  const fault = choiceFault('status', statusOptions, values.status)
   const path = usePath()
   const query = useReadPages(
     'mandates',
@@ -36,6 +39,7 @@ export function Mandates() {
         .list({ ...(given(settled) as ListConsoleMandatesQuery), ...(cursor ? { cursor } : {}) }, { signal })
         .page(),
     [settled],
+    { isEnabled: fault === undefined },
   )
   const create = (
     <ButtonLink look="main" icon="plus" to={path('mandates/new')}>
@@ -49,8 +53,13 @@ export function Mandates() {
       actions={create}
       noun="mandate"
       filters={{
-        isFiltered,
-        clear,
+        chips: [
+          { name: 'q' as const, label: 'Purpose contains', value: values.q },
+          { name: 'status' as const, label: 'Status', value: textOf(statusOptions, values.status) },
+          { name: 'agent_id' as const, label: 'Agent', value: textOf(agents, values.agent_id) },
+        ].flatMap(({ name, ...chip }) => (values[name] === '' ? [] : [{ ...chip, names: [name] }])),
+        fault,
+        remove,
         fields: (
           <>
             <TextField
@@ -64,16 +73,21 @@ export function Mandates() {
               label="Status"
               value={values.status}
               onChange={(status) => set({ status })}
-              options={statusOptions}
+              options={withUnknown(statusOptions, values.status)}
             />
-            {values.agent_id && <p className="filter-note">Of one agent only</p>}
+            <SelectField
+              label="Agent"
+              value={values.agent_id}
+              onChange={(agent_id) => set({ agent_id })}
+              options={withUnknown(agents, values.agent_id, values.agent_id)}
+            />
           </>
         ),
       }}
       query={query}
       columns={columns}
       empty={
-        <EmptyState icon="mandate" title="No mandate yet" action={create}>
+        <EmptyState icon="mandate" title="No mandates yet" action={create}>
           A mandate gives one agent a budget: a total, a cap for one payment, the sellers it may buy from, and
           an end. Without one an agent can buy nothing.
         </EmptyState>

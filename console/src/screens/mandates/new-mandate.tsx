@@ -4,6 +4,7 @@ import { useNavigate, useSearchParams } from 'react-router'
 
 import { formFaults } from '../../api/failures.ts'
 import { useChange, useRead } from '../../api/queries.ts'
+import { useTyped } from '../../api/typed.ts'
 import { Go, usePath } from '../../shell/go.tsx'
 import { Button } from '../../ui/button.tsx'
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx'
@@ -13,6 +14,7 @@ import { sayDone } from '../../ui/toast.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
+import { categoryRule } from './category-rule.ts'
 import './new-mandate.css'
 import {
   draftFaults,
@@ -45,7 +47,7 @@ export function NewMandate() {
 }
 
 function MandateForm({ start }: { readonly start: MandateDraft }) {
-  const [draft, setDraft] = useState(start)
+  const [draft, setDraft] = useTyped('new-mandate', start)
   const [attempts, setAttempts] = useState(0)
   const form = useRef<HTMLFormElement>(null)
   const navigate = useNavigate()
@@ -138,7 +140,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               value={draft.categories}
               onChange={(categories) => set({ categories })}
               spellCheck={false}
-              hint="With commas. An empty field allows every category."
+              hint={`Separated by commas; an empty field allows every category. ${categoryRule}`}
               error={faults.allowed_categories}
             />
             <TextField
@@ -146,7 +148,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               type="datetime-local"
               value={draft.expiresLocal}
               onChange={(expiresLocal) => set({ expiresLocal })}
-              hint={`By the clock of this computer (${Intl.DateTimeFormat().resolvedOptions().timeZone}).`}
+              hint="In the time zone of this computer, which is named below."
               error={faults.expires_at}
             />
           </div>

@@ -3,10 +3,11 @@ import type { NearBudget, Overview } from '@purser/client'
 import { readMicro } from '../../text/amounts.ts'
 import { counted } from '../../text/counts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
+import { denialsIn } from './denials.ts'
 
 /** Whether anything is wrong: how grave it is, and what to say. */
 export interface Judgement {
-  readonly gravity: 'stopped' | 'worry' | 'nothing yet' | 'well'
+  readonly gravity: 'worry' | 'nothing yet' | 'well'
   readonly sentence: string
   readonly more: string
 }
@@ -16,20 +17,10 @@ const namedBudgets = 5
 
 const dayMs = 24 * 3_600_000
 
-/** From the gravest down: a stop, budgets that end within a day, denials, quiet. */
+/** Worst first: budgets that end within a day, denials, refused proofs, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
-  const { stopped_mandates, denied_last_day } = figures
-  if (stopped_mandates > 0) {
-    return {
-      gravity: 'stopped',
-      sentence: 'Agents are stopped.',
-      more: `${counted(stopped_mandates, 'mandate')} paused. Nothing is paid under them until they are resumed.`,
-    }
-  }
-  const worries = [...endingBudgets(figures), ...(denied_last_day > 0 ? [denialsOf(figures)] : [])]
-  if (worries[0] !== undefined) {
-    return { gravity: 'worry', sentence: worries[0], more: worries.slice(1).join(' ') }
-  }
+  const [worst, ...others] = [...endingBudgets(figures), ...denials(figures)]
+  if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
   if (!isSetUp) {
     return { gravity: 'nothing yet', sentence: 'Nothing is set up yet.', more: 'The next steps are below.' }
   }
@@ -57,8 +48,15 @@ function isUsedUp({ remaining_budget }: NearBudget): boolean {
   return readMicro(remaining_budget) === 0n
 }
 
-function denialsOf({ denied_last_day, denial_reasons }: Overview): string {
-  const top = denial_reasons[0]
-  const most = top === undefined ? '' : ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.`
-  return `${counted(denied_last_day, 'payment')} denied in the last 24 hours.${most}`
+function denials(figures: Overview): string[] {
+  const { recorded, refusedProofs } = denialsIn(figures)
+  const [top] = figures.denial_reasons.toSorted((left, right) => right.evaluations - left.evaluations)
+  const most =
+    top && top.evaluations > 0 ? ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.` : ''
+  return [
+    ...(recorded > 0 ? [`${counted(recorded, 'payment')} denied in the last 24 hours.${most}`] : []),
+    ...(refusedProofs > 0
+      ? [`${counted(refusedProofs, 'request')} for a proof refused in the last 24 hours.`]
+      : []),
+  ]
 }

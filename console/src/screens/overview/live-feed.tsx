@@ -1,4 +1,4 @@
-import type { Transaction } from '@purser/client'
+import type { NamedTransaction } from '@purser/client'
 import { useState } from 'react'
 
 import { Go } from '../../shell/go.tsx'
@@ -17,14 +17,14 @@ export function LiveFeed({
   transactions,
   state,
 }: {
-  readonly transactions: readonly Transaction[]
+  readonly transactions: readonly NamedTransaction[]
   readonly state: keyof typeof words
 }) {
   // What came after this screen was opened arrives with a glow.
   const [openedAtMs] = useState(Date.now)
   return (
     <Panel
-      title="As it happens"
+      title="Live activity"
       flush
       aside={
         <span className={`live-state ${state}`} role="status">
@@ -34,7 +34,7 @@ export function LiveFeed({
       }
     >
       {transactions.length === 0 ? (
-        <p className="panel-note">Payments and denials appear here the moment they happen.</p>
+        <p className="panel-note">Payments and denials appear here as they happen.</p>
       ) : (
         <ol className="feed-list" aria-label="Latest transactions" tabIndex={0}>
           {transactions.map((one) => (
@@ -50,6 +50,11 @@ export function LiveFeed({
               <span className="feed-more">
                 <When at={one.created_at} />
                 {one.status === 'denied' && <> · {reasonInWords(one.reason_code)}</>}
+                <span className="feed-who one-line">
+                  {one.agent_name === null
+                    ? 'from another account'
+                    : `${one.agent_name || 'Agent without a name'} · ${one.mandate_purpose || 'No purpose given'}`}
+                </span>
               </span>
             </li>
           ))}

@@ -12,6 +12,7 @@ import { counted } from '../../text/counts.ts'
 import { Failed, Outdated, Waiting } from '../../ui/waiting.tsx'
 import { Screen } from '../screen.tsx'
 import { DenialReasons } from './denial-reasons.tsx'
+import { denialsIn, denialsPath } from './denials.ts'
 import { FirstPurchase, isFirstDone } from './first-purchase.tsx'
 import { LiveFeed } from './live-feed.tsx'
 import { NearestBudgets } from './nearest-budgets.tsx'
@@ -48,7 +49,7 @@ export function Overview() {
       {figures && (
         <>
           {overview.isError && <Outdated error={overview.error} readAtMs={Date.parse(figures.at)} />}
-          <Verdict figures={figures} />
+          <Verdict figures={figures} readAtMs={overview.dataUpdatedAt} />
           {!isFirstDone(figures.checklist, environment) && <FirstPurchase checklist={figures.checklist} />}
           <Tiles figures={figures} />
           <Panel title="Payments and denials, last 24 hours">
@@ -57,16 +58,16 @@ export function Overview() {
           <div className="columns">
             <div className="stack">
               <Panel
-                title="Budgets nearest to their end"
+                title="Budgets closest to their limit"
                 aside={<Go to="mandates?status=active">All mandates</Go>}
               >
                 <NearestBudgets budgets={figures.nearest_budgets} />
               </Panel>
               <Panel
-                title="Why payments were denied"
-                aside={<Go to="transactions?status=denied">All denials</Go>}
+                title="Why payments were denied, last 24 hours"
+                aside={<Go to={denialsPath(figures)}>All denials</Go>}
               >
-                <DenialReasons reasons={figures.denial_reasons} />
+                <DenialReasons figures={figures} />
               </Panel>
             </div>
             <LiveFeed {...feed} />
@@ -78,13 +79,24 @@ export function Overview() {
 }
 
 function Tiles({ figures }: { readonly figures: OverviewFigures }) {
-  const { denied_last_day, open_holds } = figures
+  const { open_holds } = figures
+  const { recorded, refusedProofs } = denialsIn(figures)
   return (
     <dl className="tiles">
       <Tile
         name="Spent today"
         figure={<Amount value={figures.spent_today} currency="USDC" />}
-        more={counted(figures.paid_today, 'payment')}
+        more={
+          figures.paid_today > 0 ? (
+            <Go
+              to={`transactions?status=paid&direction=sent&since=${encodeURIComponent(figures.day_starts_at)}`}
+            >
+              {counted(figures.paid_today, 'payment')}
+            </Go>
+          ) : (
+            counted(0, 'payment')
+          )
+        }
       />
       <Tile
         name="Left in active mandates"
@@ -98,9 +110,12 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
       />
       <Tile
         name="Denied in 24 hours"
-        figure={denied_last_day.toLocaleString('en')}
+        figure={recorded.toLocaleString('en')}
         more={
-          denied_last_day > 0 ? <Go to="transactions?status=denied">See each with its reason</Go> : 'none'
+          <>
+            {recorded > 0 ? <Go to={denialsPath(figures)}>See each with its reason</Go> : 'none'}
+            {refusedProofs > 0 && <div>{`and ${counted(refusedProofs, 'refused proof')}, not listed`}</div>}
+          </>
         }
       />
     </dl>

@@ -3,6 +3,7 @@ import { useState } from 'react'
 
 import { useChange } from '../../api/queries.ts'
 import { useSeen } from '../../api/seen.tsx'
+import { useResumeStopped } from '../../api/stop.ts'
 import { counted } from '../../text/counts.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
@@ -51,12 +52,4 @@ export function StopAgents() {
       </ConfirmByTyping>
     </>
   )
-}
-
-/** Resumes what one stop has paused; without its id, what any has. */
-export function useResumeStopped() {
-  return useChange((purser, stopId: string | undefined) => purser.console.resume(stopId), {
-    onDone: ({ resumed_mandates }) => sayDone(`${counted(resumed_mandates, 'mandate')} resumed`),
-    whenFailed: 'Nothing was resumed.',
-  })
 }

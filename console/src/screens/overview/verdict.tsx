@@ -1,24 +1,37 @@
 import type { Overview } from '@purser/client'
 
+import { isDown, useConnection } from '../../api/connection.tsx'
 import { useSeen } from '../../api/seen.tsx'
-import { Button } from '../../ui/button.tsx'
 import { Icon, type IconName } from '../../ui/icon.tsx'
+import { Moment } from '../../ui/when.tsx'
 import { isFirstDone } from './first-purchase.tsx'
 import { judge, type Judgement } from './judgement.ts'
-import { useResumeStopped } from './stop-agents.tsx'
 import './verdict.css'
 
 const looks: Record<Judgement['gravity'], { readonly tone: string; readonly icon: IconName }> = {
-  stopped: { tone: 'bad', icon: 'stop' },
   worry: { tone: 'warn', icon: 'warning' },
   'nothing yet': { tone: 'plain', icon: 'live' },
   well: { tone: 'good', icon: 'check' },
 }
 
-/** The answer to the first question, in one sentence. */
-export function Verdict({ figures }: { readonly figures: Overview }) {
+/** Older figures than this say nothing about now: the overview refreshes them every 20 seconds. */
+const maxAgeMs = 60_000
+
+/** Whether anything is wrong, in one sentence, or that it is not known. While agents are stopped, the banner says it. */
+export function Verdict({ figures, readAtMs }: { readonly figures: Overview; readonly readAtMs: number }) {
   const { environment } = useSeen()
-  const resume = useResumeStopped()
+  const connection = useConnection()
+  if (connection.stoppedMandates > 0 || figures.stopped_mandates > 0) return null
+  if (isDown(connection) || Date.now() - readAtMs > maxAgeMs) {
+    return (
+      <div className="verdict plain" role="status">
+        <Icon name="clock" size={22} />
+        <p>
+          <strong>Status unknown.</strong> The figures below are from <Moment at={figures.at} />.
+        </p>
+      </div>
+    )
+  }
   const { gravity, sentence, more } = judge(figures, isFirstDone(figures.checklist, environment))
   const { tone, icon } = looks[gravity]
   return (
@@ -27,11 +40,6 @@ export function Verdict({ figures }: { readonly figures: Overview }) {
       <p>
         <strong>{sentence}</strong> {more}
       </p>
-      {gravity === 'stopped' && (
-        <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
-          Resume what was stopped
-        </Button>
-      )}
     </div>
   )
 }

@@ -1,7 +1,6 @@
-import { useState } from 'react'
-
 import { formFaults } from '../../api/failures.ts'
 import { useChange } from '../../api/queries.ts'
+import { useTyped } from '../../api/typed.ts'
 import { Dialog, DialogForm } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { sayDone } from '../../ui/toast.tsx'
@@ -15,8 +14,8 @@ export function NewSeller({ isOpen, onClose }: { readonly isOpen: boolean; reado
 }
 
 function NewSellerForm({ onClose }: { readonly onClose: () => void }) {
-  const [name, setName] = useState('')
-  const [domain, setDomain] = useState('')
+  const [name, setName] = useTyped('new-seller.name', '')
+  const [domain, setDomain] = useTyped('new-seller.domain', '')
   const create = useChange(
     (purser) => purser.sellers.create({ name: name.trim(), domain: domain.trim(), price_config: {} }),
     {

@@ -26,10 +26,13 @@ export function Sellers() {
       isName: true,
       cell: (seller) => (
         <>
-          <Go to={`transactions?merchant_domain=${encodeURIComponent(seller.domain)}`} isClamped>
+          <Go to={`transactions?status=paid&merchant_domain=${encodeURIComponent(seller.domain)}`} isClamped>
             {seller.name || seller.domain}
           </Go>
-          <div className="cell-sub two-lines">{seller.domain}</div>
+          <div className="cell-sub two-lines">
+            {seller.domain}
+            {seller.status === 'pending' && ' · not verified: collects nothing yet'}
+          </div>
         </>
       ),
     },
@@ -71,7 +74,7 @@ export function Sellers() {
       query={query}
       columns={columns}
       empty={
-        <EmptyState icon="seller" title="No seller yet" action={register}>
+        <EmptyState icon="seller" title="No sellers yet" action={register}>
           Register a domain to be paid on it: the middleware then asks agents for a proof of payment, and has
           it verified here. To only spend, you need no seller.
         </EmptyState>

@@ -1,8 +1,9 @@
 import { ApiError } from '@purser/client'
 import { useState } from 'react'
+import { useLocation } from 'react-router'
 
 import { explainFailure } from '../../api/failures.ts'
-import { useSignIn, useSignInOptions } from '../../api/session.ts'
+import { isSessionExpired, useSignIn, useSignInOptions } from '../../api/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
@@ -14,11 +15,17 @@ export function SignIn() {
   const options = useSignInOptions()
   const signIn = useSignIn()
   const oidcPath = options.data?.oidc_path
+  const { pathname, search } = useLocation()
   return (
     <SignInFrame title="Sign in to Purser">
+      {isSessionExpired() && (
+        <Notice tone="warn">
+          Your session has ended. Sign in again to go on where you were; what you typed is kept.
+        </Notice>
+      )}
       {oidcPath && (
         <>
-          <a className="button main" href={oidcPath}>
+          <a className="button main" href={`${oidcPath}?return_to=${encodeURIComponent(pathname + search)}`}>
             Sign in with your identity provider
           </a>
           <p className="divider">or with a key</p>

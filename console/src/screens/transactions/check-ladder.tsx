@@ -3,6 +3,7 @@ import type { PolicyCheck } from '@purser/client'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Moment } from '../../ui/when.tsx'
 import './check-ladder.css'
+import { categoryRule } from '../mandates/category-rule.ts'
 import { valuesInWords } from './check-values.ts'
 
 /** What each check asks, in a person's words. */
@@ -47,6 +48,7 @@ export function CheckLadder({
               {values !== '' && (
                 <code className="rung-values breakable">{valuesInWords({ name, values })}</code>
               )}
+              {name === 'category_allowed' && <span className="rung-note quiet small">{categoryRule}</span>}
             </span>
             <span className="rung-state">{states[state].word}</span>
           </li>

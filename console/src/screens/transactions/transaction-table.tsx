@@ -1,5 +1,5 @@
-import type { ListConsoleTransactionsQuery, Transaction } from '@purser/client'
-import type { ReactNode } from 'react'
+import type { ListConsoleTransactionsQuery, NamedTransaction } from '@purser/client'
+import { useState, type ReactNode } from 'react'
 
 import { useReadPages } from '../../api/queries.ts'
 import { Go } from '../../shell/go.tsx'
@@ -7,69 +7,134 @@ import { reasonInWords } from '../../text/reasons.ts'
 import { Amount } from '../../ui/amount.tsx'
 import { StatusBadge } from '../../ui/badge.tsx'
 import type { Column } from '../../ui/data-table.tsx'
+import { Icon } from '../../ui/icon.tsx'
 import { PagedTable } from '../../ui/paged-table.tsx'
 import { Minute } from '../../ui/when.tsx'
+import { foldPurchases, openPurchases, type PurchaseRow } from './folding.ts'
 
-/** What every table of transactions shows. */
-export const transactionColumns: readonly Column<Transaction>[] = [
-  {
-    title: 'Seller',
-    isName: true,
-    cell: (one) => (
-      <>
-        <Go to={`transactions/${one.id}`} isClamped>
-          {one.merchant_domain}
+/** The columns of a table of transactions; on the screen of an agent or a mandate, its own is left out. */
+type Context = 'all' | 'agent' | 'mandate'
+
+/** What every table of transactions shows, and its rows: a payment and its approval are one, which opens to both. */
+export function usePurchases(context: Context) {
+  const [openIds, setOpenIds] = useState<ReadonlySet<string>>(new Set())
+  function toggle(id: string) {
+    const changed = new Set(openIds)
+    if (!changed.delete(id)) changed.add(id)
+    setOpenIds(changed)
+  }
+  const columns: readonly Column<PurchaseRow>[] = [
+    {
+      title: 'Seller',
+      isName: true,
+      cell: (one) => (
+        <>
+          <Go to={`transactions/${one.id}`} isClamped>
+            {one.merchant_domain}
+          </Go>
+          <div className="cell-sub one-line">{one.resource_url}</div>
+        </>
+      ),
+    },
+    ...(context === 'all' ? [agentColumn] : []),
+    ...(context === 'mandate' ? [] : [mandateColumn]),
+    {
+      title: 'Status',
+      isWide: true,
+      cell: (row) => (
+        <>
+          <StatusBadge status={row.status} />
+          {row.approval && (
+            <button
+              type="button"
+              className="fold"
+              aria-expanded={openIds.has(row.id)}
+              onClick={() => toggle(row.id)}
+            >
+              <Icon name={openIds.has(row.id) ? 'skipped' : 'plus'} size={12} />
+              approval
+            </button>
+          )}
+          {row.isApprovalOfAbove && <div className="cell-sub">the approval of the payment above</div>}
+          {row.status === 'denied' && <div className="cell-sub">{reasonInWords(row.reason_code)}</div>}
+        </>
+      ),
+    },
+    {
+      title: 'Amount',
+      figures: true,
+      // Only a payment moved money.
+      cell: ({ amount, currency, status }) => (
+        <Amount value={amount} currency={currency} isQuiet={status !== 'paid'} />
+      ),
+    },
+    { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },
+  ]
+  const arrange = (transactions: readonly PurchaseRow[]) =>
+    openPurchases(foldPurchases(transactions), openIds)
+  return { columns, arrange }
+}
+
+const agentColumn: Column<PurchaseRow> = {
+  title: 'Agent',
+  cell: (one) =>
+    one.agent_name === null ? (
+      <span className="quiet">of another account</span>
+    ) : (
+      <span className="cell-name">
+        <Go to={`agents/${one.agent_id}`} isClamped>
+          {one.agent_name || 'Agent without a name'}
         </Go>
-        <div className="cell-sub one-line">{one.resource_url}</div>
-      </>
+      </span>
     ),
-  },
-  {
-    title: 'Status',
-    isWide: true,
-    cell: ({ status, reason_code }) => (
-      <>
-        <StatusBadge status={status} />
-        {status === 'denied' && <div className="cell-sub">{reasonInWords(reason_code)}</div>}
-      </>
-    ),
-  },
-  {
-    title: 'Amount',
-    figures: true,
-    // Money was moved by what is paid, and by nothing else.
-    cell: ({ amount, currency, status }) => (
-      <Amount value={amount} currency={currency} isQuiet={status !== 'paid'} />
-    ),
-  },
-  { title: 'When', figures: true, cell: ({ created_at }) => <Minute at={created_at} /> },
-]
+}
 
-/** Transactions that fit the filters, newest first. */
-export function useTransactionPages(filters: ListConsoleTransactionsQuery) {
-  return useReadPages(
+const mandateColumn: Column<PurchaseRow> = {
+  title: 'Mandate',
+  cell: (one) =>
+    one.mandate_purpose === null ? (
+      <span className="quiet">–</span>
+    ) : (
+      <span className="cell-name">
+        <Go to={`mandates/${one.mandate_id}`} isClamped>
+          {one.mandate_purpose || 'No purpose given'}
+        </Go>
+      </span>
+    ),
+}
+
+/** Transactions that match the filters, newest first. */
+export function useTransactionPages(
+  filters: ListConsoleTransactionsQuery,
+  options?: { readonly isEnabled?: boolean },
+) {
+  return useReadPages<NamedTransaction>(
     'transactions',
     (purser, cursor, signal) =>
       purser.console.transactions.list({ ...filters, ...(cursor ? { cursor } : {}) }, { signal }).page(),
     [filters],
+    options,
   )
 }
 
 /** The transactions of something, as a part of its screen. */
 export function TransactionTable({
   filters,
+  context,
   empty,
 }: {
   readonly filters: ListConsoleTransactionsQuery
+  readonly context: Context
   readonly empty: ReactNode
 }) {
   return (
     <PagedTable
       label="Transactions"
+      noun="transaction"
       query={useTransactionPages(filters)}
-      columns={transactionColumns}
       rowKey={({ id }) => id}
       empty={empty}
+      {...usePurchases(context)}
     />
   )
 }

@@ -1,101 +1,103 @@
-import type { ListConsoleTransactionsQuery } from '@purser/client'
-
 import { exportAddress } from '../../api/export-address.ts'
 import { useSeen } from '../../api/seen.tsx'
 import { Go } from '../../shell/go.tsx'
-import { denialWords } from '../../text/reasons.ts'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { EmptyState } from '../../ui/notice.tsx'
-import { given, useFilters } from '../filters.ts'
+import { useAgentChoices, useMandateChoices } from '../choices.ts'
+import { useFilters, withUnknown } from '../filters.ts'
 import { ListScreen } from '../list-screen.tsx'
-import { transactionColumns, useTransactionPages } from './transaction-table.tsx'
+import {
+  chipsOf,
+  directionOptions,
+  faultIn,
+  filterNames,
+  queryOf,
+  reasonOptions,
+  statusOptions,
+} from './transaction-filters.ts'
+import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 
-const names = ['status', 'reason_code', 'merchant_domain', 'from', 'to', 'agent_id', 'mandate_id'] as const
-
-const statusOptions = [
-  { value: '', text: 'Every status' },
-  { value: 'paid', text: 'Paid' },
-  { value: 'denied', text: 'Denied' },
-  { value: 'approved', text: 'Approved' },
-]
-
-const reasonOptions = [
-  { value: '', text: 'Every reason' },
-  ...Object.entries(denialWords).map(([value, text]) => ({ value, text })),
-]
-
-/** Every decision and every charge, each with its why. */
+/** Every decision and every charge, each with its reason. */
 export function Transactions() {
-  const { values, settled, set, isFiltered, clear } = useFilters(names)
+  const { values, settled, set, remove } = useFilters(filterNames)
   const { environment } = useSeen()
+  const agents = useAgentChoices()
+  const mandates = useMandateChoices(values.agent_id)
+  const fault = faultIn(values)
   return (
     <ListScreen
       title="Transactions"
       lead="Every decision about a payment, and every charge. Only what is paid has moved money."
       actions={
-        <a className="button" href={exportAddress({ environment, ...queryOf(values) })} download>
-          <Icon name="download" />
-          Export as CSV
-        </a>
+        !fault && (
+          <a className="button" href={exportAddress({ environment, ...queryOf(values) })} download>
+            <Icon name="download" />
+            Export as CSV
+          </a>
+        )
       }
       noun="transaction"
       filters={{
-        isFiltered,
-        clear,
+        chips: chipsOf(values, { agents, mandates }),
+        fault,
+        remove,
         fields: (
           <>
             <SelectField
               label="Status"
               value={values.status}
               onChange={(status) => set({ status })}
-              options={statusOptions}
+              options={withUnknown(statusOptions, values.status)}
             />
             <SelectField
               label="Reason"
               value={values.reason_code}
               onChange={(reason_code) => set({ reason_code })}
-              options={reasonOptions}
+              options={withUnknown(reasonOptions, values.reason_code)}
             />
-            <TextField label="From" type="date" value={values.from} onChange={(from) => set({ from })} />
-            <TextField label="To" type="date" value={values.to} onChange={(to) => set({ to })} />
+            <SelectField
+              label="Agent"
+              value={values.agent_id}
+              onChange={(agent_id) => set({ agent_id, mandate_id: '' })}
+              options={withUnknown(agents, values.agent_id, values.agent_id)}
+            />
+            <SelectField
+              label="Mandate"
+              value={values.mandate_id}
+              onChange={(mandate_id) => set({ mandate_id })}
+              options={withUnknown(mandates, values.mandate_id, values.mandate_id)}
+            />
             <TextField
               label="Seller’s domain"
               value={values.merchant_domain}
               onChange={(merchant_domain) => set({ merchant_domain })}
               spellCheck={false}
             />
-            {values.mandate_id && <p className="filter-note">Of one mandate only</p>}
-            {values.agent_id && <p className="filter-note">Of one agent only</p>}
+            <SelectField
+              label="Direction"
+              value={values.direction}
+              onChange={(direction) => set({ direction })}
+              options={withUnknown(directionOptions, values.direction)}
+            />
+            <TextField
+              label="From"
+              type="date"
+              value={values.from}
+              onChange={(from) => set({ from, since: '' })}
+            />
+            <TextField label="To" type="date" value={values.to} onChange={(to) => set({ to })} />
           </>
         ),
       }}
-      query={useTransactionPages(queryOf(settled))}
-      columns={transactionColumns}
+      query={useTransactionPages(queryOf(faultIn(settled) ? {} : settled), { isEnabled: !fault })}
+      {...usePurchases('all')}
       empty={
-        <EmptyState icon="transaction" title="No transaction yet">
+        <EmptyState icon="transaction" title="No transactions yet">
           Each <code>POST /v1/policy/evaluate</code> and each verified proof is recorded here. The{' '}
           <Go to="">overview</Go> has a program that makes a first purchase.
         </EmptyState>
       }
     />
   )
-}
-
-/** The filters as the list and the export take them; the days are whole days by the reader's clock. */
-function queryOf(values: Record<(typeof names)[number], string>): ListConsoleTransactionsQuery {
-  const { from, to, ...rest } = values
-  const created_from = startOfDay(from, 0)
-  const created_before = startOfDay(to, 1)
-  return {
-    ...(given(rest) as ListConsoleTransactionsQuery),
-    ...(created_from ? { created_from } : {}),
-    ...(created_before ? { created_before } : {}),
-  }
-}
-
-function startOfDay(day: string, daysLater: number): string | undefined {
-  const [year, month, date] = day.split('-').map(Number)
-  if (!year || !month || !date) return undefined
-  return new Date(year, month - 1, date + daysLater).toISOString()
 }

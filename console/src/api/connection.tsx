@@ -1,0 +1,74 @@
+import { ApiError, AuthenticationError } from '@purser/client'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, use, useCallback, useEffect, useMemo, useRef, type ReactNode } from 'react'
+
+import { useSeen } from './seen.tsx'
+import { statusPollMs, statusTimeoutMs } from './status-poll.ts'
+
+/** Whether the service answers, and whether it says that agents are stopped. */
+export interface Connection {
+  readonly state: 'connecting' | 'up' | 'unreachable' | 'no database'
+  /** When the service last answered; 0 before the first answer. */
+  readonly answeredAtMs: number
+  /** Mandates that a stop paused, as of the last answer. */
+  readonly stoppedMandates: number
+  /** Asks at once; whether the service answered. */
+  readonly check: () => Promise<boolean>
+}
+
+const ConnectionContext = createContext<Connection | undefined>(undefined)
+
+/** The connection of the screens below `<Connected>`. */
+export function useConnection(): Connection {
+  const connection = use(ConnectionContext)
+  if (!connection) throw new Error('useConnection must be used within <Connected>')
+  return connection
+}
+
+export function isDown({ state }: Pick<Connection, 'state'>): boolean {
+  return state === 'unreachable' || state === 'no database'
+}
+
+/** Watches the service. When it answers again after an outage, everything on the screen is read again. */
+export function Connected({ children }: { readonly children: ReactNode }) {
+  const { purser, environment } = useSeen()
+  const queries = useQueryClient()
+  const status = useQuery({
+    queryKey: statusKey(environment),
+    queryFn: ({ signal }) => purser.console.status({ signal, timeout: statusTimeoutMs, maxRetries: 0 }),
+    refetchInterval: statusPollMs,
+    refetchOnWindowFocus: 'always',
+    retry: false,
+  })
+  const state = status.isPending ? 'connecting' : stateOf(status.error)
+
+  const wasDown = useRef(false)
+  useEffect(() => {
+    if (state === 'up' && wasDown.current) {
+      void queries.invalidateQueries({
+        predicate: ({ queryKey: [scope, name] }) => scope === environment && name !== 'status',
+      })
+    }
+    wasDown.current = isDown({ state })
+  }, [state, queries, environment])
+
+  const { refetch, data, dataUpdatedAt } = status
+  const check = useCallback(async () => stateOf((await refetch()).error) === 'up', [refetch])
+  const connection = useMemo<Connection>(
+    () => ({ state, check, answeredAtMs: dataUpdatedAt, stoppedMandates: data?.stopped_mandates ?? 0 }),
+    [state, check, dataUpdatedAt, data],
+  )
+  return <ConnectionContext value={connection}>{children}</ConnectionContext>
+}
+
+export function statusKey(environment: string): readonly string[] {
+  return [environment, 'status']
+}
+
+/** A refusal is an answer, too; a 5xx is not, unless it only says that this one query took too long. */
+function stateOf(error: Error | null): Connection['state'] {
+  if (error === null || error instanceof AuthenticationError) return 'up'
+  if (!(error instanceof ApiError)) return 'unreachable'
+  if (error.code === 'store_unavailable') return 'no database'
+  return error.status >= 500 && error.code !== 'query_too_slow' ? 'unreachable' : 'up'
+}

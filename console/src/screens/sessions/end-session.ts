@@ -1,0 +1,31 @@
+import { NotFoundError, type Purser } from '@purser/client'
+
+import { useChange } from '../../api/queries.ts'
+import { sayDone } from '../../ui/toast.tsx'
+
+/** Ends one session; one that has ended meanwhile is what was wanted. */
+export function useEndSession() {
+  return useChange(endSession, {
+    onDone: () => sayDone('The session is ended'),
+    whenFailed: 'The session is not ended.',
+  })
+}
+
+/** Ends every session but the one that asks; resolves to how many. */
+export async function endOtherSessions(purser: Purser): Promise<number> {
+  let ended = 0
+  for await (const { id, is_current } of purser.sessions.list({ limit: 200 })) {
+    if (is_current) continue
+    await endSession(purser, id)
+    ended++
+  }
+  return ended
+}
+
+async function endSession(purser: Purser, id: string): Promise<void> {
+  try {
+    await purser.sessions.end(id)
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error
+  }
+}

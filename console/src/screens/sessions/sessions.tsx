@@ -1,0 +1,109 @@
+import type { AccountSession } from '@purser/client'
+
+import { useReadPages } from '../../api/queries.ts'
+import { Badge } from '../../ui/badge.tsx'
+import { Identifier } from '../../ui/code.tsx'
+import type { Column } from '../../ui/data-table.tsx'
+import { Menu, MenuItem } from '../../ui/menu.tsx'
+import { EmptyState } from '../../ui/notice.tsx'
+import { When } from '../../ui/when.tsx'
+import { useKeyNames } from '../keys/key-names.ts'
+import { ListScreen } from '../list-screen.tsx'
+import { EndOthers } from './end-others.tsx'
+import { useEndSession } from './end-session.ts'
+
+/** Who is signed in to the console as this account, and the way to end what should not be. */
+export function Sessions() {
+  const keyNames = useKeyNames()
+  const query = useReadPages('sessions', (purser, cursor, signal) =>
+    purser.sessions.list(cursor ? { cursor } : {}, { signal }).page(),
+  )
+  const known = query.data?.pages.flatMap(({ items }) => items)
+  const hasOthers = known?.some(({ is_current }) => !is_current) ?? false
+  return (
+    <ListScreen
+      title="Sessions"
+      lead="Who is signed in to the console as this account, in both environments. Addresses and browsers are not recorded: whoever stole a cookie could fake both."
+      actions={<EndOthers hasOthers={hasOthers} />}
+      noun="session"
+      query={query}
+      columns={columnsFor(keyNames)}
+      empty={
+        <EmptyState icon="session" title="Nobody is signed in">
+          Signing in to the console starts a session.
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function columnsFor(keyNames: ReadonlyMap<string, string>): readonly Column<AccountSession>[] {
+  return [
+    {
+      title: 'Signed in by',
+      isName: true,
+      cell: (session) => (
+        <>
+          <span className="row">
+            <strong className="two-lines">{waysIn[session.kind](nameOfItsKey(session, keyNames))}</strong>
+            {session.is_current && <Badge tone="good">This session</Badge>}
+          </span>
+          <div className="cell-sub">
+            <Identifier id={session.id} />
+          </div>
+        </>
+      ),
+    },
+    { title: 'Role', cell: ({ role }) => role },
+    {
+      title: 'Environments',
+      cell: ({ environments }) => (
+        <span className="row">
+          {environments.map((one) => (
+            <Badge key={one} tone={one === 'sandbox' ? 'warn' : 'accent'}>
+              {one}
+            </Badge>
+          ))}
+        </span>
+      ),
+    },
+    { title: 'Since', cell: ({ created_at }) => <When at={created_at} /> },
+    { title: 'Last used', cell: ({ used_at }) => <When at={used_at} /> },
+    { title: 'Ends if unused', isMinor: true, cell: ({ expires_at }) => <When at={expires_at} /> },
+    {
+      title: 'Actions',
+      isActions: true,
+      cell: (session) => !session.is_current && <SessionMenu session={session} keyNames={keyNames} />,
+    },
+  ]
+}
+
+/** What a session began with, in words. */
+const waysIn: Record<AccountSession['kind'], (keyName: string) => string> = {
+  key: (keyName) => `Key: ${keyName}`,
+  set_up: () => 'Set-up link',
+  oidc: () => 'Identity provider',
+}
+
+function nameOfItsKey({ key_id }: AccountSession, keyNames: ReadonlyMap<string, string>): string {
+  return (key_id === null ? undefined : keyNames.get(key_id)) ?? key_id ?? 'unknown'
+}
+
+/** Who was signed in signs in again: nothing is lost, so nothing is asked. */
+function SessionMenu({
+  session,
+  keyNames,
+}: {
+  readonly session: AccountSession
+  readonly keyNames: ReadonlyMap<string, string>
+}) {
+  const end = useEndSession()
+  const way = waysIn[session.kind](nameOfItsKey(session, keyNames))
+  return (
+    <Menu label={`Actions for the session by ${way.charAt(0).toLowerCase()}${way.slice(1)}`}>
+      <MenuItem icon="signOut" isDangerous onClick={() => end.mutate(session.id)}>
+        End session
+      </MenuItem>
+    </Menu>
+  )
+}

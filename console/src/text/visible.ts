@@ -1,0 +1,29 @@
+/** Characters that reorder the text around them: overrides, embeddings and isolates. Marks of a script are none. */
+const reordering = /[\u202A-\u202E\u2066-\u2069]/g
+
+/** The text with such characters spelled out, so that nothing reads as something else: `[U+202E]`. */
+export function visibleText(text: string): string {
+  return text.replaceAll(
+    reordering,
+    (sign) => `[U+${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
+  )
+}
+
+/** An answer of the service with its text made visible, whatever screen shows it; other kinds stay as they are. */
+export async function visibleAnswer(answer: Response): Promise<Response> {
+  const type = answer.headers.get('content-type') ?? ''
+  const { status, statusText, headers, body } = answer
+  if (body === null) return answer
+  if (/^application\/(?:[\w.-]+\+)?json\b/.test(type)) {
+    return new Response(visibleText(await answer.text()), { status, statusText, headers })
+  }
+  if (!type.startsWith('text/event-stream')) return answer
+  const visible = new TransformStream<string, string>({
+    transform: (text, controller) => controller.enqueue(visibleText(text)),
+  })
+  const stream = body
+    .pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array<ArrayBuffer>>)
+    .pipeThrough(visible)
+    .pipeThrough(new TextEncoderStream())
+  return new Response(stream, { status, statusText, headers })
+}

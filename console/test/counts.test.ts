@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+import Database from 'better-sqlite3'
+
+import { startTestService } from '../../service/testing/service.ts'
+import { startBrowser } from './browser.ts'
+import { visit } from './visitor.ts'
+
+test('Chart, tile, verdict and list count the same denials of the last 24 hours, and refused proofs apart [decision.161]', async (context) => {
+  const service = await startTestService(context)
+  const nowMs = Date.now()
+  service.clock.nowMs = nowMs
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  const mandate = await purser.mandates.create({
+    agent_id: agent.id,
+    purpose: 'Papers',
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '1.00',
+    allowed_sellers: ['api.example.com'],
+    expires_at: '2099-01-01T00:00:00Z',
+  })
+  const payment = {
+    agent_id: agent.id,
+    mandate_id: mandate.id,
+    resource_url: 'https://api.example.com/papers',
+  }
+  const evaluate = (amount: string, merchant_domain = 'api.example.com') =>
+    purser.policy.evaluate({ ...payment, merchant_domain, amount })
+  // Two days ago: not of the last 24 hours.
+  service.clock.nowMs = nowMs - 48 * 3_600_000
+  for (let denial = 0; denial < 3; denial++) await evaluate('5.00')
+  service.clock.nowMs = nowMs
+  for (let denial = 0; denial < 4; denial++) await evaluate('5.00')
+  await evaluate('0.50', 'elsewhere.example')
+  countRefusedProofs(service.databasePath, { count: 2, atMs: nowMs })
+  const proof = await purser.payments.requestProof({ ...payment, amount: '0.50' })
+  assert.ok(proof.decision === 'approved')
+  const charge = { merchant_domain: 'api.example.com', expected_amount: '0.50' }
+  assert.ok((await purser.payments.verify({ ...charge, proof: proof.proof })).verified)
+
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  const tile = page.locator('.tile', { hasText: 'Denied in 24 hours' })
+  assert.equal(await tile.locator('.tile-figure').innerText(), '5')
+  assert.match(await tile.innerText(), /2 refused proofs, not listed/)
+  const verdict = page.locator('.verdict')
+  assert.match(
+    await verdict.innerText(),
+    /^5 payments denied in the last 24 hours\. Most often: over the cap/,
+  )
+  assert.match(await verdict.innerText(), /2 requests for a proof refused/)
+  const chart = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
+  const perHour = await chart.locator('td:last-child').allInnerTexts()
+  assert.equal(
+    perHour.reduce((sum, count) => sum + Number(count), 0),
+    5,
+  )
+
+  await tile.getByRole('link').click()
+  const table = page.getByRole('table', { name: 'Transactions' })
+  await page.getByText('5 transactions', { exact: true }).waitFor()
+  assert.equal(await table.getByRole('row').count(), 1 + 5)
+  const chips = page.getByRole('list', { name: 'Active filters' })
+  await chips.getByText('Denied').waitFor()
+  await chips.getByText('Since').waitFor()
+  await chips.getByRole('listitem').filter({ hasText: 'Since' }).getByRole('button').click()
+  await page.getByText('8 transactions', { exact: true }).waitFor()
+
+  await page.goBack()
+  await page.getByRole('link', { name: 'Over the cap for one payment' }).click()
+  await page.getByText('4 transactions', { exact: true }).waitFor()
+  await page.goBack()
+  await page.locator('.tile', { hasText: 'Spent today' }).getByRole('link', { name: '1 payment' }).click()
+  await page.getByText('1 transaction', { exact: true }).waitFor()
+  await visitor.leave()
+})
+
+test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip [decision.162]', async (context) => {
+  const service = await startTestService(context)
+  const browser = await startBrowser()
+  context.after(() => browser.close())
+  const visitor = await visit(browser, service)
+  const { page } = visitor
+  await visitor.signIn(service.sandboxKey)
+  for (const [path, sentence] of [
+    ['transactions?status=foo', '“foo” is not a status. Choose Paid, Denied, or Approved.'],
+    ['transactions?reason_code=foo', '“foo” is not a reason.'],
+    ['transactions?since=foo', '“foo” is not a date.'],
+    ['mandates?status=foo', '“foo” is not a status.'],
+    ['audit-log?type=foo', '“foo” is not a type of event.'],
+  ] as const) {
+    await visitor.go(`sandbox/${path}`)
+    await page.getByText(sentence).waitFor()
+    await page.getByRole('button', { name: /^Remove the filter .*foo$/ }).click()
+    await page.getByText(sentence).waitFor({ state: 'detached' })
+    assert.doesNotMatch(page.url(), /foo/)
+  }
+  await visitor.leave()
+})
+
+/** Refused proofs as the service writes them down every ten seconds. */
+function countRefusedProofs(
+  path: string,
+  { count, atMs }: { readonly count: number; readonly atMs: number },
+) {
+  const db = new Database(path)
+  db.prepare(
+    `insert into refusals (account_id, environment, kind, subject, reason, starts_at_ms, refused_count)
+     select id, 'sandbox', 'proof', '', 'amount_exceeds_per_transaction_limit', ?, ? from accounts`,
+  ).run(atMs - (atMs % 900_000), count)
+  db.close()
+}
