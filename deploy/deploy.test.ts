@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+import { parse } from 'yaml'
+
+import { nameFaults } from '../service/src/setting-names.ts'
+import { projectFolder } from '../tools/source-files.ts'
+
+const deployFolder = join(projectFolder, 'deploy')
+
+describe('The systemd units', { skip: isMissing('systemd-analyze') }, () => {
+  test('have no errors, with the drop-in for PostgreSQL and without it', (context) => {
+    const unit = copyUnits()
+    context.after(() => rmSync(join(unit, '..'), { recursive: true, force: true }))
+    assert.equal(analyze('verify', '--man=no', unit), '')
+    rmSync(`${unit}.d`, { recursive: true })
+    assert.equal(analyze('verify', '--man=no', unit), '')
+  })
+
+  test('give the service little of the machine: an exposure of at most 2 of 10', () => {
+    const unit = join(deployFolder, 'systemd/purser.service')
+    assert.match(analyze('security', '--offline=true', '--threshold=20', unit), /exposure level/)
+  })
+
+  test('set only settings that exist', () => {
+    const texts = ['purser.service', 'purser.service.d/postgresql.conf'].map((path) =>
+      readFileSync(join(deployFolder, 'systemd', path), 'utf8'),
+    )
+    const names = texts.join('\n').match(/PURSER_\w+(?==)/g) ?? []
+    assert.ok(names.length >= 2)
+    assert.deepEqual(nameFaults(names), [])
+  })
+})
+
+interface Compose {
+  readonly services: Readonly<Record<'postgres' | 'purser', Service>>
+  readonly secrets: Readonly<Record<string, unknown>>
+  readonly volumes: Readonly<Record<string, unknown>>
+}
+
+interface Service {
+  readonly build?: { readonly context: string; readonly dockerfile: string }
+  readonly environment: Readonly<Record<string, string>>
+  readonly secrets: readonly string[]
+  readonly volumes: readonly string[]
+  readonly ports?: readonly string[]
+  readonly read_only?: boolean
+}
+
+describe('compose.yaml', () => {
+  const compose = parse(readFileSync(join(deployFolder, 'compose.yaml'), 'utf8')) as Compose
+  const { postgres, purser } = compose.services
+
+  test('builds our Dockerfile, and sets only settings that exist', () => {
+    assert.ok(purser.build)
+    const context = join(deployFolder, purser.build.context)
+    assert.ok(existsSync(join(context, purser.build.dockerfile)))
+    assert.deepEqual(nameFaults(Object.keys(purser.environment)), [])
+  })
+
+  test('declares every secret and volume that it uses, and hands secrets over as files', () => {
+    for (const { secrets, volumes, environment } of [postgres, purser]) {
+      for (const secret of secrets) assert.ok(secret in compose.secrets, secret)
+      for (const volume of volumes) assert.ok((volume.split(':')[0] ?? '') in compose.volumes, volume)
+      for (const [name, value] of Object.entries(environment)) {
+        if (value.startsWith('/run/secrets/')) assert.match(name, /_FILE$/)
+        else assert.doesNotMatch(name, /PASSWORD|SECRET|KEY/)
+      }
+    }
+  })
+
+  test('publishes the service to this machine only, on a read-only root', () => {
+    assert.deepEqual(postgres.ports, undefined)
+    assert.deepEqual(purser.ports, ['127.0.0.1:8080:8080'])
+    assert.equal(purser.read_only, true)
+  })
+})
+
+/** The units of the project, with the paths of this checkout in place of /opt/purser. */
+function copyUnits(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-units-'))
+  cpSync(join(deployFolder, 'systemd'), folder, { recursive: true })
+  const unit = join(folder, 'purser.service')
+  writeFileSync(unit, readFileSync(unit, 'utf8').replaceAll('/opt/purser', projectFolder))
+  return unit
+}
+
+function analyze(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', args, { encoding: 'utf8', timeout: 30_000 })
+  assert.equal(status, 0, `${stdout}${stderr}`)
+  return stdout + stderr
+}
+
+function isMissing(program: string): string | false {
+  return spawnSync(program, ['--version']).error ? `${program} is not installed` : false
+}

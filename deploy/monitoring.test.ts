@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+import { parse } from 'yaml'
+
+import { catalogue } from '../service/src/metrics/catalogue.ts'
+import { metricOf, namesOf, readMetrics } from '../service/testing/read-metrics.ts'
+import { serviceStores } from '../service/testing/service-stores.ts'
+import { issueProof, preparePurchase, startTestService, verifyProof } from '../service/testing/service.ts'
+import { projectFolder } from '../tools/source-files.ts'
+
+const folder = join(projectFolder, 'deploy')
+const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+
+interface Dashboard {
+  readonly panels: readonly Panel[]
+}
+
+interface Panel {
+  readonly id: number
+  readonly title: string
+  readonly targets?: readonly { readonly expr: string }[]
+  readonly gridPos: Readonly<Record<'x' | 'y' | 'w' | 'h', number>>
+}
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[]
+}
+
+const dashboard = JSON.parse(read('grafana/purser-dashboard.json')) as Dashboard
+const rules = (parse(read('prometheus/purser.rules.yaml')) as Rules).groups.flatMap((group) => group.rules)
+
+describe('promtool', { skip: isMissing('promtool') }, () => {
+  const cases = [
+    ['finds no fault in the alert rules', 'check', 'rules', 'purser.rules.yaml'],
+    ['finds no fault in the configuration', 'check', 'config', 'prometheus.yaml'],
+    [
+      'sees each alert fire when it should, and stay quiet otherwise',
+      'test',
+      'rules',
+      'purser.rules.test.yaml',
+    ],
+  ]
+  for (const [what, ...args] of cases) {
+    test(`${what} [decision.171]`, () => {
+      const options = { cwd: join(folder, 'prometheus'), encoding: 'utf8', timeout: 60_000 } as const
+      const { status, stdout, stderr } = spawnSync('promtool', args, options)
+      assert.equal(status, 0, stdout + stderr)
+    })
+  }
+
+  test('finds the queries of the dashboard well-formed [decision.171]', (context) => {
+    const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+    const group = { groups: [{ name: 'dashboard', rules: queries.map(recordingRule) }] }
+    const cwd = mkdtempSync(join(tmpdir(), 'purser-test-'))
+    context.after(() => rmSync(cwd, { recursive: true, force: true }))
+    writeFileSync(join(cwd, 'dashboard.json'), JSON.stringify(group))
+    const options = { cwd, encoding: 'utf8', timeout: 60_000 } as const
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', 'dashboard.json'], options)
+    assert.equal(status, 0, stdout + stderr)
+    assert.match(stdout, new RegExp(`${queries.length} rules found`))
+  })
+})
+
+test('There are ten alerts, and each is tested firing and quiet [decision.171]', () => {
+  assert.equal(rules.length, 10)
+  const tests = parse(read('prometheus/purser.rules.test.yaml')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
+  }
+  const checked = tests.tests.flatMap(({ alert_rule_test: each }) => each)
+  for (const { alert } of rules) {
+    const counts = checked.filter(({ alertname }) => alertname === alert).map((one) => one.exp_alerts.length)
+    assert.ok(counts.includes(0) && counts.includes(1), alert)
+  }
+})
+
+test('Each metric of the dashboard and the alerts is told by a running service, and each that is told is in the guide [decision.171]', async (context) => {
+  const told = new Set<string>()
+  let isComplete = true
+  for (const { missing, open } of serviceStores) {
+    if (missing !== undefined) isComplete = false
+    else for (const name of await namesToldOn(context, open)) told.add(name)
+  }
+  const queries = [
+    ...dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+    ...rules.map(({ expr }) => expr),
+  ]
+  const asked = new Set(queries.flatMap(metricsIn))
+  assert.ok(asked.size > 20, [...asked].join(' '))
+  // Without a PostgreSQL server here, what it alone has is known from the catalogue.
+  const known = isComplete ? told : new Set([...told, ...Object.keys(catalogue)])
+  assert.deepEqual(
+    [...asked].filter((name) => !known.has(name)),
+    [],
+  )
+  if (isComplete) assert.deepEqual([...told].sort(), Object.keys(catalogue).sort())
+
+  const guide = readFileSync(join(projectFolder, 'docs/guides/operators.md'), 'utf8')
+  const documented = [...guide.matchAll(/^\| `([a-z_]+)`\s+\| (counter|gauge|histogram)\s+\|/gm)]
+  assert.deepEqual(
+    documented.map(([, name, type]) => [name, type]),
+    Object.entries(catalogue).map(([name, { type }]) => [name, type]),
+  )
+})
+
+test('The panels of the dashboard have ids of their own, and none covers another [decision.171]', () => {
+  const { panels } = dashboard
+  assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
+  const cells = panels.flatMap(({ title, gridPos: { x, y, w, h } }) => {
+    assert.ok(x + w <= 24, title)
+    return Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`)
+  })
+  assert.equal(new Set(cells).size, cells.length)
+})
+
+async function namesToldOn(
+  context: { readonly after: (stop: () => Promise<void>) => void },
+  open: (typeof serviceStores)[number]['open'],
+): Promise<Set<string>> {
+  const ledger = await open()
+  context.after(() => ledger.discard())
+  const service = await startTestService(context, { ...ledger.settings, PURSER_METRICS_PORT: '0' })
+  await verifyProof(service, await issueProof(service, await preparePurchase(service)))
+  return namesOf(await readMetrics(service.metricsUrl))
+}
+
+/** The metrics that a query asks for. */
+function metricsIn(query: string): string[] {
+  const names = query
+    .replaceAll(/"[^"]*"/g, '')
+    .match(/\b(purser|http|process|nodejs)_[a-z_]+(?=\s*(\{|>|$|\)|\[))/g)
+  return (names ?? [])
+    .filter((name) => !name.startsWith('http_re') && !name.startsWith('http_ro'))
+    .map(metricOf)
+}
+
+/** A query as a rule, which promtool can check. */
+function recordingRule(expr: string, index: number) {
+  return { record: `query_${index}`, expr: expr.replaceAll('$__rate_interval', '5m') }
+}
+
+/** Why the tests of a program are skipped, if it is not there. */
+function isMissing(program: string): string | false {
+  const { error } = spawnSync(program, ['--version'])
+  return error ? `${program} is not installed here (Debian's package prometheus has it)` : false
+}
