@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 
 import fastify, { LogController } from 'fastify'
 
-import { keepAliveTimeoutMs, maxBodyBytes, requestTimeoutMs } from '../service/src/limits.ts'
+import { connectionLimits, keepAliveTimeoutMs, maxBodyBytes } from '../service/src/limits.ts'
 import { answerParent } from './child.ts'
 
 /**
@@ -11,7 +11,7 @@ import { answerParent } from './child.ts'
  */
 const app = fastify({
   bodyLimit: maxBodyBytes,
-  requestTimeout: requestTimeoutMs,
+  requestTimeout: connectionLimits.arriveTimeoutMs,
   keepAliveTimeout: keepAliveTimeoutMs,
   forceCloseConnections: 'idle',
   return503OnClosing: false,

@@ -132,7 +132,11 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
       const call: Capture = {
         caller,
         nonce,
+        agentId,
         mandateId,
+        amountText: amount,
+        currency: 'USDC',
+        resourceUrl,
         merchantDomain,
         idempotencyKey: null,
         transactionId: `txn_${nonce}`,
@@ -157,9 +161,11 @@ async function preparePayments(purchases: readonly Purchase[], count: number): P
         idempotency_key: null,
         spent_before_micro: null,
         held_before_micro: null,
+        requested_by: null,
+        request_key: null,
       }
       const mandate = { accountId, allowedSellers: [merchantDomain] }
-      const decision = decideCapture(call, { hold, mandate, seller: undefined })
+      const decision = decideCapture(call, { hold, mandate, seller: undefined, isDisabled: () => false })
       assert('hold' in decision)
       payments.push([captureHold(call, hold), ...recordPayment(call, decision)])
     }

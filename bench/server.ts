@@ -14,10 +14,10 @@ import { createIds } from '../service/src/ids.ts'
 import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../service/src/store/store.ts'
+import { preparePurchases } from './buyers.ts'
 import { answerParent } from './child.ts'
-import { merchantDomain, requestsTo, type Exchange, type Purchase, type Target } from './flows.ts'
+import type { Target } from './flows.ts'
 import { reportLedger, type LedgerReport } from './ledger.ts'
-import { putUnderLoad } from './load.ts'
 import { withSingleTransactions, type SingleForm } from './single-transactions.ts'
 
 /** Where a service keeps its ledger, and how it writes there. */
@@ -98,6 +98,11 @@ async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
     now,
     ids: createIds(now),
     randomBytes,
+    sellerVerification: {
+      isRequired: false,
+      key: Buffer.alloc(32),
+      proveDomain: async () => ({ missing: 'nothing is looked for' }),
+    },
     site: { publicUrl: undefined },
     tally: createTally(now),
     proofKeys: {
@@ -143,50 +148,3 @@ async function prepareBuyers(port: number, key: string | undefined, mandates: nu
   assert(key !== undefined, 'the ledger is not new')
   return { key, purchases: await preparePurchases(port, key, mandates) }
 }
-
-/**
- * So many agents, each with a mandate whose budget no run exhausts, and the seller that they buy from. They come over the
- * network as in any other service: requests that are injected into the application are other objects, and
- * V8 would serve the real ones more slowly from then on.
- */
-async function preparePurchases(port: number, key: string, count: number): Promise<Purchase[]> {
-  const post = requestsTo({ port, key })
-  const creation = (path: string, payload: object) => ({
-    request: post(path, JSON.stringify(payload)),
-    status: 201,
-  })
-  const purchases: Purchase[] = []
-
-  async function create(clients: number, exchanges: Iterator<Exchange>): Promise<void> {
-    const { unexpected, sample } = await putUnderLoad(port, clients, Infinity, () => exchanges.next().value)
-    assert.equal(unexpected, 0, `the service refuses what the bench needs: ${sample}`)
-  }
-  const seller = creation('/sellers', { name: 'Example data', domain: merchantDomain, price_config: {} })
-  const buyers = Array.from({ length: count }, (_, index) => ({
-    ...creation('/agents', { name: `agent ${index}`, capabilities: ['payments'] }),
-    follow: (agent: string) => ({
-      ...creation('/mandates', {
-        agent_id: idOf(agent),
-        purpose: 'Buy research data',
-        max_spend_total: '900000000000.00',
-        max_spend_per_transaction: '10.00',
-        allowed_sellers: [merchantDomain],
-        allowed_categories: ['data'],
-        expires_at: '2099-01-01T00:00:00Z',
-      }),
-      follow: (mandate: string) => {
-        purchases.push({ agentId: idOf(agent), mandateId: idOf(mandate) })
-        return undefined
-      },
-    }),
-  }))
-  await create(1, [seller].values())
-  await create(preparingClients, buyers.values())
-  return purchases
-}
-
-function idOf(body: string): string {
-  return (JSON.parse(body) as { id: string }).id
-}
-
-const preparingClients = 16

@@ -86,13 +86,17 @@ type CaptureFactsRow = HoldRow & {
   domain_seller_id: string | null
 }
 
+/** The callers of a bench are never disabled. */
+const isDisabled = () => false
+
 function factsOf(row: CaptureFactsRow | undefined): CaptureFacts<HoldRow, CollectedMandate> {
-  if (!row) return { hold: undefined, mandate: undefined, seller: undefined }
+  if (!row) return { hold: undefined, mandate: undefined, seller: undefined, isDisabled }
   const { domain_account_id: accountId, domain_seller_id: id } = row
   return {
     hold: row,
     mandate: { accountId: row.account_id, allowedSellers: JSON.parse(row.allowed_sellers) as string[] },
     seller: accountId === null || id === null ? undefined : { accountId, id },
+    isDisabled,
   }
 }
 

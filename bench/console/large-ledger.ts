@@ -53,7 +53,7 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
   const keyId = ids.next('apiKey')
   const key = { ...scope, id: keyId, role: 'operator', agentId: null, label: null, hint: 'dger' } as const
   await store.createAccount(
-    { ...account, createdAtMs: nowMs },
+    { ...account, createdAtMs: nowMs, disabledAtMs: null },
     [{ ...key, createdAtMs: nowMs, revokedAtMs: null, secretHash: hashApiKey(ledgerKey) }],
     [],
   )
@@ -66,7 +66,7 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
       domain: `shop${index}.example.com`,
     }
     await store.createSeller(
-      { ...seller, priceConfig: '{}', createdAtMs: nowMs },
+      { ...seller, priceConfig: '{}', createdAtMs: nowMs, isPending: false },
       event('seller.created', seller.id),
     )
     sellers.push(seller)

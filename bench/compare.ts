@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { parseArgs } from 'node:util'
+
+import { mintApiKey } from '../service/src/domain/api-key.ts'
+import { preparePurchases } from './buyers.ts'
+import { startChild, type Child } from './child.ts'
+import type { clientActs } from './client.ts'
+import { flows, spreads, type Flow, type Spread } from './flows.ts'
+import { mandates, storeKinds } from './ledgers.ts'
+import { PostgresBed } from './postgres-bed.ts'
+import { Progress } from './progress.ts'
+import { medianOf } from './verdicts.ts'
+
+const help = `npm run bench:compare -- <folder> [--store <store>] [--only <flow>,…] [--starts <n>] [--rounds <n>]
+                         [--seconds <n>] [--clients <n>] [--spread <spread>] [--least <ratio>]
+
+Runs this checkout and another one (after npm ci there) side by side, as \`npm start\` runs them, and puts the
+same load on them in turn. Prints this checkout's rate and processor time per operation as ratios to the other's.
+
+  --store    ${storeKinds.join(' or ')} (default sqlite)
+  --only     flows to measure (default verify,proof,evaluate)
+  --starts   how often both are started anew: a process keeps its luck for life (default 4)
+  --rounds   pairs of blocks per flow and start (default 4)
+  --seconds  length of a block (default 1)
+  --clients  connections (default 64)
+  --spread   ${spreads.join(' or ')}: all mandates in turn, or one (default uniform)
+  --least    the median rate ratio each flow must reach, or the exit code is 1 (default 0.97)
+  --set      a setting of this checkout only, as PURSER_NAME=value; may be repeated`
+
+interface Side {
+  readonly name: 'this' | 'other'
+  readonly folder: string
+  readonly process: ChildProcess
+}
+
+interface Measured {
+  readonly perSecond: number
+  readonly cpuMicros: number
+}
+
+type Round = Record<Side['name'], Measured>
+
+/** The last verification rate of each side, which says how many proofs its next block needs. */
+const rates = new Map<string, number>()
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    store: { type: 'string', default: 'sqlite' },
+    only: { type: 'string', default: 'verify,proof,evaluate' },
+    starts: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '4' },
+    seconds: { type: 'string', default: '1' },
+    clients: { type: 'string', default: '64' },
+    spread: { type: 'string', default: 'uniform' },
+    least: { type: 'string', default: '0.97' },
+    set: { type: 'string', multiple: true, default: [] },
+    help: { type: 'boolean', default: false },
+  },
+})
+const [otherFolder] = positionals
+if (values.help || otherFolder === undefined) {
+  console.log(help)
+  process.exitCode = values.help ? 0 : 2
+} else {
+  process.exitCode = (await compare(resolve(otherFolder))) ? 0 : 1
+}
+
+async function compare(other: string): Promise<boolean> {
+  const chosen = values.only.split(',').map((text) => pick<Flow>(flows, text))
+  const store = pick(storeKinds, values.store)
+  const folder = mkdtempSync(join(tmpdir(), 'purser-compare-'))
+  const client: Child<typeof clientActs> = startChild('./client.ts')
+  const bed = store === 'postgres' ? await PostgresBed.open(tmpdir()) : undefined
+  const starts = Number(values.starts)
+  const progress = new Progress(starts * chosen.length)
+  const measured = new Map(chosen.map((flow) => [flow, [] as Round[]]))
+  const checkouts = [
+    { name: 'this', folder: resolve(import.meta.dirname, '..') },
+    { name: 'other', folder: other },
+  ] as const
+  try {
+    for (let start = 0; start < starts; start++) {
+      const sides: Side[] = []
+      try {
+        for (const { name, folder: checkout } of start % 2 === 0 ? checkouts : checkouts.toReversed()) {
+          const ledger = `${name}_${start}`
+          const database = bed ? await bed.create(ledger) : `sqlite:${join(folder, ledger)}.db`
+          sides.push(await startSide({ name, folder: checkout, database, client }))
+        }
+        for (const flow of chosen) {
+          const rounds = await runRounds(client, sides, flow)
+          measured.get(flow)?.push(...rounds)
+          progress.step(`start ${start + 1} of ${starts}: ${flow}: ${describe(rounds).rate.text}`)
+        }
+      } finally {
+        for (const side of sides) await stopSide(side)
+      }
+    }
+    progress.finish()
+    return [...measured].map(([flow, rounds]) => print(flow, rounds)).every(Boolean)
+  } finally {
+    await client.stop()
+    await bed?.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Blocks of one flow on both sides in turn, in changing order. The first round only warms them up. */
+async function runRounds(
+  client: Child<typeof clientActs>,
+  sides: readonly Side[],
+  flow: Flow,
+): Promise<Round[]> {
+  const rounds: Round[] = []
+  for (let index = 0; index <= Number(values.rounds); index++) {
+    const round: Partial<Round> = {}
+    for (const side of index % 2 === 0 ? sides : sides.toReversed()) {
+      round[side.name] = await runBlock(client, side, flow)
+    }
+    const { this: ours, other: theirs } = round
+    assert(ours && theirs)
+    if (index > 0) rounds.push({ this: ours, other: theirs })
+  }
+  return rounds
+}
+
+async function stopSide({ process: child }: Side): Promise<void> {
+  if (child.exitCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
+
+/** Starts the service of a checkout on a new ledger, with the agents and mandates that the load uses. */
+async function startSide(parts: {
+  readonly name: Side['name']
+  readonly folder: string
+  readonly database: string
+  readonly client: Child<typeof clientActs>
+}): Promise<Side> {
+  const { name, folder, database, client } = parts
+  const key = mintApiKey('sandbox', randomBytes)
+  const child = spawn(process.execPath, ['--max-semi-space-size=32', 'service/src/main.ts'], {
+    cwd: folder,
+    env: {
+      ...process.env,
+      PURSER_PORT: '0',
+      PURSER_DATABASE: database,
+      PURSER_PROOF_SECRET: randomBytes(32).toString('hex'),
+      PURSER_BOOTSTRAP_SANDBOX_KEY: key,
+      PURSER_BOOTSTRAP_PRODUCTION_KEY: mintApiKey('production', randomBytes),
+      ...(name === 'this' ? Object.fromEntries(values.set.map((setting) => setting.split(/=(.*)/s))) : {}),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const port = await portOf(child)
+  const purchases = await preparePurchases(port, key, mandates)
+  await client.ask('know', { name, target: { port, key, purchases } })
+  return { name, folder, process: child }
+}
+
+async function portOf(child: ChildProcess): Promise<number> {
+  assert(child.stdout)
+  const lines = createInterface(child.stdout)
+  for await (const line of lines) {
+    const [, port] = /ready at http:\/\/[^:]+:(\d+)/.exec(line) ?? []
+    if (port === undefined) continue
+    child.stdout.resume()
+    return Number(port)
+  }
+  throw new Error('the service ended before it was ready')
+}
+
+async function runBlock(
+  client: Child<typeof clientActs>,
+  { name, process: child }: Side,
+  flow: Flow,
+): Promise<Measured> {
+  const spread = pick<Spread>(spreads, values.spread)
+  const seconds = Number(values.seconds)
+  const clients = Number(values.clients)
+  if (flow === 'verify') {
+    const count = Math.ceil((rates.get(name) ?? 5_000) * seconds * 1.25) + clients
+    await client.ask('seed', { service: name, spread, count })
+  }
+  const before = cpuMicrosOf(child)
+  const report = await client.ask('block', { service: name, flow, clients, spread, seconds })
+  const cpuMicros = cpuMicrosOf(child) - before
+  assert.equal(report.unexpected, 0, `${name} gave an unexpected answer: ${report.sample}`)
+  const perSecond = report.operations / report.seconds
+  if (flow === 'verify') rates.set(name, perSecond)
+  return { perSecond, cpuMicros: cpuMicros / report.operations }
+}
+
+/** The processor time of a service and its workers so far. Linux counts it in hundredths of a second. */
+function cpuMicrosOf({ pid }: ChildProcess): number {
+  let ticks = 0
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const fields = statFieldsOf(name)
+    const [, parent] = fields
+    if (Number(name) !== pid && parent !== pid) continue
+    const [user = 0, system = 0] = fields.slice(11)
+    ticks += user + system
+  }
+  return ticks * 10_000
+}
+
+/** What Linux tells of a process, without its number and name; empty when it has just ended. */
+function statFieldsOf(process: string): number[] {
+  try {
+    const text = readFileSync(`/proc/${process}/stat`, 'utf8')
+    return text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+  } catch {
+    return []
+  }
+}
+
+function print(flow: Flow, rounds: readonly Round[]): boolean {
+  const { rate, cpu, ours, theirs, micros } = describe(rounds)
+  console.log(
+    `${flow}: ${ours}/s, other ${theirs}/s; rate ${rate.text}; processor time ${cpu.text} (${micros} µs each)`,
+  )
+  return rate.median >= Number(values.least)
+}
+
+function describe(rounds: readonly Round[]) {
+  return {
+    rate: spreadOf(rounds.map((round) => round.this.perSecond / round.other.perSecond)),
+    cpu: spreadOf(rounds.map((round) => round.this.cpuMicros / round.other.cpuMicros)),
+    ours: Math.round(medianOf(rounds.map((round) => round.this.perSecond))),
+    theirs: Math.round(medianOf(rounds.map((round) => round.other.perSecond))),
+    micros: medianOf(rounds.map((round) => round.this.cpuMicros)).toFixed(1),
+  }
+}
+
+function spreadOf(ratios: readonly number[]): { readonly median: number; readonly text: string } {
+  const median = medianOf(ratios)
+  return {
+    median,
+    text: `${median.toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+  }
+}
+
+function pick<T extends string>(known: readonly T[], text: string): T {
+  const found = known.find((each) => each === text)
+  if (!found) throw new Error(`${JSON.stringify(text)} is none of ${known.join(', ')}.`)
+  return found
+}
