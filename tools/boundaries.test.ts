@@ -21,6 +21,11 @@ const mcp = ['packages/mcp/src', 'npm:@purser/client', 'npm:@modelcontextprotoco
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
+  {
+    name: 'purchase files of the client',
+    path: 'packages/client/src/purchase-files.ts',
+    values: ['packages/client/src', 'node:'],
+  },
   { name: 'mcp', path: 'packages/mcp/src', values: mcp },
   { name: 'mcp for the AI SDK', path: 'packages/mcp/src/ai-sdk.ts', values: [...mcp, 'npm:ai'] },
   {
@@ -33,6 +38,11 @@ const rooms: readonly Room[] = [
     path: 'packages/merchant/src',
     values: ['packages/merchant/src'],
     types: ['npm:@purser/client', 'node:http'],
+  },
+  {
+    name: 'merchant, deliveries in files',
+    path: 'packages/merchant/src/file-store.ts',
+    values: ['packages/merchant/src', 'node:'],
   },
   {
     name: 'cli',
@@ -54,6 +64,7 @@ const rooms: readonly Room[] = [
       'npm:@purser/client',
       'npm:@base-ui/react/',
       'npm:@tanstack/react-query',
+      'npm:@tanstack/react-virtual',
       'npm:d3-scale',
       'npm:d3-shape',
       'npm:react',
@@ -64,7 +75,14 @@ const rooms: readonly Room[] = [
   {
     name: 'domain',
     path: 'service/src/domain',
-    values: ['service/src/domain', 'node:crypto', 'node:url', 'node:zlib', 'packages/wire/src/api-keys.ts'],
+    values: [
+      'service/src/domain',
+      'node:crypto',
+      'node:url',
+      'node:zlib',
+      'npm:tldts',
+      'packages/wire/src/api-keys.ts',
+    ],
     types: ['packages/wire/src'],
   },
   {
@@ -73,6 +91,7 @@ const rooms: readonly Room[] = [
     values: [
       'service/src/store',
       'service/src/domain',
+      'service/src/metrics/histogram.ts',
       'npm:better-sqlite3',
       'npm:kysely',
       'npm:pg',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
@@ -20,5 +20,30 @@ test('The AI SDK agent is refused, told why, and buys what it may [decision.104]
   for (const secret of [shop.agentKey, shop.merchant.shown[0]?.proof.signature ?? 'no proof was shown']) {
     assert.ok(!stdout.includes(secret))
   }
+  assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
+})
+
+test('The approving agent asks before it buys, and buys what was approved [decision.176]', async (context) => {
+  const shop = await openShop(context)
+  const agent = spawn(
+    process.execPath,
+    [
+      join(import.meta.dirname, 'approving-agent.ts'),
+      `${shop.merchant.url}/tagged`,
+      `${shop.merchant.url}/report`,
+    ],
+    { env: { ...shop.environment }, stdio: ['pipe', 'pipe', 'inherit'], timeout: 30_000 },
+  )
+  const answers = ['n', 'y']
+  let output = ''
+  for await (const chunk of agent.stdout) {
+    output += String(chunk)
+    if (!output.endsWith('[y/N] ')) continue
+    // Nothing is bought before the answer.
+    assert.deepEqual(shop.merchant.requests, [])
+    agent.stdin.write(`${answers.shift()}\n`)
+  }
+  assert.match(output, /"url":"http:\S+\/tagged".*\? \[y\/N\] .*"url":"http:\S+\/report".*\? \[y\/N\] /)
+  assert.match(output, /The source says: .*Sunny, 21 degrees/)
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })

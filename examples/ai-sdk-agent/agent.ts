@@ -4,12 +4,14 @@ import { generateText, isStepCount } from 'ai'
 
 import { scriptedModel } from './scripted-model.ts'
 
-const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '' } = process.env
+const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MCP_PRIVATE_HOSTS } = process.env
+// So that it may buy from the shop on this machine.
+const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
 const addresses = process.argv.slice(2)
 
 const { text, steps } = await generateText({
   model: scriptedModel(addresses), // With a provider's package: openai('…'), anthropic('…'), …
-  tools: purserTools({ apiKey, url, privateHosts: ['localhost'] }), // So that it may buy on this machine.
+  tools: purserTools({ apiKey, url, privateHosts }),
   stopWhen: isStepCount(8),
   prompt: `Find out how the weather will be. The best source comes first: ${addresses.join(' ')}`,
 })

@@ -24,7 +24,7 @@ test('The MCP client buys once, however often it asks, and is told why it may no
 
 test("The guide's code is that of the examples, to the letter", () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/mcp.md'), 'utf8')
-  for (const path of ['client.ts', '../ai-sdk-agent/agent.ts']) {
+  for (const path of ['client.ts', '../ai-sdk-agent/agent.ts', '../ai-sdk-agent/approving-agent.ts']) {
     const code = readFileSync(join(import.meta.dirname, path), 'utf8')
     assert.ok(guide.includes(`\`\`\`ts\n${code}\`\`\`\n`), path)
   }

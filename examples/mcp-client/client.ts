@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
-const { PURSER_URL = '', PURSER_AGENT_KEY = '' } = process.env
+const { PURSER_URL = '', PURSER_AGENT_KEY = '', PURSER_MCP_PRIVATE_HOSTS = 'localhost:3000' } = process.env
 
 // In a folder of your own, where the package is installed: node_modules/@purser/mcp/dist/main.js.
 const server = fileURLToPath(import.meta.resolve('@purser/mcp/server'))
@@ -17,7 +17,7 @@ await client.connect(
       PURSER_URL,
       PURSER_AGENT_KEY,
       PURSER_MCP_STATE: 'memory',
-      PURSER_MCP_PRIVATE_HOSTS: 'localhost', // So that it may buy on this machine.
+      PURSER_MCP_PRIVATE_HOSTS, // So that it may buy from the shop on this machine.
     },
   }),
 )

@@ -17,6 +17,8 @@ export interface Published {
   readonly folders: readonly string[]
   /** The names of the packages that travel within it. */
   readonly carried: readonly string[]
+  /** The commit that it is made from; undefined where that is unknown, as outside a checkout. */
+  readonly gitHead: string | undefined
 }
 
 /** The sources by which a package is entered. */
@@ -32,7 +34,7 @@ function sourceOf(path: string): string {
 /** The package.json for those who install: compiled files instead of sources, and nothing for development. */
 export function publishedManifest(
   manifest: Manifest,
-  { isImported, folders, carried }: Published,
+  { isImported, folders, carried, gitHead }: Published,
 ): Record<string, unknown> {
   const { exports, bin, devDependencies: _, private: __, ...kept } = manifest
   return {
@@ -42,6 +44,8 @@ export function publishedManifest(
     ...(bin ? { bin: mapValues(bin, (path) => compiled(path, '.js')) } : {}),
     ...(carried.length > 0 ? { bundleDependencies: carried } : {}),
     files: ['dist', ...folders],
+    // As `npm publish` writes it; `purser --version` and the console show it.
+    ...(gitHead === undefined ? {} : { gitHead }),
   }
 }
 

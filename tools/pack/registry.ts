@@ -36,6 +36,8 @@ export async function startRegistry(context: {
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isKnown ? describe(name, releases, url) : { error: 'not found' }))
   })
+  // npm may be busy for longer than the five seconds of the default, and retries nothing.
+  server.keepAliveTimeout = 120_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   context.after(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`

@@ -4,9 +4,18 @@ import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
 import { after, before, describe, test, type TestContext } from 'node:test'
 
-import { makeFolder, runProcess, startProcess, type ReadyProcess } from '../../service/test/process.ts'
+import { codeOf } from '../../service/src/store/error-code.ts'
+import {
+  makeFolder,
+  runProcess,
+  spawnProcess,
+  startProcess,
+  type ReadyProcess,
+  type ServiceProcess,
+} from '../../service/test/process.ts'
 import { labelOf, makePurchase, openLoadClient } from '../../service/testing/load.ts'
 import { postgres18 } from '../../service/testing/postgres.ts'
+import { projectFolder } from '../source-files.ts'
 import { packAll, type Packed } from './pack.ts'
 import { installInto } from './project.ts'
 import { startRegistry } from './registry.ts'
@@ -40,13 +49,13 @@ function start(
 }
 
 /** The key that a start printed. */
-async function printedKey({ sees }: ReadyProcess): Promise<string> {
+async function printedKey({ sees }: Pick<ServiceProcess, 'sees'>): Promise<string> {
   const [, key = ''] = await sees(/export PURSER_SANDBOX_KEY=(svc_sand_\w+)\n/)
   return key
 }
 
 /** Has an agent buy something; gives what its mandate says then. */
-async function buy({ url }: ReadyProcess, key: string): Promise<unknown> {
+async function buy({ url }: Pick<ReadyProcess, 'url'>, key: string): Promise<unknown> {
   const client = openLoadClient(url, key, 8)
   try {
     const purchase = await makePurchase(client)
@@ -122,7 +131,10 @@ describe('The package of the service', () => {
   test('has the interactive reference, with all that its page loads [decision.118] [decision.28]', async (context) => {
     const { url } = await start(context)
     const answer = await fetch(`${url}/docs/`)
-    assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'self'/)
+    assert.match(
+      answer.headers.get('content-security-policy') ?? '',
+      /^default-src 'none'; script-src 'self'/,
+    )
     const page = await answer.text()
     const named = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(
       ([, path = '']) => new URL(path, answer.url),
@@ -169,7 +181,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('gives the installed purser its commands: migrate, doctor, ledger check [decision.118] [decision.105]', async (context) => {
+  test('gives the installed purser its commands: migrate, doctor, ledger check, backup [decision.118] [decision.105]', async (context) => {
     const own = makeFolder(context)
     const serving = await start(context, { folder: own, script: command('purser'), flags: ['serve'] })
     const key = await printedKey(serving)
@@ -177,15 +189,61 @@ describe('The package of the service', () => {
     const environment = { PURSER_URL: serving.url, PURSER_API_KEY: key }
     const purser = (...words: string[]) =>
       run(process.execPath, [command('purser'), ...words], { cwd: own, environment })
-    const [schema, doctor, ledger] = await Promise.all([
+    const [schema, doctor, ledger, backup] = await Promise.all([
       purser('migrate', 'status', '--json'),
       purser('doctor', '--json'),
       purser('ledger', 'check', '--json'),
+      purser('backup', 'copy.db', '--json'),
     ])
     assert.equal(JSON.parse(schema).to_do, 'nothing')
     assert.equal(JSON.parse(doctor).is_well, true)
     assert.deepEqual(JSON.parse(ledger).faults, [])
+    assert.equal(JSON.parse(backup).agrees, true)
     await stop(serving)
+  })
+
+  test('runs by npx from its tarball in an empty folder, and says what would help against a mistake [decision.118]', async (context) => {
+    const npx = await npxInEmptyFolders(context)
+    const serving = npx()
+    const [, url = ''] = await serving.sees(/Purser is ready at (http\S+)\n/)
+    assert.equal(await buy({ url }, await printedKey(serving)), '4.00')
+
+    const mistakes = [
+      {
+        flags: ['--port', new URL(url).port],
+        says: /^Purser cannot start: Port \d+ on 127\.0\.0\.1 is taken; choose another with PURSER_PORT, or 0 for any free one\.\n$/,
+      },
+      {
+        prepare: (own: string) => writeFileSync(join(own, 'data'), 'a file where the folder should be'),
+        says: /^Purser cannot start: The folder \S+\/data cannot be made \(EEXIST\); choose a place that this user may write to, with PURSER_DATABASE=sqlite:\/path\/purser\.db\.\n$/,
+      },
+      {
+        flags: ['--prot', '8080'],
+        says: /^Purser cannot start:\n {2}- Unknown option '--prot' \(--help lists the flags\)\n$/,
+      },
+    ]
+    for (const { flags, prepare, says } of mistakes) {
+      const { code, stdout, stderr } = await npx(flags, prepare).ended
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, says)
+    }
+
+    // Ctrl-C, which a terminal sends to npx and to what it runs.
+    process.kill(-serving.pid, 'SIGINT')
+    const { stdout, stderr } = await serving.ended
+    assert.match(stdout, /Purser is stopping: it finishes what it accepted\.\n$/)
+    assert.equal(stderr, '')
+  })
+
+  test('names the commit that it was packed from: purser --version, and the system of the console [decision.118] [decision.77]', async (context) => {
+    const commit = (await run('git', ['rev-parse', 'HEAD'], { cwd: projectFolder })).trim().slice(0, 12)
+    const version = await run(process.execPath, [command('purser'), '--version'], { cwd: project })
+    assert.equal(version, `0.1.0 (${commit})\n`)
+    const serving = await start(context)
+    const headers = { authorization: `Bearer ${await printedKey(serving)}` }
+    const system = await fetch(`${serving.url}/v1/console/system`, { headers })
+    const { version: shown } = (await system.json()) as { version: string }
+    assert.equal(shown, `0.1.0 (${commit})`)
   })
 
   for (const [name, words] of [
@@ -207,6 +265,31 @@ describe('The package of the service', () => {
     })
   }
 })
+
+/** Runs the tarball as somebody does who has nothing of it: npx installs it for itself, and starts it in a new folder. */
+async function npxInEmptyFolders(context: TestContext) {
+  const registry = await startRegistry(context)
+  const cache = makeFolder(context)
+  const npx = ['npx', '--yes', '--loglevel=error', `--registry=${registry}`, `--cache=${cache}`]
+  return (flags: readonly string[] = [], prepare?: (folder: string) => void) => {
+    const own = makeFolder(context)
+    prepare?.(own)
+    // In a session of its own npx leads a group of processes, as it does in a terminal.
+    const [script = '', ...others] = [...npx, `file:${service.tarball}`, ...flags]
+    const settings = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
+    const running = spawnProcess(context, { folder: own, node: 'setsid', script, flags: others, settings })
+    context.after(() => endGroup(running.pid))
+    return running
+  }
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error
+  }
+}
 
 const consoleTypes: Readonly<Record<string, string>> = {
   '.html': 'text/html',

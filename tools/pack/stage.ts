@@ -17,10 +17,18 @@ export interface Staged {
   readonly carried: readonly string[]
 }
 
+/** What every package of one packing shares. */
+export interface Packing {
+  /** The folder that the packages are compiled into. */
+  readonly into: string
+  /** The commit of the checkout; undefined outside one. */
+  readonly gitHead: string | undefined
+}
+
 /** Compiles a package into a folder of its own; `earlier` are those that it may import. */
 export async function stage(
   { name, folder, folders = [], carries = [], ...how }: PublishedPackage,
-  into: string,
+  { into, gitHead }: Packing,
   earlier: readonly Staged[],
 ): Promise<Staged> {
   const source = join(projectFolder, folder)
@@ -29,19 +37,25 @@ export async function stage(
   await compile(manifest, { ...how, source, target, earlier })
   for (const path of folders) copyFolder(join(source, path), join(target, path))
   const carried: string[] = []
-  for (const path of carries) carried.push(await carry(join(projectFolder, path), target))
-  writeManifest(target, publishedManifest(manifest, { ...how, folders, carried }))
+  for (const path of carries) carried.push(await carry(join(projectFolder, path), { target, gitHead }))
+  writeManifest(target, publishedManifest(manifest, { ...how, folders, carried, gitHead }))
   cpSync(join(source, 'README.md'), join(target, 'README.md'))
   cpSync(join(projectFolder, 'LICENSE'), join(target, 'LICENSE'))
   return { name, source, folder: target, manifest, carried }
 }
 
 /** Compiles a package of ours into the `node_modules` of the one that it travels in; gives its name. */
-async function carry(source: string, carrier: string): Promise<string> {
+async function carry(
+  source: string,
+  carrier: { readonly target: string } & Pick<Packing, 'gitHead'>,
+): Promise<string> {
   const manifest = readManifest(source)
-  const target = join(carrier, 'node_modules', manifest.name)
+  const target = join(carrier.target, 'node_modules', manifest.name)
   await compile(manifest, { platform: 'node', isImported: false, source, target, earlier: [] })
-  writeManifest(target, publishedManifest(manifest, { isImported: false, folders: [], carried: [] }))
+  writeManifest(
+    target,
+    publishedManifest(manifest, { isImported: false, folders: [], carried: [], gitHead: carrier.gitHead }),
+  )
   return manifest.name
 }
 
@@ -58,15 +72,26 @@ function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true })
 }
 
-interface Compilation extends Pick<PublishedPackage, 'platform' | 'isImported' | 'processes'> {
+interface Compilation extends Pick<
+  PublishedPackage,
+  'platform' | 'nodeEntries' | 'isImported' | 'processes'
+> {
   readonly source: string
   readonly target: string
   readonly earlier: readonly Staged[]
 }
 
 async function compile(manifest: Manifest, compilation: Compilation): Promise<void> {
-  const { source, target, platform, isImported, processes = [], earlier } = compilation
+  const { source, processes = [], nodeEntries = [] } = compilation
   const entries = globSync([...entriesOf(manifest), ...processes], { cwd: source, exclude: ['**/*.test.ts'] })
+  const forNode = entries.filter((entry) => nodeEntries.includes(entry))
+  const others = entries.filter((entry) => !nodeEntries.includes(entry))
+  if (forNode.length > 0) await compileEntries(forNode, { ...compilation, platform: 'node' })
+  await compileEntries(others, compilation)
+}
+
+async function compileEntries(entries: readonly string[], compilation: Compilation): Promise<void> {
+  const { source, target, platform, isImported, earlier } = compilation
   const entryPaths = entries.map((path) => join(source, path))
   const config = {
     extends: join(projectFolder, 'tsconfig.json'),

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@purser/wire/endpoint'
+import { whenGiven, type Endpoint } from '@purser/wire/endpoint'
 import { errorAnswers, type ErrorCode } from '@purser/wire/errors'
 import { endpoints, retries } from '@purser/wire/openapi'
 
@@ -109,22 +109,33 @@ function requestParts(one: Endpoint): string[] {
 function answerParts(one: Endpoint, status: string, schema: Schema): string[] {
   const twin = Object.entries(one.responses).find(([other, known]) => other !== status && known === schema)
   if (twin && Number(status) >= 400) {
-    return [`### ${status}`, `A refusal, which is a result and no error, with the same fields as ${twin[0]}.`]
+    return [
+      `### ${status}`,
+      `${meaningOf(one, status)} A refusal, which is a result and no error, with the same fields as ${twin[0]}.`,
+    ]
   }
+  if (one.produces === 'text/csv') return [`### ${status}`, meaningOf(one, status)]
   const isList = schema.type === 'array'
   const rows = fieldsOf(isList ? (schema.items ?? {}) : schema).map(
     ({ name, schema: field }) => `| \`${name}\` | ${typeName(field)} | ${notesOn(field)} |`,
   )
-  const kind = isList
+  const isPage = isList && one.query?.properties['cursor'] !== undefined
+  const kind = isPage
     ? 'a list, newest first; the address of the next page, if there is one, stands in `Link: <…>; rel="next"`. Each item:'
-    : Number(status) >= 400
-      ? 'a refusal, which is a result and no error:'
-      : 'an object:'
+    : isList
+      ? 'a list. Each item:'
+      : Number(status) >= 400
+        ? 'a refusal, which is a result and no error:'
+        : 'an object:'
   return [
     `### ${status}`,
-    `${kind[0]?.toUpperCase()}${kind.slice(1)}`,
+    `${meaningOf(one, status)} ${kind[0]?.toUpperCase()}${kind.slice(1)}`,
     `| Field | Type | |\n|---|---|---|\n${rows.join('\n')}`,
   ]
+}
+
+function meaningOf(one: Endpoint, status: string): string {
+  return one.responseDescriptions[Number(status)] ?? ''
 }
 
 function errorParts(one: Endpoint): string[] {
@@ -133,7 +144,7 @@ function errorParts(one: Endpoint): string[] {
   const rows = errors.map((code) =>
     code === '422'
       ? '| 422 | [the faults of the request](../errors.md#422) | the request does not fit its shape |'
-      : `| ${errorAnswers[code].status} | [\`${code}\`](../errors/${pageOf(code)}) | ${errorAnswers[code].when} |`,
+      : `| ${errorAnswers[code].status} | [\`${code}\`](../errors/${pageOf(code)}) | ${whenGiven(one, code)} |`,
   )
   return [
     '### Errors, in order of precedence',

@@ -1,7 +1,6 @@
 import { format, resolveConfig } from 'prettier'
 
 import { projectFolder } from '../source-files.ts'
-import { readSpecMap, renderSpecMap } from '../spec-map/spec-map.ts'
 import { commandLinePage } from './command-line.ts'
 import { endpointPages } from './endpoint-pages.ts'
 import { errorPages } from './error-pages.ts'
@@ -16,7 +15,6 @@ export async function referencePages(): Promise<Record<string, string>> {
     ...errorPages(),
     ...endpointPages(),
     'command-line.md': await commandLinePage(),
-    'spec-map.md': renderSpecMap(readSpecMap()),
   }
   const written = Object.entries(pages).map(async ([path, markdown]) => [
     `docs/reference/${path}`,

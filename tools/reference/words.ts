@@ -38,7 +38,7 @@ export const refusedWhen: Readonly<Record<DenialCode | VerificationFailure, stri
   total_budget_exceeded:
     'check 9: what is spent, for a proof also what is held, and the amount are more than `max_spend_total`',
   proof_expired:
-    'step 1: the proof is older than five minutes, or was ended: its agent or mandate revoked, its mandate paused',
+    'step 1: the proof is older than five minutes, or was ended: voided, its agent or mandate revoked, its mandate paused',
   amount_mismatch:
     'step 2: amount or currency of the proof is not, letter by letter, what the merchant expects',
   invalid_signature:
@@ -66,15 +66,20 @@ export const remedies: Readonly<Record<Word, string>> = {
   'Method Not Allowed': 'Use one of the methods in the `Allow` header.',
   request_timeout: 'Send the request without a pause; look at the network between.',
   account_exists: 'Use the account that exists, or another `idp_user_id`.',
+  own_account:
+    'Sign in or call as an operator of another account; your own keys and sessions you can revoke one by one.',
   seller_exists:
-    'The domain has a seller in this environment: yours, which you can list, or somebody else’s.',
+    'The domain has a seller in this environment: yours, which you can list, or somebody else’s. An operator can release it.',
   last_owner_key: 'Issue another owner key first, then revoke this one.',
   mandate_revoked: 'A revoked mandate stays so: create a new one.',
+  proof_captured: 'The charge stands: look the proof up, and fetch what it paid for with the same proof.',
   agent_revoked:
     'A revoked agent stays so: create a new one. For an agent that you expect to work, check the id and the environment of the key.',
   payload_too_large: 'Send less: every body of the interface fits into a few KiB.',
   invalid_idempotency_key:
     'Send 1 to 255 printable ASCII characters without spaces at the ends, for instance a random UUID.',
+  idempotency_key_reused:
+    'Send the request as it was the first time, to get its proof again; for another payment make a new key.',
   header_too_large: 'Send fewer or shorter headers; cookies have no meaning here.',
   cross_site_request:
     'Open the console at its own address; a page of another site cannot act in your session. Programs use an API key.',
@@ -86,10 +91,13 @@ export const remedies: Readonly<Record<Word, string>> = {
     'Sign in with an owner or operator key; the link works once, soon after the first start.',
   invalid_session: 'Sign in again: sessions end by themselves, with their key, and when signed out of.',
   no_session: 'Nothing is to be done: a key needs no session.',
+  rate_limited:
+    'Wait for the seconds of `Retry-After`, then send fewer requests. An operator sets the limits: see the operators guide.',
   too_many_streams: 'Close a tab that shows the live feed, or ask again after `Retry-After`.',
   query_too_slow: 'Ask for a shorter time or again a little later. Payments are not held up by it.',
   bad_request: 'Look at what is between you and the service: the bytes that arrive are no HTTP request.',
   internal_error: 'Ask the operator, with the `x-request-id` of the answer: the log has the reason under it.',
+  shutting_down: 'Nothing is to be done: `/readyz` says so to what balances load.',
   store_unavailable:
     'Wait the seconds in `Retry-After`, then send the same again; for a verification with the same `Idempotency-Key`, which tells whether it was charged.',
   mandate_expired: 'The owner resumes the mandate, or creates a new one.',

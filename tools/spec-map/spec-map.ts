@@ -39,9 +39,8 @@ export function renderSpecMap({ evidence }: SpecMap): string {
   const lines = [
     '# Spec map',
     '',
-    'Which test holds which rule of [interface 0.1.0](interface-0.1.0.md) and of the',
-    '[decisions](../decisions/README.md). Made from the titles of the tests by `npm run docs`; a rule without a',
-    'test fails `npm test`.',
+    'Which test holds which rule of interface 0.1.0 (docs/reference) and of the decisions (docs/decisions).',
+    'Made from the titles of the tests; a rule without a test fails `npm test`.',
   ]
   for (const [chapter, entries] of Object.entries(rules)) {
     lines.push('', `## ${chapter}`)

@@ -1,0 +1,3 @@
+import { readSpecMap, renderSpecMap } from './spec-map.ts'
+
+process.stdout.write(renderSpecMap(readSpecMap()))

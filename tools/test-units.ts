@@ -1,0 +1,74 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+import { projectFolder } from './source-files.ts'
+
+/**
+ * Folders whose test files run in one process each. Most of them start services, and a process that has started one
+ * starts the next in half the time.
+ */
+const sharedFolders = [
+  'service/src/domain',
+  'service/src/http',
+  'service/src/http/validation',
+  'service/src/routes',
+] as const
+
+/** Files that measure time or end their process, so that others must not run beside them. */
+const aloneFiles = new Set(['service/src/http/connections.test.ts'])
+
+/** What takes longest, the longest first, by its processor time. */
+export const longest = [
+  'service/test/kill.test.ts',
+  'service/src/routes',
+  'console/test/every-screen.test.ts',
+  'tools/pack/service.test.ts',
+  'service/test/first-start.test.ts',
+  'service/test/workers.test.ts',
+  'tools/pack/pack.test.ts',
+  'service/test/faults/faults.test.ts',
+  'service/test/large-copy.test.ts',
+  'service/test/rolling.test.ts',
+  'service/test/backup.test.ts',
+  'console/test/find-the-way.test.ts',
+] as const
+
+/** A file that a process runs, and the folder or file that it stands for. */
+interface TestUnit {
+  readonly name: string
+  readonly path: string
+}
+
+/**
+ * The files to run, each in a process of its own, for the test files of these paths: those of a shared folder
+ * become one file that imports them. The longest come first.
+ */
+export function testUnits(paths: readonly string[], into = join(projectFolder, generated)): string[] {
+  rmSync(into, { recursive: true, force: true })
+  mkdirSync(into, { recursive: true })
+  const units = [...Map.groupBy(paths.toSorted(), unitOf)].map(([name, members]): TestUnit => {
+    const [only] = members
+    if (members.length === 1 && only !== undefined) return { name, path: only }
+    const path = join(into, `${name.replaceAll('/', '-')}.test.js`)
+    writeFileSync(path, members.map((member) => `await import('${urlOf(member)}')\n`).join(''))
+    return { name, path }
+  })
+  return units.toSorted((a, b) => rankOf(a) - rankOf(b)).map(({ path }) => path)
+}
+
+const generated = 'node_modules/.cache/purser-tests'
+
+function unitOf(path: string): string {
+  const folder = dirname(path)
+  return sharedFolders.some((one) => one === folder) && !aloneFiles.has(path) ? folder : path
+}
+
+function urlOf(path: string): string {
+  return pathToFileURL(join(projectFolder, path)).href
+}
+
+function rankOf({ name }: TestUnit): number {
+  const rank = longest.findIndex((one) => one === name)
+  return rank === -1 ? longest.length : rank
+}
