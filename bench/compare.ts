@@ -32,7 +32,7 @@ same load on them in turn. Prints this checkout's rate and processor time per op
   --clients  connections (default 64)
   --spread   ${spreads.join(' or ')}: all mandates in turn, or one (default uniform)
   --least    the median rate ratio each flow must reach, or the exit code is 1 (default 0.97)
-  --set      a setting of this checkout only, as PURSER_NAME=value; may be repeated`
+  --set      a setting of this checkout only, as NAME=value; may be repeated`
 
 interface Side {
   readonly name: 'this' | 'other'

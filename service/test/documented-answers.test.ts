@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 
 import { answerHeaders } from '@purser/wire/answer-headers'
 import { answersOf, type Endpoint } from '@purser/wire/endpoint'
@@ -8,7 +8,9 @@ import { endpoints } from '@purser/wire/openapi'
 import { StoreUnavailableError } from '../src/store/store.ts'
 import { startAppOverStore } from '../testing/app-over-store.ts'
 import { isErrorBody, undescribed } from '../testing/documented-answers.ts'
+import { provenDomain, proverOf, type Zone } from '../testing/domain-servers.ts'
 import { sendPlain, type PlainAnswer } from '../testing/plain-http.ts'
+import { registerSeller } from '../testing/purchases.ts'
 import { prepareSampleRecords, sampleBodies, type SampleRecords } from '../testing/sample-records.ts'
 import { createTenant, issueProof, preparePurchase, startTestService } from '../testing/service.ts'
 
@@ -88,6 +90,7 @@ test('Every status that is described is answered, with the headers and the body 
   for (const id of ['getSignInOptions', 'healthz', 'readyz']) await ask(byId(id), { url })
   await askForPayments(service, records)
   await askForChanges(service, records, { cookie, csrfToken: session.body.csrf_token as string })
+  await askForTakenDomain(t)
   await askLimitedServices(t)
 
   const listed = endpoints.flatMap((one) =>
@@ -176,6 +179,8 @@ async function askForChanges(
   await at('createApiKey', { body: { role: 'agent', environment: 'sandbox', agent_id: records.agent_id } })
   await at('revokeApiKey', { ids: { ...records } })
   await at('revokeApiKey')
+  await at('verifySeller', { ids: { ...records } })
+  await at('verifySeller')
   await at('releaseDomain', { ids: { ...records } })
   await at('releaseDomain')
   await at('endSessionOfAccount', { ids: { ...records } })
@@ -200,6 +205,22 @@ async function revokeAllKeys(
     one.environment === 'production' ? -1 : 1,
   )) {
     await ask(byId('revokeApiKey'), { url: service.url, key: sandboxKey, ids: { key_id: id } })
+  }
+}
+
+/** The verification of a domain that another account verified first. */
+async function askForTakenDomain(t: TestContext): Promise<void> {
+  const zone: Zone = {}
+  const prove = await proverOf(t, zone)
+  const service = await startTestService(t, { PURSER_SELLER_VERIFICATION: 'required' }, prove)
+  const { url } = service
+  const tenants = [await createTenant(service, 'idp_first'), await createTenant(service, 'idp_late')]
+  for (const { sandboxKey } of tenants) await registerSeller(service, provenDomain, sandboxKey)
+  const ids = { domain: provenDomain }
+  for (const { sandboxKey: key } of tenants) {
+    const { body } = await ask(byId('getSellerVerification'), { url, key, ids })
+    zone.txt = { [body.record_name as string]: [body.text as string] }
+    await ask(byId('verifySeller'), { url, key, ids })
   }
 }
 

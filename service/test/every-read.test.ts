@@ -85,6 +85,7 @@ async function fillLedger(
     paths: {
       account_id: accountId,
       agent_id: agentId,
+      domain: merchantDomain,
       mandate_id: mandateId,
       nonce: proof.nonce,
       transaction_id: paid.body.transaction_id,

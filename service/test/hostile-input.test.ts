@@ -11,6 +11,7 @@ import { Format } from 'typebox/format'
 import { hostileRequest, type HostileRequest, type Target } from '../testing/hostile-requests.ts'
 import { assertLedgerAddsUp } from '../testing/ledger.ts'
 import { sendPlain, type PlainAnswer } from '../testing/plain-http.ts'
+import { registerSeller } from '../testing/purchases.ts'
 import { prepareRoleKeys } from '../testing/role-keys.ts'
 import { prepareSampleRecords } from '../testing/sample-records.ts'
 import { seededRandom } from '../testing/seeded-random.ts'
@@ -121,6 +122,7 @@ async function prepareTarget(service: TestService): Promise<Target> {
   const spareAgents: string[] = []
   const spareMandates: string[] = []
   const spareKeys: string[] = []
+  const spareDomains: string[] = []
   const verifications: object[] = []
   for (let count = 0; count < 40; count++) {
     const spare = await preparePurchase(service)
@@ -128,6 +130,9 @@ async function prepareTarget(service: TestService): Promise<Target> {
     spareMandates.push(spare.mandateId)
     const key = { role: 'merchant', environment: 'sandbox' }
     spareKeys.push((await service.call('POST', '/accounts/api-keys', { body: key })).body.id)
+    const domain = `spare${count}.example.com`
+    await registerSeller(service, domain)
+    spareDomains.push(domain)
     const proof = await issueProof(service, purchase)
     verifications.push({ proof, merchant_domain: purchase.merchantDomain, expected_amount: proof.amount })
   }
@@ -140,6 +145,7 @@ async function prepareTarget(service: TestService): Promise<Target> {
       agent_id: spareAgents as [string],
       mandate_id: spareMandates as [string],
       key_id: spareKeys as [string],
+      domain: spareDomains as [string],
     },
     verifications: verifications as [object],
   }

@@ -133,6 +133,7 @@ const webNames = [
   'fetch',
   'Headers',
   'setTimeout',
+  'TextDecoder',
   'URL',
   'URLSearchParams',
 ] as const

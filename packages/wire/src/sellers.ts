@@ -90,7 +90,7 @@ const DomainParams = Type.Object({
 export const getSellerVerification = endpoint({
   id: 'getSellerVerification',
   method: 'GET',
-  path: '/v1/sellers/{domain}/verification',
+  path: '/sellers/{domain}/verification',
   tag: 'Sellers',
   summary: "How to show that a seller's domain is the account's own, and whether it is verified.",
   roles: ownerRoles,
@@ -103,7 +103,7 @@ export const getSellerVerification = endpoint({
 export const verifySeller = endpoint({
   id: 'verifySeller',
   method: 'POST',
-  path: '/v1/sellers/{domain}/verification',
+  path: '/sellers/{domain}/verification',
   tag: 'Sellers',
   summary:
     "Looks for the proof that a domain is the account's own, and gives it the domain when it is there.",

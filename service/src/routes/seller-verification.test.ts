@@ -103,7 +103,7 @@ test('A domain that the account has no seller for has no verification [decision.
   for (const method of ['GET', 'POST']) assert.equal((await service.call(method, path)).status, 404)
 })
 
-const path = `/v1/sellers/${domain}/verification`
+const path = `/sellers/${domain}/verification`
 const missing = `there is no TXT record, and ${domain} has no address in DNS`
 
 async function start(

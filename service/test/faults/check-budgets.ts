@@ -54,7 +54,7 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
     case 'open':
       return Infinity
     case 'expired':
-      return hold.expiresAtMs
+      return dossier.expiresFromMs(hold)
     case 'voided':
       return Math.min(
         ...dossier

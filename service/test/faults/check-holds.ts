@@ -67,7 +67,7 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
       }
       break
     case 'expired':
-      if (dossier.content.readAtMs < expiresAtMs)
+      if (dossier.content.readAtMs < dossier.expiresFromMs(hold))
         complain('hold ended early', nonce, 'it has not expired yet')
       break
     default:

@@ -1,3 +1,4 @@
+import { validityWindowMs } from '../../src/domain/proof.ts'
 import type {
   Call,
   CallOf,
@@ -83,6 +84,13 @@ export class Dossier {
     const moves = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
     const agentId = this.mandates.get(mandateId)?.agentId
     return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
+  }
+
+  /** The first moment at which the hold may have expired: a verification that comes too late ends it before its time. */
+  expiresFromMs({ nonce, issuedAtMs, expiresAtMs }: HoldContent): number {
+    const closedFromMs = issuedAtMs + validityWindowMs
+    const late = this.verificationsOf(nonce).filter((call) => latestMs(call) > closedFromMs)
+    return Math.min(expiresAtMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
   }
 
   /** From when on it is sure that the proof's hold existed; undefined when nobody was told. */

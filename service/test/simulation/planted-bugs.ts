@@ -49,6 +49,8 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
     ),
+    // Only a budget that is nearly spent shows it.
+    openMs: 120_000,
   },
   { bug: 'a capture is not added to what is spent', ...inOperation('capture', without(mandates)) },
   { bug: 'a capture leaves no entry in the journal', ...inOperation('capture', without(entries)) },

@@ -16,7 +16,7 @@ export function sellers(send: Send) {
       listOf(send, '/sellers', query, options),
     /** Where to put the proof that a domain is the account's own, and whether the seller is verified. */
     verification: async (domain: string, options?: CallOptions): Promise<SellerVerification> =>
-      (await send({ method: 'GET', path: path`/v1/sellers/${domain}/verification` }, options))
+      (await send({ method: 'GET', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
     /**
      * Has the service look for that proof. While `status` is `pending`, `missing` says what was not found. A `ConflictError`
@@ -26,7 +26,7 @@ export function sellers(send: Send) {
      * const { status, missing } = await purser.sellers.verify('api.example.com')
      */
     verify: async (domain: string, options?: CallOptions): Promise<SellerVerification> =>
-      (await send({ method: 'POST', path: path`/v1/sellers/${domain}/verification` }, options))
+      (await send({ method: 'POST', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
     /**
      * Releases a domain in the environment of the key, whoever registered it; for operators. From then on its seller collects
