@@ -326,6 +326,10 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
       'decision.172',
       'Safe request ids and valid traces are kept; the access log has no queries and secrets.',
     ],
+    [
+      'decision.179',
+      'No history of the new ledger has a fault, whatever fails around it, by seeded simulation.',
+    ],
     ['decision.132', 'A handler gets the payment of its request, and a price of null or zero is free.'],
   ],
 }

@@ -5,7 +5,7 @@ import { findComplaints } from '../faults/checker.ts'
 import { plantedBugs } from './planted-bugs.ts'
 import { simulate } from './simulation.ts'
 
-test('No history of the new ledger has a fault, whatever fails around it', async () => {
+test('No history of the new ledger has a fault, whatever fails around it [decision.179]', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, openMs: 30_000 })
     assert.ok(evidence.calls.length > 100, `seed ${seed}: ${evidence.calls.length} calls`)
