@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import { version } from 'uuid'
 
 import { seededRandom } from '../testing/seeded-random.ts'
-import { createIds, idPrefixes, type IdKind } from './ids.ts'
+import { idPrefixes, type IdKind } from './domain/type-id.ts'
+import { createIds } from './ids.ts'
 
 const startMs = Date.UTC(2026, 10, 20, 12)
 const kinds = Object.keys(idPrefixes) as IdKind[]

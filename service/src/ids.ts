@@ -4,20 +4,7 @@ import { stringify, v7 } from 'uuid'
 
 import type { RandomBytes } from './domain/api-key.ts'
 import type { Scope } from './domain/records.ts'
-
-/** What an id is of; the prefix is for the eye, nobody may parse it. */
-export const idPrefixes = {
-  account: 'acct',
-  apiKey: 'key',
-  agent: 'agent',
-  mandate: 'mandate',
-  seller: 'seller',
-  transaction: 'txn',
-  auditEvent: 'event',
-  session: 'session',
-  stop: 'stop',
-} as const
-export type IdKind = keyof typeof idPrefixes
+import { encodeBase32, idPrefixes, type IdKind } from './domain/type-id.ts'
 
 export interface Ids {
   /** A new TypeID: a prefix and a time-ordered 128-bit suffix. Later ids of a process sort after earlier ones. */
@@ -57,25 +44,6 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
       return `${idPrefixes.stop}_${encodeBase32(hash.subarray(0, 16))}`
     },
   }
-}
-
-const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
-
-/** 128 bits as 26 characters of Crockford's base32, most significant first, as TypeID has it. */
-function encodeBase32(bytes: Uint8Array): string {
-  let text = ''
-  let pending = 0
-  let pendingBits = 2 // 26 characters hold 130 bits: two zeros lead
-  for (const byte of bytes) {
-    pending = (pending << 8) | byte
-    pendingBits += 8
-    while (pendingBits >= 5) {
-      pendingBits -= 5
-      text += crockford[(pending >> pendingBits) & 31]
-    }
-    pending &= (1 << pendingBits) - 1
-  }
-  return text
 }
 
 /** Random bytes drawn a page at a time: a system call for each id would cost more than the id. */

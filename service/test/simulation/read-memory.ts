@@ -29,6 +29,7 @@ export function readMemory(database: MemoryDatabase, readAtMs: number): LedgerCo
     }),
     transactions: rowsOf(entries).map((entry) => ({
       ...entry,
+      mandateId: entry.mandateId ?? '',
       side: entry.kind === 'received' ? 'payee' : 'payer',
       isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
       status: entry.kind === 'received' ? 'paid' : entry.kind,

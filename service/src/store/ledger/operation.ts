@@ -11,16 +11,15 @@ export interface RowRead {
 
 /**
  * Rows that an operation looks at, in the order of a column: those in which the columns of `where` have these values, from
- * beyond `after` up to and including `upTo`, at most `limit` of them. There is an index of `where` and `orderBy`, which never
- * change.
+ * beyond `after` up to and including `upTo`, at most `limit` of them. The table has an index of `where` and `orderBy`.
  */
 export interface RangeRead {
   readonly kind: 'range'
   readonly table: Table
   readonly where: Readonly<Record<string, unknown>>
   readonly orderBy: string
-  readonly after?: string | number
-  readonly upTo?: string | number
+  readonly after?: string | number | undefined
+  readonly upTo?: string | number | undefined
   readonly limit: number
   readonly isLocked: boolean
 }

@@ -1,10 +1,19 @@
-/** What a column holds. A driver chooses the type of its database for it. */
+import { idBytes, type IdKind } from '../../domain/type-id.ts'
+
+/**
+ * What a column holds. A driver chooses the type of its database for it: an id has 16 bytes there, and `micro` and `integer`
+ * are 64-bit integers.
+ */
 export type ColumnKind = 'id' | 'text' | 'micro' | 'integer' | 'json' | 'bytes'
 
 /** A column of a table. `Value` is what rows have in it. */
 export interface Column<Value = unknown> {
   readonly kind: ColumnKind
   readonly isNullable: boolean
+  /** What a column of ids has the ids of: all of them have its prefix. A nonce has none. */
+  readonly idKind?: IdKind | 'nonce'
+  /** The only texts that the column may hold. */
+  readonly vocabulary?: readonly string[]
   /** Holds no value; it carries the type. */
   readonly type?: Value
 }
@@ -16,6 +25,16 @@ export type RowOf<Declared extends Columns> = {
   readonly [Name in keyof Declared]: Declared[Name] extends Column<infer Value> ? Value : never
 }
 
+export interface TableOptions<Name extends string> {
+  /**
+   * Besides the primary key: the columns of each index, none of which ever changes. So a row that changes touches no index,
+   * and PostgreSQL can write it in place.
+   */
+  readonly indexes?: readonly (readonly Name[])[]
+  /** What holds in every row, as SQL that every database understands. */
+  readonly checks?: readonly string[]
+}
+
 /**
  * A table, declared once. Operations read and change its rows; the drivers, the copy from one database to another, and the
  * test of the schema are made from the declaration.
@@ -25,6 +44,8 @@ export interface Table<Declared extends Columns = Columns, Key extends keyof Dec
   readonly columns: Declared
   /** The primary key. Its columns never change. */
   readonly key: readonly Key[]
+  readonly indexes: readonly (readonly string[])[]
+  readonly checks: readonly string[]
   /** The place of the table in the order in which transactions lock rows. */
   readonly lockOrder: number
 }
@@ -41,8 +62,15 @@ function column<Value>(kind: ColumnKind): Column<Value> {
 /** The kinds of columns, with the values that rows have in them. */
 export const columnOf = {
   /** An id that the service gave out: 16 bytes in a database, text in a row. */
-  id: () => column<string>('id'),
-  text: <Value extends string = string>() => column<Value>('text'),
+  id: (idKind: IdKind | 'nonce'): Column<string> => ({ ...column('id'), idKind }),
+  text: () => column<string>('text'),
+  /** One of a few texts, which the database checks. */
+  oneOf: <const Value extends string>(...vocabulary: Value[]): Column<Value> => ({
+    ...column('text'),
+    vocabulary,
+  }),
+  /** A text whose type is known, and which the database does not check: more may come. */
+  openText: <Value extends string>() => column<Value>('text'),
   /** Millionths of a USDC. */
   micro: <Value extends bigint>() => column<Value>('micro'),
   /** A count, or milliseconds since 1970. */
@@ -52,8 +80,8 @@ export const columnOf = {
 }
 
 /** The same column, where rows may have null. */
-export function nullable<Value>({ kind }: Column<Value>): Column<Value | null> {
-  return { kind, isNullable: true }
+export function nullable<Value>(declared: Column<Value>): Column<Value | null> {
+  return { ...declared, isNullable: true }
 }
 
 let declared = 0
@@ -63,11 +91,41 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
   name: string,
   key: readonly Key[],
   columns: Declared,
+  { indexes = [], checks = [] }: TableOptions<keyof Declared & string> = {},
 ): Table<Declared, Key> {
-  return { name, key, columns, lockOrder: declared++ }
+  return { name, key, columns, indexes, checks, lockOrder: declared++ }
 }
 
 /** The key of a row as one text: no two keys have the same. No text of the ledger contains NUL. */
 export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>): string {
   return key.map((name) => String(row[name])).join('\0')
+}
+
+/** The name of a table's column in a database. */
+export function sqlName(name: string): string {
+  return name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`)
+}
+
+/**
+ * Whether a column may hold a value at all. No row has an id that a caller made up, so a read by it finds nothing, and a
+ * driver need not ask.
+ */
+export function canHold({ idKind }: Column, value: unknown): boolean {
+  return idKind === undefined || (typeof value === 'string' && idBytes(idKind, value) !== undefined)
+}
+
+/**
+ * The columns of the index, or of the primary key, that finds the rows with certain values in some columns, in the order of
+ * another.
+ *
+ * @throws when there is none: a range read without an index is a bug
+ */
+export function indexOf(table: Table, where: readonly string[], orderBy: string): readonly string[] {
+  const found = [table.key, ...table.indexes].find(
+    (columns) =>
+      columns[where.length] === orderBy &&
+      columns.slice(0, where.length).every((name) => where.includes(name)),
+  )
+  if (!found) throw new Error(`${table.name} has no index of ${[...where, orderBy].join(', ')}`)
+  return found
 }

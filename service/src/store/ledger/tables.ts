@@ -1,21 +1,18 @@
-import type { AgentStatus } from '@purser/wire/agents'
-import type { Role } from '@purser/wire/api-keys'
 import type { AuditEventType } from '@purser/wire/audit-log'
-import type { Currency, Environment } from '@purser/wire/fields'
-import type { MandateStatus } from '@purser/wire/mandates'
-import type { ProofStatus } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import { columnOf, nullable, table, type TableRow } from './table.ts'
 
-const { id, text, micro, integer, json, bytes } = columnOf
+const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
+
+const environment = oneOf('sandbox', 'production')
 
 // Every table of the ledger. The order is that in which rows are locked: agents before their mandates, mandates before
 // their payments.
 
 export const accounts = table('accounts', ['id'], {
-  id: id(),
+  id: id('account'),
   name: text(),
   email: text(),
   idpUserId: text(),
@@ -26,77 +23,99 @@ export const accounts = table('accounts', ['id'], {
 /** The account of each user of the identity provider. */
 export const identities = table('identities', ['idpUserId'], {
   idpUserId: text(),
-  accountId: id(),
+  accountId: id('account'),
 })
 
-export const apiKeys = table('api_keys', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
-  role: text<Role>(),
-  agentId: nullable(id()),
-  label: nullable(text()),
-  hint: text(),
-  secretHash: bytes(),
-  createdAtMs: integer(),
-  revokedAtMs: nullable(integer()),
-})
+export const apiKeys = table(
+  'api_keys',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('apiKey'),
+    environment,
+    role: oneOf('operator', 'owner', 'agent', 'merchant'),
+    agentId: nullable(id('agent')),
+    label: nullable(text()),
+    hint: text(),
+    secretHash: bytes(),
+    createdAtMs: integer(),
+    revokedAtMs: nullable(integer()),
+  },
+  { checks: ["(role = 'agent') = (agent_id is not null)"] },
+)
 
 export const agents = table('agents', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
+  accountId: id('account'),
+  id: id('agent'),
+  environment,
   name: text(),
   description: nullable(text()),
   capabilities: json<readonly string[]>(),
-  status: text<AgentStatus>(),
+  status: oneOf('active', 'revoked'),
   createdAtMs: integer(),
   revokedAtMs: nullable(integer()),
 })
 
-export const mandates = table('mandates', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
-  agentId: id(),
-  purpose: text(),
-  maxTotalText: text(),
-  maxTotalMicro: micro<MicroUsdc>(),
-  maxPerTransactionText: text(),
-  maxPerTransactionMicro: micro<MicroUsdc>(),
-  currency: text<Currency>(),
-  allowedSellers: json<readonly string[]>(),
-  allowedCategories: json<readonly string[]>(),
-  expiresAtText: text(),
-  expiresAtMs: integer(),
-  status: text<MandateStatus>(),
-  /** The stop that has paused it, until somebody moves it otherwise. */
-  stoppedBy: nullable(id()),
-  /** Grows whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
-  epoch: integer(),
-  spentMicro: micro<MicroUsdc>(),
-  /** What the open payments of this epoch hold, the expired ones included until they are released. */
-  heldMicro: micro<MicroUsdc>(),
-  /** How many payments hold it. */
-  openPayments: integer(),
-  /** Every payment that expired up to this moment is released. */
-  releasedUntilMs: integer(),
-  createdAtMs: integer(),
-  updatedAtMs: integer(),
-})
+export const mandates = table(
+  'mandates',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('mandate'),
+    environment,
+    agentId: id('agent'),
+    purpose: text(),
+    maxTotalText: text(),
+    maxTotalMicro: micro<MicroUsdc>(),
+    maxPerTransactionText: text(),
+    maxPerTransactionMicro: micro<MicroUsdc>(),
+    currency: oneOf('USDC'),
+    allowedSellers: json<readonly string[]>(),
+    allowedCategories: json<readonly string[]>(),
+    expiresAtText: text(),
+    expiresAtMs: integer(),
+    status: oneOf('active', 'paused', 'revoked'),
+    /** The stop that has paused it, until somebody moves it otherwise. */
+    stoppedBy: nullable(id('stop')),
+    /** Grows whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
+    epoch: integer(),
+    spentMicro: micro<MicroUsdc>(),
+    /** What the open payments of this epoch hold, the expired ones included until they are released. */
+    heldMicro: micro<MicroUsdc>(),
+    /** How many payments hold it. */
+    openPayments: integer(),
+    /** Every payment that expired up to this moment is released. */
+    releasedUntilMs: integer(),
+    createdAtMs: integer(),
+    updatedAtMs: integer(),
+  },
+  {
+    indexes: [
+      ['accountId', 'agentId', 'id'],
+      ['accountId', 'environment', 'id'],
+    ],
+    // The database itself refuses an overspend.
+    checks: [
+      'spent_micro >= 0',
+      'held_micro >= 0',
+      'spent_micro + held_micro <= max_total_micro',
+      'open_payments >= 0',
+    ],
+  },
+)
 
 /** Who is registered under a domain. */
 export const sellerDomains = table('seller_domains', ['environment', 'domain'], {
-  environment: text<Environment>(),
+  environment,
   domain: text(),
-  accountId: id(),
-  sellerId: id(),
+  accountId: id('account'),
+  sellerId: id('seller'),
 })
 
 export const sellers = table('sellers', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
+  accountId: id('account'),
+  id: id('seller'),
+  environment,
   name: text(),
   domain: text(),
   priceConfig: text(),
@@ -104,59 +123,69 @@ export const sellers = table('sellers', ['accountId', 'id'], {
 })
 
 /** One row for each payment, from its proof on. Its mandate is locked before it changes. */
-export const payments = table('payments', ['accountId', 'nonce'], {
-  accountId: id(),
-  nonce: id(),
-  environment: text<Environment>(),
-  agentId: id(),
-  mandateId: id(),
-  amountText: text(),
-  amountMicro: micro<MicroUsdc>(),
-  currency: text<Currency>(),
-  resourceUrl: text(),
-  /** `open` counts only in the epoch of the mandate: `statusOf` tells what it is. */
-  status: text<ProofStatus>(),
-  epoch: integer(),
-  issuedAtMs: integer(),
-  expiresAtMs: integer(),
-  spentBeforeMicro: micro<MicroUsdc>(),
-  heldBeforeMicro: micro<MicroUsdc>(),
-  transactionId: nullable(id()),
-  capturedBy: nullable(id()),
-  capturedAtMs: nullable(integer()),
-  merchantDomain: nullable(text()),
-  idempotencyKey: nullable(text()),
-  sellerAccountId: nullable(id()),
-  sellerId: nullable(id()),
-})
+export const payments = table(
+  'payments',
+  ['accountId', 'nonce'],
+  {
+    accountId: id('account'),
+    nonce: id('nonce'),
+    environment,
+    agentId: id('agent'),
+    mandateId: id('mandate'),
+    amountText: text(),
+    amountMicro: micro<MicroUsdc>(),
+    currency: oneOf('USDC'),
+    resourceUrl: text(),
+    /** `open` counts only in the epoch of the mandate: `statusOf` tells what it is. */
+    status: oneOf('open', 'captured', 'expired', 'voided'),
+    epoch: integer(),
+    issuedAtMs: integer(),
+    expiresAtMs: integer(),
+    spentBeforeMicro: micro<MicroUsdc>(),
+    heldBeforeMicro: micro<MicroUsdc>(),
+    transactionId: nullable(id('transaction')),
+    /** A key, or a session of the console. */
+    capturedBy: nullable(text()),
+    capturedAtMs: nullable(integer()),
+    merchantDomain: nullable(text()),
+    idempotencyKey: nullable(text()),
+    sellerAccountId: nullable(id('account')),
+    sellerId: nullable(id('seller')),
+  },
+  {
+    indexes: [['accountId', 'mandateId', 'expiresAtMs']],
+    checks: ['amount_micro > 0', "(status = 'captured') = (transaction_id is not null)"],
+  },
+)
 
 /** The proof that a request with an `Idempotency-Key` was answered with. */
 export const proofRequests = table('proof_requests', ['accountId', 'environment', 'callerId', 'requestKey'], {
-  accountId: id(),
-  environment: text<Environment>(),
-  callerId: id(),
+  accountId: id('account'),
+  environment,
+  /** A key, or a session of the console. */
+  callerId: text(),
   requestKey: text(),
-  nonce: id(),
+  nonce: id('nonce'),
   createdAtMs: integer(),
 })
 
 export const evaluations = table('evaluations', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
+  accountId: id('account'),
+  id: id('transaction'),
+  environment,
   /** As it was asked about: it may be none of ours. */
   agentId: text(),
   mandateId: text(),
   amountText: text(),
   amountMicro: micro<MicroUsdc>(),
-  currency: text<Currency>(),
+  currency: oneOf('USDC'),
   resourceUrl: text(),
   merchantDomain: text(),
-  sellerAccountId: nullable(id()),
-  sellerId: nullable(id()),
+  sellerAccountId: nullable(id('account')),
+  sellerId: nullable(id('seller')),
   category: nullable(text()),
   /** Null when it was approved. */
-  reasonCode: nullable(text<DenialCode>()),
+  reasonCode: nullable(openText<DenialCode>()),
   reasonDetail: nullable(text()),
   failedCheck: nullable(integer()),
   spentBeforeMicro: nullable(micro<MicroUsdc>()),
@@ -165,25 +194,26 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
 
 /** The journal: what has happened, in each account that it concerns. Rows are added and never changed. */
 export const entries = table('entries', ['accountId', 'id'], {
-  accountId: id(),
+  accountId: id('account'),
   /** That of the transaction. */
-  id: id(),
-  environment: text<Environment>(),
-  kind: text<'approved' | 'denied' | 'paid' | 'received'>(),
+  id: id('transaction'),
+  environment,
+  kind: oneOf('approved', 'denied', 'paid', 'received'),
   /** The account that has the payment or the evaluation. */
-  payerId: id(),
+  payerId: id('account'),
   /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
-  nonce: nullable(id()),
-  mandateId: text(),
+  nonce: nullable(id('nonce')),
+  /** Null for an evaluation that named no mandate of the account. */
+  mandateId: nullable(id('mandate')),
   amountMicro: micro<MicroUsdc>(),
   atMs: integer(),
 })
 
 export const auditEvents = table('audit_events', ['accountId', 'id'], {
-  accountId: id(),
-  id: id(),
-  environment: text<Environment>(),
-  type: text<AuditEventType>(),
+  accountId: id('account'),
+  id: id('auditEvent'),
+  environment,
+  type: openText<AuditEventType>(),
   actor: text(),
   subjectId: text(),
   data: json<Readonly<Record<string, unknown>>>(),

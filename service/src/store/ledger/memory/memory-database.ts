@@ -1,7 +1,7 @@
 import { isWithin, type NetChange } from '../batch-facts.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read } from '../operation.ts'
-import { keyText, type Table } from '../table.ts'
+import { indexOf, keyText, type Table } from '../table.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -108,8 +108,9 @@ export class MemoryDatabase {
   }
 
   /** The keys of the rows that have the values of a range, by an index that is made when it is first asked for. */
-  #keysOf({ table, where }: RangeRead): ReadonlySet<string> {
+  #keysOf({ table, where, orderBy }: RangeRead): ReadonlySet<string> {
     const columns = Object.keys(where)
+    indexOf(table, columns, orderBy)
     const ofTable = this.#indexes.get(table.name) ?? new Map<string, Map<string, Set<string>>>()
     this.#indexes.set(table.name, ofTable)
     const name = columns.join()

@@ -288,7 +288,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       kind: decision.decision,
       payerId: accountId,
       nonce: null,
-      mandateId: row.mandateId,
+      mandateId: found?.id ?? null,
       amountMicro,
       atMs: createdAtMs,
     }

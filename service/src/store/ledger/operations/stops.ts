@@ -97,7 +97,7 @@ function mandatesAfter(
     table: mandates,
     where: { accountId, environment },
     orderBy: 'id',
-    after: afterId,
+    after: afterId === '' ? undefined : afterId,
     limit: eventIds.length,
     isLocked: true,
   }

@@ -1,0 +1,74 @@
+/** What an id is of; the prefix is for the eye, nobody may parse it. */
+export const idPrefixes = {
+  account: 'acct',
+  apiKey: 'key',
+  agent: 'agent',
+  mandate: 'mandate',
+  seller: 'seller',
+  transaction: 'txn',
+  auditEvent: 'event',
+  session: 'session',
+  stop: 'stop',
+} as const
+export type IdKind = keyof typeof idPrefixes
+
+/** The 16 bytes of an id; undefined for any text that `idText` would not give. A nonce is a UUID without a prefix. */
+export function idBytes(kind: IdKind | 'nonce', text: string): Buffer | undefined {
+  if (kind === 'nonce') return uuid.test(text) ? Buffer.from(text.replaceAll('-', ''), 'hex') : undefined
+  const start = idPrefixes[kind].length + 1
+  if (text.length !== start + suffixLength || !text.startsWith(`${idPrefixes[kind]}_`)) return undefined
+  return decodeBase32(text, start)
+}
+
+/** The id with these 16 bytes. */
+export function idText(kind: IdKind | 'nonce', bytes: Buffer): string {
+  if (kind !== 'nonce') return `${idPrefixes[kind]}_${encodeBase32(bytes)}`
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+const suffixLength = 26
+
+/** The value of each ASCII character as a digit of base32; 32 for those that are none. */
+const digits = Uint8Array.from({ length: 128 }, (_, code) => {
+  const digit = crockford.indexOf(String.fromCharCode(code))
+  return digit < 0 ? 32 : digit
+})
+
+/** 128 bits as 26 characters of Crockford's base32, most significant first, as TypeID has it. */
+export function encodeBase32(bytes: Uint8Array): string {
+  let text = ''
+  let pending = 0
+  let pendingBits = 2 // 26 characters hold 130 bits: two zeros lead
+  for (const byte of bytes) {
+    pending = (pending << 8) | byte
+    pendingBits += 8
+    while (pendingBits >= 5) {
+      pendingBits -= 5
+      text += crockford[(pending >> pendingBits) & 31]
+    }
+    pending &= (1 << pendingBits) - 1
+  }
+  return text
+}
+
+/** The inverse of `encodeBase32`, of the characters from `start` on; undefined when they are not such a text. */
+function decodeBase32(text: string, start: number): Buffer | undefined {
+  const bytes = Buffer.allocUnsafe(16)
+  let pending = 0
+  let pendingBits = -2 // the two zeros that lead
+  let length = 0
+  for (let index = start; index < start + suffixLength; index++) {
+    const digit = digits[text.charCodeAt(index)] ?? 32
+    if (digit === 32 || (index === start && digit > 7)) return undefined
+    pending = (pending << 5) | digit
+    pendingBits += 5
+    if (pendingBits < 8) continue
+    pendingBits -= 8
+    bytes[length++] = pending >> pendingBits
+    pending &= (1 << pendingBits) - 1
+  }
+  return bytes
+}
