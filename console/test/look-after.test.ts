@@ -154,6 +154,7 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
     const events = page.getByRole('table', { name: 'Audit log' })
     const row = events.getByRole('row', { name: /Mandate revoked/ })
     await events.getByRole('row', { name: /Agent created/ }).waitFor({ state: 'detached' })
+    await row.waitFor()
     assert.equal(await events.getByRole('row').count(), 2)
     await row.getByText('Show', { exact: true }).click()
     await row.getByText('voided_holds').waitFor()
