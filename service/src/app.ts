@@ -107,10 +107,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     logger: options.logger,
     genReqId: ({ headers }) => requestIdOf(headers),
-    childLoggerFactory: (logger, bindings, childOptions, { headers }) => {
-      const trace = traceOf(headers)
-      return logger.child(trace ? { ...bindings, traceId: trace.traceId } : bindings, childOptions)
-    },
     routerOptions: { maxParamLength: maxParameterLength },
     frameworkErrors: (error, request, reply) => {
       watch(request, reply)
@@ -125,6 +121,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   boundConnections(app.server, connections)
   if (connections.oneAtATime) answerOneAtATime(app)
   readBodiesAsBytes(app)
+  nameTraces(app)
   answerFailures(app)
   answerTheRest(app, options.metrics ? [metricsPath] : [])
 
@@ -198,6 +195,15 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     request.contentType = request.headers['content-type']
     request.raw.headers['content-type'] = 'application/octet-stream'
+    done()
+  })
+}
+
+/** Puts the id of its trace into the lines that a request leaves in the log. */
+function nameTraces(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    const trace = traceOf(request.headers)
+    if (trace) request.log = request.log.child({ traceId: trace.traceId })
     done()
   })
 }

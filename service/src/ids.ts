@@ -46,9 +46,9 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   }
 }
 
-/** Random bytes drawn a page at a time: a system call for each id would cost more than the id. */
+/** Random bytes drawn many at a time: a system call for each id would cost more than the id. */
 function pooledRandomBytes(): RandomBytes {
-  const pool = Buffer.alloc(4096)
+  const pool = Buffer.alloc(65_536)
   let used = pool.length
   return (size) => {
     if (used + size > pool.length) {

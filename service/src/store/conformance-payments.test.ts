@@ -330,7 +330,7 @@ storeConformance((open) => {
     // The store then knows all that an optimistic capture needs.
     await ledger.pay(owner.sandbox, await ledger.hold(mandate, '0.01'))
     await ledger.pay(owner.sandbox, await ledger.hold(other, '0.01'))
-    const hold = await ledger.hold(mandate, '0.01')
+    const hold = await ledger.hold(mandate, '0.01', { resourceUrl: 'https://api.example.com/a b' })
     const forgeries: readonly Partial<Capture>[] = [
       { amountText: '999.00' },
       { amountText: '0.010' },
@@ -338,6 +338,13 @@ storeConformance((open) => {
       { resourceUrl: `${hold.resourceUrl}/more` },
       { agentId: other.agentId },
       { mandateId: other.id },
+      // The same words, of other fields.
+      {
+        agentId: `${hold.agentId} 0.01`,
+        amountText: 'USDC',
+        currency: 'https://api.example.com/a',
+        resourceUrl: 'b',
+      },
     ]
     const forged = { outcome: 'failed', reason: 'invalid_signature' }
     for (const fields of forgeries) {

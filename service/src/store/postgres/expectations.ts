@@ -15,6 +15,8 @@ const longestRemembered = 512
 /** A capture that is good if the ledger is as expected; whether it is, the statement that writes it looks. */
 export interface ExpectedCapture {
   readonly capture: LocatedCapture
+  /** What the hold must have been made for. */
+  readonly terms: string
   readonly merchantDomain: string
   /** What the mandate's list of allowed sellers must be. */
   readonly allowedSellers: string
@@ -51,6 +53,8 @@ export class Expectations {
   of(capture: LocatedCapture): ExpectedCapture | undefined {
     const { caller, accountId, mandateId } = capture
     if (caller.accountId !== accountId) return undefined
+    const terms = termsOf(capture)
+    if (terms === undefined) return undefined
     const mandate = this.#mandates.get(mandateId)
     const merchantDomain = normalizeHostName(capture.merchantDomain)
     const domain = `${caller.environment} ${merchantDomain}`
@@ -66,8 +70,17 @@ export class Expectations {
     })
     if (refusal) return undefined
     const seller = visibleSeller(registered, [{ accountId }, caller])
-    return { capture, merchantDomain, allowedSellers, registered, seller }
+    return { capture, terms, merchantDomain, allowedSellers, registered, seller }
   }
+}
+
+/**
+ * What a proof says that it pays, as one text, which its hold must have, too. Undefined when there is a space where a hold
+ * has none: then the text could be that of other terms.
+ */
+function termsOf({ agentId, amountText, currency, resourceUrl }: LocatedCapture): string | undefined {
+  const words = [agentId, amountText, currency]
+  return words.some((word) => word.includes(' ')) ? undefined : [...words, resourceUrl].join(' ')
 }
 
 function remember<Value>(values: Map<string, Value>, key: string, value: Value): void {

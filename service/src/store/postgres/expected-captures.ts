@@ -53,11 +53,9 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
     text: `
       with paid as materialized (
         select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $19::text[], $20::text[], $21::text[],
-            $22::text[])
+            $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $19::text[])
             as paid (payer, nonce, environment, mandate, allowed_sellers, transaction_id, captured_by,
-              merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms, agent, amount_text, currency,
-              resource_url)
+              merchant_domain, idempotency_key, seller_account_id, seller_id, at_ms, terms)
         where not exists (
           select from unnest($13::text[], $14::text[], $15::text[], $16::text[])
               as expected (environment, domain, account_id, seller_id)
@@ -75,8 +73,8 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
           paid.merchant_domain, paid.idempotency_key, paid.seller_account_id, paid.seller_id, paid.at_ms
         from paid join holds h on h.account_id = paid.payer and h.nonce = paid.nonce
         where ${isOpen} and h.environment = paid.environment and h.mandate_id = paid.mandate
-          and h.expires_at_ms > paid.at_ms and h.agent_id = paid.agent and h.amount_text = paid.amount_text
-          and h.currency = paid.currency and h.resource_url = paid.resource_url),
+          and h.expires_at_ms > paid.at_ms
+          and paid.terms = h.agent_id || ' ' || h.amount_text || ' ' || h.currency || ' ' || h.resource_url),
       spent as (
         update mandates m set spent_micro = m.spent_micro + paid.micro, held_micro = m.held_micro - paid.micro
         from (select account_id, mandate_id, sum(amount_micro)::bigint as micro, count(*) as payments,
@@ -126,10 +124,7 @@ export function captureAsExpected(captures: readonly ExpectedCapture[]): Questio
       textArray(expected.map(({ registered }) => registered?.id ?? null)),
       textArray(keys.map(({ accountId }) => accountId)),
       textArray(keys.map(({ keyId }) => keyId)),
-      textArray(captures.map(({ capture }) => capture.agentId)),
-      textArray(captures.map(({ capture }) => capture.amountText)),
-      textArray(captures.map(({ capture }) => capture.currency)),
-      textArray(captures.map(({ capture }) => capture.resourceUrl)),
+      textArray(captures.map(({ terms }) => terms)),
     ],
   }
 }

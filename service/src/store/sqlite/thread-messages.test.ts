@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
+import type { MicroUsdc } from '../../domain/money.ts'
+import type { Hold } from '../../domain/records.ts'
 import type { Settled } from '../group-commit.ts'
 import { StoreUnavailableError, type Capture } from '../store.ts'
 import type { Call } from './ledger.ts'
@@ -20,7 +22,33 @@ const capture: Capture = {
   nowMs: 1_795_000_000_000,
 }
 
+const payment = {
+  accountId: 'acct_1',
+  environment: 'sandbox',
+  agentId: 'agent_1',
+  mandateId: 'mandate_1',
+  amountText: '1.00',
+  amountMicro: 1_000_000n as MicroUsdc,
+  currency: 'USDC',
+  resourceUrl: 'https://api.example.com/data',
+} as const
+
+const hold: Hold = {
+  ...payment,
+  nonce: capture.nonce,
+  status: 'open',
+  issuedAtMs: 1_795_000_000_000,
+  expiresAtMs: 1_795_000_360_000,
+  transactionId: null,
+}
+
 const calls: readonly Call[] = [
+  { act: 'issueProof', input: [hold] },
+  { act: 'issueProof', input: [hold, { callerId: 'key_1', idempotencyKey: 'order-1' }] },
+  {
+    act: 'evaluate',
+    input: [{ ...payment, id: 'txn_1', merchantDomain: 'api.example.com', category: null, createdAtMs: 1 }],
+  },
   { act: 'capture', input: [capture] },
   { act: 'capture', input: [{ ...capture, idempotencyKey: null }] },
   { act: 'releaseExpiredHolds', input: [1_795_000_000_000, 500] },
@@ -28,6 +56,9 @@ const calls: readonly Call[] = [
 
 const outcomes: readonly Settled<unknown>[] = [
   { value: { outcome: 'captured', transactionId: 'txn_1' } },
+  { value: { decision: 'approved' } },
+  { value: { decision: 'denied', code: 'mandate_expired', detail: 'over', check: 5 } },
+  { value: true },
   { value: { outcome: 'replayed', transactionId: 'txn_1' } },
   { value: { outcome: 'failed', reason: 'nonce_reused' } },
   { value: { outcome: 'refused', code: 'seller_not_yours' } },
