@@ -62,7 +62,9 @@ export class BatchFacts implements Facts {
       const row = this.#places.get(name)?.now
       if (row && isWithin(range, row)) rows.push(row)
     }
-    return rows as TableRow<Of>[]
+    // What the batch adds takes its place in the order, and may push others beyond the limit.
+    if (added.length > 0) rows.sort((one, other) => compare(one[range.orderBy], other[range.orderBy]))
+    return rows.slice(0, range.limit) as TableRow<Of>[]
   }
 
   /** Makes the changes of an operation visible to the next. */
@@ -98,6 +100,11 @@ export function isWithin({ where, orderBy, after, upTo }: RangeRead, row: Row): 
     (after === undefined || value > after) &&
     (upTo === undefined || value <= upTo)
   )
+}
+
+function compare(one: unknown, other: unknown): number {
+  const [left, right] = [one as string | number, other as string | number]
+  return left < right ? -1 : left > right ? 1 : 0
 }
 
 function nameOf(table: Table, key: Readonly<Record<string, unknown>>): string {

@@ -10,12 +10,14 @@ import { proofStatuses } from '@purser/wire/payments'
 import { canHold, indexOf, sqlName, type Column, type Table } from './table.ts'
 import * as declarations from './tables.ts'
 
-const tables = Object.values<Table>(declarations)
+const { allTables: tables } = declarations
 
 /** Tables that lead from a name to the account that it belongs to. */
 const directories: readonly Table[] = [declarations.identities, declarations.sellerDomains]
 
 test('The account leads every key and index of a table, except those that lead to an account', () => {
+  // None that is declared is missing in the list of all.
+  assert.equal(tables.length, Object.keys(declarations).length - 1)
   assert.ok(tables.length > 10)
   for (const table of tables) {
     if (directories.includes(table) || table === declarations.accounts) continue

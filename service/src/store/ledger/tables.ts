@@ -2,7 +2,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { DenialCode } from '@purser/wire/policy'
 
 import type { MicroUsdc } from '../../domain/money.ts'
-import { columnOf, nullable, table, type TableRow } from './table.ts'
+import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
 
 const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
 
@@ -219,6 +219,22 @@ export const auditEvents = table('audit_events', ['accountId', 'id'], {
   data: json<Readonly<Record<string, unknown>>>(),
   createdAtMs: integer(),
 })
+
+/** Every table, in the order in which rows are locked. */
+export const allTables: readonly Table[] = [
+  accounts,
+  identities,
+  apiKeys,
+  agents,
+  mandates,
+  sellerDomains,
+  sellers,
+  payments,
+  proofRequests,
+  evaluations,
+  entries,
+  auditEvents,
+]
 
 export type AccountRow = TableRow<typeof accounts>
 export type ApiKeyRow = TableRow<typeof apiKeys>

@@ -35,12 +35,12 @@ export interface OpenedFile {
  * Throws a `StoreOpenError` when the folder cannot be written, another process holds the file, or the
  * file is damaged, foreign, or of a newer release.
  */
-export function openSqliteFile(path: string): OpenedFile {
+export function openSqliteFile(path: string, steps = migrations): OpenedFile {
   createFolder(dirname(path))
   const place = existsSync(path) ? realpathSync(path) : path
   const lock = lockFile(place, path)
   try {
-    const database = openDatabase(path)
+    const database = openDatabase(path, steps)
     return {
       database,
       path: place,
@@ -98,7 +98,7 @@ function keepForThisUser(lockPath: string): void {
   else if ((found.mode & 0o077) !== 0 && found.uid === process.getuid?.()) chmodSync(lockPath, 0o600)
 }
 
-function openDatabase(path: string): SqliteDatabase {
+function openDatabase(path: string, steps: readonly string[]): SqliteDatabase {
   let database: SqliteDatabase | undefined
   try {
     // A file that is made here is for this user's eyes; SQLite gives its companions the same rights.
@@ -107,7 +107,7 @@ function openDatabase(path: string): SqliteDatabase {
     database = new Database(path, { timeout: 5_000 })
     checkOwnership(database, path)
     configure(database)
-    migrate(database, path)
+    migrate(database, path, steps)
     return database
   } catch (error) {
     database?.close()
@@ -190,16 +190,16 @@ export function refuseForeign(path: string): never {
   )
 }
 
-function migrate(database: SqliteDatabase, path: string): void {
+function migrate(database: SqliteDatabase, path: string, steps: readonly string[]): void {
   const version = Number(database.pragma('user_version', { simple: true }))
-  if (version > migrations.length) {
+  if (version > steps.length) {
     throw new StoreOpenError(
-      `${path} was written by a newer Purser (schema ${version}, this release knows ${migrations.length}); start that release or a later one`,
+      `${path} was written by a newer Purser (schema ${version}, this release knows ${steps.length}); start that release or a later one`,
     )
   }
   database
     .transaction(() => {
-      for (const [index, step] of migrations.slice(version).entries()) {
+      for (const [index, step] of steps.slice(version).entries()) {
         try {
           database.exec(step)
         } catch (error) {
@@ -207,7 +207,7 @@ function migrate(database: SqliteDatabase, path: string): void {
         }
       }
       database.pragma(`application_id = ${applicationId}`)
-      database.pragma(`user_version = ${migrations.length}`)
+      database.pragma(`user_version = ${steps.length}`)
     })
     .immediate()
 }

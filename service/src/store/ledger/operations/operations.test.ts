@@ -69,6 +69,14 @@ test('A stop leaves expired mandates, and those that somebody else has paused, a
   assert.equal(ledger.row(mandates, paused).status, 'paused')
 })
 
+test('A step of a stop looks at no more mandates than it has events for, those of its batch included', async () => {
+  const ledger = await openLedger()
+  const old = await ledger.mandate()
+  const [created, progress] = await Promise.all([ledger.mandate(), ledger.stop('stop_1', 1)])
+  assert.deepEqual([progress.movedIds, progress.lastId], [[old.id], old.id])
+  assert.equal(ledger.row(mandates, created).status, 'active')
+})
+
 test('A voided payment gives its amount back once, and leaves one event', async () => {
   const ledger = await openLedger()
   const mandate = await ledger.mandate()
@@ -190,11 +198,11 @@ async function openLedger() {
     }
   }
 
-  const stepOf = () => ({
+  const stepOf = (limit = 10) => ({
     actor: caller.keyId,
     atMs: nowMs,
     afterId: '',
-    eventIds: Array.from({ length: 10 }, () => nextId('event')),
+    eventIds: Array.from({ length: limit }, () => nextId('event')),
   })
   const account = {
     id: scope.accountId,
@@ -278,7 +286,8 @@ async function openLedger() {
       }
       return ledger.run(capture, { ...terms, ...attempt, transactionId: nextId('txn'), nowMs })
     },
-    stop: (stopId: string) => ledger.run(stopMandates, { scope, step: { ...stepOf(), stopId } }),
+    stop: (stopId: string, limit?: number) =>
+      ledger.run(stopMandates, { scope, step: { ...stepOf(limit), stopId } }),
     resume: (stopId: string | null) => ledger.run(resumeMandates, { scope, step: { ...stepOf(), stopId } }),
   }
 }

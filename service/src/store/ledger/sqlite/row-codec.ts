@@ -1,0 +1,74 @@
+import { idBytes, idText } from '../../../domain/type-id.ts'
+import type { Column, Table } from '../table.ts'
+
+export type Row = Readonly<Record<string, unknown>>
+
+/** A value as SQLite has it. */
+export type SqlValue = string | number | bigint | Buffer | null
+
+interface ColumnCodec {
+  readonly encode: (value: unknown) => SqlValue
+  readonly decode: (value: SqlValue) => unknown
+}
+
+/** What turns the rows of a table into values of SQLite and back. */
+export class RowCodec {
+  readonly names: readonly string[]
+  readonly #codecs: ReadonlyMap<string, ColumnCodec>
+  readonly #inOrder: readonly (readonly [name: string, decode: ColumnCodec['decode']])[]
+
+  constructor({ columns }: Table) {
+    this.names = Object.keys(columns)
+    this.#codecs = new Map(Object.entries(columns).map(([name, column]) => [name, codecOf(column)]))
+    this.#inOrder = [...this.#codecs].map(([name, { decode }]) => [name, decode])
+  }
+
+  /** The value of a column, as SQLite has it. */
+  encode(name: string, value: unknown): SqlValue {
+    if (value === null || value === undefined) return null
+    const codec = this.#codecs.get(name)
+    if (!codec) throw new TypeError(`no column ${name}`)
+    return codec.encode(value)
+  }
+
+  encodeAll(names: readonly string[], row: Row): SqlValue[] {
+    return names.map((name) => this.encode(name, row[name]))
+  }
+
+  /** A row from the values of all its columns. */
+  decode(values: readonly SqlValue[]): Row {
+    const row: Record<string, unknown> = {}
+    for (const [index, [name, decode]] of this.#inOrder.entries()) {
+      const value = values[index] ?? null
+      row[name] = value === null ? null : decode(value)
+    }
+    return row
+  }
+}
+
+function codecOf({ kind, idKind }: Column): ColumnCodec {
+  switch (kind) {
+    case 'id': {
+      if (!idKind) throw new TypeError('a column of ids says of what they are')
+      return {
+        encode: (value) => idBytes(idKind, value as string) ?? refuse(value),
+        decode: (value) => idText(idKind, value as Buffer),
+      }
+    }
+    case 'json':
+      return { encode: (value) => JSON.stringify(value), decode: (value) => JSON.parse(value as string) }
+    case 'integer':
+      return { encode: (value) => value as number, decode: Number }
+    case 'text':
+    case 'micro':
+    case 'bytes':
+      return { encode: (value) => value as SqlValue, decode: (value) => value }
+    default:
+      return kind satisfies never
+  }
+}
+
+/** Operations write only ids that the service gave out. */
+function refuse(value: unknown): never {
+  throw new TypeError(`${String(value)} is not an id of its kind`)
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import {
+  OutcomeUnknownError,
+  RolledBackError,
+  RowExistsError,
+  type Driver,
+} from '../../src/store/ledger/driver.ts'
+import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { keyText, type Table } from '../../src/store/ledger/table.ts'
+import { allTables, identities, payments, sellerDomains } from '../../src/store/ledger/tables.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { driverBeds, type DriverBed } from './driver-beds.ts'
+import { RandomCalls, type RandomCall } from './random-calls.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+const callsPerSeed = 3_000
+const accountId = 'acct_01h455vb4pex5vsknk084sn02q'
+
+for (const [name, open] of Object.entries(driverBeds)) {
+  test(`${name}: a row that exists is told from other failures, and a batch that fails leaves nothing`, async () => {
+    await using bed = disposable(await open())
+    const first = { idpUserId: 'first', accountId }
+    const second = { idpUserId: 'second', accountId }
+    await commit(bed.driver, [{ table: identities, before: undefined, now: first }])
+    const both = [second, first].map((now) => ({ table: identities, before: undefined, now }))
+    await assert.rejects(commit(bed.driver, both), RowExistsError)
+    assert.deepEqual(await bed.rowsOf(identities), [first])
+    // The driver itself does not remember what it has undone.
+    const found = await bed.driver.transaction(({ read }) =>
+      read([{ kind: 'row', table: identities, key: second, isLocked: false }], { waitsForLocks: false }),
+    )
+    assert.deepEqual(found.found, [[]])
+  })
+
+  test(`${name}: what a transaction wrote is found, replaced and removed by its key`, async () => {
+    await using bed = disposable(await open())
+    const row = {
+      environment: 'sandbox',
+      domain: 'shop.example',
+      accountId,
+      sellerId: 'seller_01h455vb4pex5vsknk084sn02q',
+    }
+    const moved = { ...row, sellerId: 'seller_01h455vb4pex5vsknk084sn02r' }
+    const other = { ...row, environment: 'production' }
+    const read = async () => {
+      const key = { environment: 'sandbox', domain: 'shop.example' }
+      const answer = await bed.driver.transaction((transaction) =>
+        transaction.read([{ kind: 'row', table: sellerDomains, key, isLocked: true }], {
+          waitsForLocks: false,
+        }),
+      )
+      return answer.found[0]
+    }
+    assert.deepEqual(await read(), [])
+    await commit(bed.driver, [
+      { table: sellerDomains, before: undefined, now: row },
+      { table: sellerDomains, before: undefined, now: other },
+    ])
+    assert.deepEqual(await read(), [row])
+    await commit(bed.driver, [{ table: sellerDomains, before: row, now: moved }])
+    assert.deepEqual(await read(), [moved])
+    await commit(bed.driver, [{ table: sellerDomains, before: moved, now: undefined }])
+    assert.deepEqual(await read(), [])
+    assert.deepEqual(await bed.rowsOf(sellerDomains), [other])
+  })
+
+  test(`${name}: reads by an id that nobody gave out find nothing`, async () => {
+    await using bed = disposable(await open())
+    const answer = await bed.driver.transaction(({ read }) =>
+      read(
+        ['', 'made up', '01h455vb4pex5vsknk084sn02q', 'é'.repeat(2_000)].flatMap(
+          (text) =>
+            [
+              { kind: 'row', table: payments, key: { accountId, nonce: text }, isLocked: true },
+              {
+                kind: 'range',
+                table: payments,
+                where: { accountId, mandateId: text },
+                orderBy: 'expiresAtMs',
+                upTo: 1,
+                limit: 10,
+                isLocked: false,
+              },
+            ] as const,
+        ),
+        { waitsForLocks: false },
+      ),
+    )
+    assert.ok(answer.found.every((rows) => rows.length === 0))
+  })
+}
+
+for (const [seed, faultPercent] of [
+  [1, 0],
+  [2, 0],
+  [3, 20],
+] as const) {
+  test(`The same calls have the same outcomes and leave the same rows with every driver (seed ${seed}, ${faultPercent}% faults)`, async () => {
+    const [expected, ...others] = await Promise.all(
+      Object.entries(driverBeds).map(async ([name, open]) => {
+        await using bed = disposable(await open())
+        return { name, ...(await play(bed, { seed, faultPercent })) }
+      }),
+    )
+    assert(expected)
+    assert.ok(new Set(expected.outcomes).size > 100)
+    for (const table of allTables)
+      assert.ok((expected.rows.get(table.name)?.length ?? 0) > 0, `${table.name} is used`)
+    for (const { name, outcomes, rows } of others) {
+      for (const [index, outcome] of outcomes.entries()) {
+        assert.equal(outcome, expected.outcomes[index], `${name}, call ${index}`)
+      }
+      for (const { name: table } of allTables)
+        assert.deepEqual(rows.get(table), expected.rows.get(table), `${name}: ${table}`)
+    }
+  })
+}
+
+/** Makes random calls, in batches, and tells what became of them and of the tables. */
+async function play(bed: DriverBed, options: { readonly seed: number; readonly faultPercent: number }) {
+  const random = seededRandom(options.seed)
+  const calls = new RandomCalls(options.seed)
+  let nowMs = 0
+  const ledger = new Ledger({
+    driver: withFaults(bed.driver, options),
+    stopwatch: { nowMs: () => nowMs, sleep: async (ms) => void (nowMs += ms) },
+    random: () => 0,
+  })
+  const outcomes: string[] = []
+  for (let made = 0; made < callsPerSeed;) {
+    const batch = Array.from({ length: 1 + random.below(32) }, () => calls.next())
+    const settled = await Promise.allSettled(batch.map(({ operation, call }) => ledger.run(operation, call)))
+    outcomes.push(...settled.map((one, index) => outcomeText(batch[index], one)))
+    made += batch.length
+  }
+  const rows = new Map<string, readonly Row[]>()
+  for (const table of allTables) rows.set(table.name, inOrder(table, await bed.rowsOf(table)))
+  return { outcomes, rows }
+}
+
+/** Undoes some transactions, and loses the answers of others. */
+function withFaults(driver: Driver, { seed, faultPercent }: { seed: number; faultPercent: number }): Driver {
+  const random = seededRandom(seed)
+  return {
+    transaction: (work) =>
+      driver.transaction((transaction) =>
+        work({
+          ...transaction,
+          async commit(changes) {
+            const dice = random.below(100)
+            if (dice * 2 < faultPercent) throw new RolledBackError('two transactions met')
+            await transaction.commit(changes)
+            if (dice < faultPercent) throw new OutcomeUnknownError('the connection has ended')
+          },
+        }),
+      ),
+  }
+}
+
+function outcomeText(call: RandomCall | undefined, settled: PromiseSettledResult<unknown>): string {
+  const outcome = settled.status === 'fulfilled' ? settled.value : `failed: ${(settled.reason as Error).name}`
+  const text = JSON.stringify(outcome, (_, part: unknown) => {
+    if (typeof part === 'bigint') return String(part)
+    const isObject = typeof part === 'object' && part !== null && !Array.isArray(part)
+    // The order of the fields of a row is that of its table, or that in which it was made.
+    return isObject
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part
+  })
+  return `${call?.operation.name} ${text}`
+}
+
+/** The declared columns of rows, in the order of their keys. */
+function inOrder(table: Table, rows: readonly Row[]): Row[] {
+  const names = Object.keys(table.columns)
+  return rows
+    .map((row) => Object.fromEntries(names.map((name) => [name, row[name]])))
+    .sort((one, other) => (keyText(table, one) < keyText(table, other) ? -1 : 1))
+}
+
+function commit(
+  driver: Driver,
+  changes: Parameters<Parameters<Parameters<Driver['transaction']>[0]>[0]['commit']>[0],
+) {
+  return driver.transaction((transaction) => transaction.commit(changes))
+}
+
+function disposable(bed: DriverBed) {
+  return { ...bed, [Symbol.asyncDispose]: () => bed.close() }
+}

@@ -1,0 +1,338 @@
+import { auditEvent } from '../../src/domain/audit.ts'
+import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
+import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
+import type { AuditEvent, Caller, Hold, Scope } from '../../src/domain/records.ts'
+import { createIds } from '../../src/ids.ts'
+import type { Operation } from '../../src/store/ledger/operation.ts'
+import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
+import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
+import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
+import { createMandate, moveMandate } from '../../src/store/ledger/operations/mandates.ts'
+import {
+  capture,
+  evaluate,
+  issueProof,
+  releaseExpiredPayments,
+  settleLate,
+  voidPayment,
+} from '../../src/store/ledger/operations/payments.ts'
+import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
+import { resumeMandates, stopMandates } from '../../src/store/ledger/operations/stops.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+
+/** An operation, and what it is called with. */
+export interface RandomCall {
+  readonly operation: Operation<unknown, unknown>
+  readonly call: unknown
+}
+
+/** Texts where an id is expected, as a caller may send them. */
+const invented = [
+  '',
+  'nobody',
+  `agent_${'z'.repeat(26)}`,
+  'mandate_01h455vb4pex5vsknk084sn02q',
+  'é💶',
+  'x'.repeat(3_000),
+]
+
+const domains = ['shop.example', 'data.example', 'News.Example', 'ünïcode.example'] as const
+
+/**
+ * Calls of every operation, each of which mostly makes sense: they speak of what earlier calls have made, and sometimes of
+ * what was never there. The same for the same seed, whatever becomes of them.
+ */
+export class RandomCalls {
+  readonly #random
+  readonly #ids
+  #nowMs = Date.UTC(2026, 10, 20, 12)
+  readonly #accountIds: string[] = []
+  readonly #keys: Caller[] = []
+  readonly #agents: (Scope & { readonly id: string })[] = []
+  readonly #mandates: (Scope & { readonly id: string; readonly agentId: string })[] = []
+  readonly #holds: Hold[] = []
+  readonly #stopIds: string[] = []
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed)
+    this.#ids = createIds(() => this.#nowMs, this.#random.bytes)
+  }
+
+  /** The next call; the first ones open accounts. */
+  next(): RandomCall {
+    this.#letTimePass()
+    if (this.#accountIds.length < 3) return this.#createAccount()
+    if (this.#agents.length < 4) return this.#createAgent()
+    if (this.#mandates.length < 6) return this.#createMandate()
+    const dice = this.#random.below(100)
+    if (dice < 32) return this.#issueProof()
+    if (dice < 64) return this.#capture()
+    if (dice < 74) return this.#evaluate()
+    return this.#random.pick(this.#rareCalls)()
+  }
+
+  readonly #rareCalls: readonly [() => RandomCall, ...(() => RandomCall)[]] = [
+    () => this.#createAccount(),
+    () => {
+      const id = this.#accountId()
+      const move = { id, to: this.#random.pick(['active', 'active', 'disabled'] as const), atMs: this.#nowMs }
+      return made(moveAccount, { ...move, events: [this.#event('account.disabled', id)] })
+    },
+    () => this.#createAgent(),
+    () => {
+      const agent = this.#agent()
+      // Most agents live on.
+      const isRare = this.#random.below(4) === 0
+      return isRare
+        ? made(revokeAgent, { agent, event: this.#event('agent.revoked', agent.id, agent) })
+        : this.#createMandate()
+    },
+    () => this.#issueKey(),
+    () => {
+      const { accountId, keyId } = this.#random.pick(this.#keys as [Caller])
+      const id = this.#orInvented(keyId)
+      const mayBeLast = this.#random.below(2) === 0
+      return made(revokeApiKey, { accountId, id, mayBeLast, event: this.#event('api_key.revoked', id) })
+    },
+    () => this.#createMandate(),
+    () => {
+      const { id, ...scope } = this.#mandate()
+      const mandate = { ...scope, id: this.#orInvented(id) }
+      const to = this.#random.pick(['active', 'active', 'active', 'paused', 'paused', 'revoked'] as const)
+      return made(moveMandate, { mandate, to, event: this.#event('mandate.paused', id, scope) })
+    },
+    () => this.#createSeller(),
+    () => {
+      if (this.#random.below(3) > 0) return this.#createSeller()
+      const registration = { environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
+      const event = () => this.#event('seller.released', '')
+      return made(releaseDomain, { registration, events: { own: event(), theirs: event() } })
+    },
+    () => made(settleLate, this.#attempt()),
+    () => {
+      const hold = this.#hold()
+      const nonce = this.#orInvented(hold.nonce)
+      return made(voidPayment, { ...hold, nonce, event: this.#event('proof.voided', nonce, hold) })
+    },
+    () => {
+      const { accountId, id: mandateId } = this.#mandate()
+      return made(releaseExpiredPayments, { accountId, mandateId, nowMs: this.#nowMs })
+    },
+    () => {
+      const stopId = this.#ids.next('stop')
+      this.#stopIds.push(stopId)
+      return made(stopMandates, { scope: this.#scope(), step: { ...this.#step(), stopId } })
+    },
+    () => {
+      const stopId = this.#random.pick([null, null, ...this.#stopIds.slice(-3)])
+      return made(resumeMandates, { scope: this.#scope(), step: { ...this.#step(), stopId } })
+    },
+  ]
+
+  #letTimePass(): void {
+    const dice = this.#random.below(400)
+    this.#nowMs +=
+      dice === 0 ? validityWindowMs + holdGraceMs : dice < 20 ? this.#random.below(90_000) : dice % 3
+  }
+
+  #createAccount(): RandomCall {
+    const id = this.#ids.next('account')
+    const user = this.#random.below(30)
+    const account = { id, name: 'A shop', email: 'shop@example.com', idpUserId: `idp_${user}` }
+    const scope = { accountId: id, environment: 'sandbox' } as const
+    if (this.#accountIds.length < 3) this.#accountIds.push(id)
+    const keys = [this.#newKey(scope, 'owner')]
+    const events = [this.#event('account.created', id, scope)]
+    return made(createAccount, {
+      account: { ...account, createdAtMs: this.#nowMs, disabledAtMs: null },
+      keys,
+      events,
+    })
+  }
+
+  #issueKey(): RandomCall {
+    const scope = this.#scope()
+    const role = this.#random.pick(['owner', 'merchant', 'agent'] as const)
+    const agentId = role === 'agent' ? this.#orInvented(this.#agent().id) : null
+    const key = { ...this.#newKey(scope, role), agentId }
+    return made(issueApiKey, { key, event: this.#event('api_key.created', key.id, scope) })
+  }
+
+  #newKey(scope: Scope, role: Caller['role']) {
+    const id = this.#ids.next('apiKey')
+    this.#keys.push({ ...scope, keyId: id, role, agentId: null })
+    const secretHash = Buffer.from(this.#random.bytes(32))
+    const key = { ...scope, id, role, agentId: null, label: null, hint: 'abcd', secretHash }
+    return { ...key, createdAtMs: this.#nowMs, revokedAtMs: null }
+  }
+
+  #createAgent(): RandomCall {
+    const agent = { ...this.#scope(), id: this.#ids.next('agent') }
+    this.#agents.push(agent)
+    const details = { name: 'buyer', description: 'Größe "1"', capabilities: ['buy', 'read'] }
+    const state = { status: 'active' as const, createdAtMs: this.#nowMs, revokedAtMs: null }
+    return made(createAgent, {
+      agent: { ...agent, ...details, ...state },
+      event: this.#event('agent.created', agent.id, agent),
+    })
+  }
+
+  #createMandate(): RandomCall {
+    const { id: agentId, ...scope } = this.#agent()
+    const id = this.#ids.next('mandate')
+    this.#mandates.push({ ...scope, id, agentId })
+    const maxTotalMicro = BigInt(1 + this.#random.below(50_000_000)) as MicroUsdc
+    const expiresAtMs = this.#nowMs + this.#random.pick([60_000, 86_400_000, 31_536_000_000])
+    const mandate = {
+      ...scope,
+      id,
+      agentId: this.#orInvented(agentId),
+      purpose: 'Buy reports',
+      maxTotalText: formatSum(maxTotalMicro),
+      maxTotalMicro,
+      maxPerTransactionText: '5.00',
+      maxPerTransactionMicro: 5_000_000n as MicroUsdc,
+      currency: 'USDC' as const,
+      allowedSellers: this.#random.pick([['*'], ['*'], ['shop.example', 'data.example']]),
+      allowedCategories: [],
+      expiresAtText: new Date(expiresAtMs).toISOString(),
+      expiresAtMs,
+      status: 'active' as const,
+      spentMicro: 0n as MicroUsdc,
+      heldMicro: 0n as MicroUsdc,
+      createdAtMs: this.#nowMs,
+      updatedAtMs: this.#nowMs,
+    }
+    return made(createMandate, { mandate, event: this.#event('mandate.created', id, scope) })
+  }
+
+  #createSeller(): RandomCall {
+    const scope = { ...this.#scope(), environment: 'sandbox' as const }
+    const id = this.#ids.next('seller')
+    const seller = { ...scope, id, name: 'Shop', domain: this.#domain().toLowerCase(), priceConfig: '{}' }
+    return made(createSeller, {
+      seller: { ...seller, createdAtMs: this.#nowMs },
+      event: this.#event('seller.created', id, scope),
+    })
+  }
+
+  #issueProof(): RandomCall {
+    const hold: Hold = {
+      ...this.#payment(),
+      nonce: this.#ids.nonce(),
+      status: 'open',
+      issuedAtMs: this.#nowMs,
+      expiresAtMs: this.#nowMs + validityWindowMs + holdGraceMs,
+      transactionId: null,
+    }
+    this.#holds.push(hold)
+    const callerId = this.#random.pick(this.#keys as [Caller]).keyId
+    const isRepeatable = this.#random.below(3) === 0
+    const idempotencyKey = `request ${this.#random.below(40)}`
+    return made(issueProof, { hold, requestKey: isRepeatable ? { callerId, idempotencyKey } : undefined })
+  }
+
+  #capture(): RandomCall {
+    return made(capture, { ...this.#attempt(), transactionId: this.#ids.next('transaction') })
+  }
+
+  #attempt() {
+    const { accountId: payerId, nonce, agentId, mandateId, amountText, currency, resourceUrl } = this.#hold()
+    const isOwn = this.#random.below(3) > 0
+    const callers = this.#keys.filter(({ accountId }) => !isOwn || accountId === payerId)
+    const caller = { ...this.#random.pick(callers as [Caller]), environment: this.#environment() }
+    const terms = { agentId, mandateId, amountText, currency, resourceUrl }
+    return {
+      payerId: this.#orInvented(payerId),
+      caller,
+      nonce: this.#orInvented(nonce),
+      ...terms,
+      ...(this.#random.below(40) === 0 && { amountText: '0.01' }),
+      ...(this.#random.below(40) === 0 && { mandateId: this.#random.pick(invented as [string]) }),
+      merchantDomain: this.#domain(),
+      idempotencyKey: this.#random.pick([null, 'first', 'second']),
+      nowMs: this.#nowMs,
+    }
+  }
+
+  #evaluate(): RandomCall {
+    const { agentId, mandateId, ...payment } = this.#payment()
+    return made(evaluate, {
+      ...payment,
+      agentId: this.#orInvented(agentId),
+      mandateId: this.#orInvented(mandateId),
+      id: this.#ids.next('transaction'),
+      merchantDomain: this.#domain(),
+      category: this.#random.pick([null, 'data']),
+      createdAtMs: this.#nowMs,
+    })
+  }
+
+  #payment() {
+    const { id: mandateId, ...mandate } = this.#mandate()
+    const amountMicro = BigInt(1 + this.#random.below(6_000_000)) as MicroUsdc
+    return {
+      ...mandate,
+      environment: this.#random.below(30) === 0 ? this.#environment() : mandate.environment,
+      mandateId: this.#orInvented(mandateId),
+      amountText: formatSum(amountMicro),
+      amountMicro,
+      currency: 'USDC' as const,
+      resourceUrl: `https://shop.example/reports/${this.#random.below(1_000)}`,
+    }
+  }
+
+  #step() {
+    const afterId = this.#random.pick(['', '', this.#mandate().id])
+    const eventIds = Array.from({ length: 1 + this.#random.below(8) }, () => this.#ids.next('auditEvent'))
+    return { tellsEarlier: true, actor: 'system', atMs: this.#nowMs, afterId, eventIds }
+  }
+
+  /** An account that everybody may know, and who has made it. */
+  #event(type: AuditEvent['type'], subjectId: string, scope: Scope = this.#scope()): AuditEvent {
+    const id = this.#ids.next('auditEvent')
+    return auditEvent('system', scope, { id, type, subjectId, data: { about: subjectId }, atMs: this.#nowMs })
+  }
+
+  #scope(): Scope {
+    return { accountId: this.#accountId(), environment: this.#environment() }
+  }
+
+  #environment(): Scope['environment'] {
+    return this.#random.below(10) === 0 ? 'production' : 'sandbox'
+  }
+
+  #accountId(): string {
+    return this.#random.pick(this.#accountIds as [string])
+  }
+
+  #agent() {
+    return this.#latest(this.#agents)
+  }
+
+  #mandate() {
+    return this.#latest(this.#mandates)
+  }
+
+  /** A payment of late, most often: of those long past nothing more becomes. */
+  #hold(): Hold {
+    if (this.#holds.length === 0) this.#issueProof()
+    return this.#latest(this.#holds)
+  }
+
+  #latest<Item>(items: readonly Item[]): Item {
+    return this.#random.pick((this.#random.below(8) === 0 ? items : items.slice(-12)) as [Item])
+  }
+
+  #domain(): string {
+    return this.#random.pick(domains)
+  }
+
+  #orInvented(id: string): string {
+    return this.#random.below(40) === 0 ? this.#random.pick(invented as [string]) : id
+  }
+}
+
+function made<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): RandomCall {
+  return { operation: operation as Operation<unknown, unknown>, call }
+}
