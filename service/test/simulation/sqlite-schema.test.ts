@@ -23,7 +23,7 @@ test('The file has every declared column with its type, and every primary key', 
       name: sqlName(column),
       type: typeOf(declared).toUpperCase(),
       notnull: declared.isNullable ? 0n : 1n,
-      pk: BigInt((key).indexOf(column) + 1),
+      pk: BigInt(key.indexOf(column) + 1),
     }))
     assert.deepEqual(
       // SQLite spells the types as they are written.
@@ -49,7 +49,7 @@ test('No read of an operation scans a table', async () => {
   database.prepare = (text: string) => {
     texts.add(text)
     return prepare(text)
-  })
+  }
   const ledger = new Ledger({
     driver,
     stopwatch: { nowMs: () => 0, sleep: () => Promise.resolve() },
