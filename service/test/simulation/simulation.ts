@@ -9,14 +9,13 @@ import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts
 import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
-import { createMandate, moveMandate } from '../../src/store/ledger/operations/mandates.ts'
+import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import {
-  capture,
-  evaluate,
-  issueProof,
+  createMandate,
+  moveMandate,
   releaseExpiredPayments,
-  settleLate,
-} from '../../src/store/ledger/operations/payments.ts'
+} from '../../src/store/ledger/operations/mandates.ts'
+import { capture, issueProof, settleLate } from '../../src/store/ledger/operations/payments.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
 import {

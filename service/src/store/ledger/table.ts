@@ -98,7 +98,11 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
 
 /** The key of a row as one text: no two keys have the same. No text of the ledger contains NUL. */
 export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>): string {
-  return key.map((name) => String(row[name])).join('\0')
+  return key.map((name) => textOf(row[name])).join('\0')
+}
+
+function textOf(value: unknown): string {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
 }
 
 /** The name of a table's column in a database. */

@@ -2,6 +2,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { DenialCode } from '@purser/wire/policy'
 
 import type { MicroUsdc } from '../../domain/money.ts'
+import type { Refusal, StoredSession } from '../console-store.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
 
 const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
@@ -18,6 +19,8 @@ export const accounts = table('accounts', ['id'], {
   idpUserId: text(),
   createdAtMs: integer(),
   disabledAtMs: nullable(integer()),
+  /** How many keys of owners and operators work: the last is not revoked. */
+  ownerKeys: integer(),
 })
 
 /** The account of each user of the identity provider. */
@@ -43,6 +46,48 @@ export const apiKeys = table(
   },
   { checks: ["(role = 'agent') = (agent_id is not null)"] },
 )
+
+/** When a key was used last, as far as services have written it down. */
+export const keyUses = table('key_uses', ['accountId', 'keyId'], {
+  accountId: id('account'),
+  keyId: id('apiKey'),
+  usedAtMs: integer(),
+})
+
+export const sessions = table(
+  'sessions',
+  ['accountId', 'tokenHash'],
+  {
+    accountId: id('account'),
+    tokenHash: bytes(),
+    id: id('session'),
+    kind: openText<StoredSession['kind']>(),
+    role: oneOf('operator', 'owner'),
+    keyId: nullable(id('apiKey')),
+    environment: nullable(environment),
+    createdAtMs: integer(),
+    usedAtMs: integer(),
+    endsAtMs: integer(),
+  },
+  {
+    indexes: [
+      ['accountId', 'endsAtMs'],
+      ['accountId', 'id', 'endsAtMs'],
+    ],
+  },
+)
+
+/** What was pressed last in a scope: a stop of all agents, or its undo. */
+export const stops = table('stops', ['accountId', 'environment'], {
+  accountId: id('account'),
+  environment,
+  /** How many stops were pressed. */
+  presses: integer(),
+  /** The last stop that was pressed. */
+  stopId: id('stop'),
+  /** The last press that was undone. */
+  undonePress: integer(),
+})
 
 export const agents = table('agents', ['accountId', 'id'], {
   accountId: id('account'),
@@ -77,6 +122,8 @@ export const mandates = table(
     status: oneOf('active', 'paused', 'revoked'),
     /** The stop that has paused it, until somebody moves it otherwise. */
     stoppedBy: nullable(id('stop')),
+    /** How many open payments that stop has ended. */
+    stoppedPayments: integer(),
     /** Grows whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
     epoch: integer(),
     spentMicro: micro<MicroUsdc>(),
@@ -86,6 +133,9 @@ export const mandates = table(
     openPayments: integer(),
     /** Every payment that expired up to this moment is released. */
     releasedUntilMs: integer(),
+    /** The minute in which a proof was denied last, and how many were denied in it. */
+    denialsFromMs: integer(),
+    denials: integer(),
     createdAtMs: integer(),
     updatedAtMs: integer(),
   },
@@ -112,15 +162,20 @@ export const sellerDomains = table('seller_domains', ['environment', 'domain'], 
   sellerId: id('seller'),
 })
 
-export const sellers = table('sellers', ['accountId', 'id'], {
-  accountId: id('account'),
-  id: id('seller'),
-  environment,
-  name: text(),
-  domain: text(),
-  priceConfig: text(),
-  createdAtMs: integer(),
-})
+export const sellers = table(
+  'sellers',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('seller'),
+    environment,
+    name: text(),
+    domain: text(),
+    priceConfig: text(),
+    createdAtMs: integer(),
+  },
+  { indexes: [['accountId', 'environment', 'domain', 'id']] },
+)
 
 /** One row for each payment, from its proof on. Its mandate is locked before it changes. */
 export const payments = table(
@@ -153,7 +208,7 @@ export const payments = table(
     sellerId: nullable(id('seller')),
   },
   {
-    indexes: [['accountId', 'mandateId', 'expiresAtMs']],
+    indexes: [['accountId', 'mandateId', 'epoch', 'expiresAtMs']],
     checks: ['amount_micro > 0', "(status = 'captured') = (transaction_id is not null)"],
   },
 )
@@ -169,10 +224,20 @@ export const proofRequests = table('proof_requests', ['accountId', 'environment'
   createdAtMs: integer(),
 })
 
+/** Denied proofs of a scope that name no mandate of it: how many in which minute. */
+export const strayDenials = table('stray_denials', ['accountId', 'environment'], {
+  accountId: id('account'),
+  environment,
+  denialsFromMs: integer(),
+  denials: integer(),
+})
+
+/** Decisions of the policy that moved no money: every evaluation, and denied proofs. */
 export const evaluations = table('evaluations', ['accountId', 'id'], {
   accountId: id('account'),
   id: id('transaction'),
   environment,
+  subject: oneOf('transaction', 'proof'),
   /** As it was asked about: it may be none of ours. */
   agentId: text(),
   mandateId: text(),
@@ -180,7 +245,8 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   amountMicro: micro<MicroUsdc>(),
   currency: oneOf('USDC'),
   resourceUrl: text(),
-  merchantDomain: text(),
+  /** Null for a proof, which names no seller. */
+  merchantDomain: nullable(text()),
   sellerAccountId: nullable(id('account')),
   sellerId: nullable(id('seller')),
   category: nullable(text()),
@@ -198,7 +264,8 @@ export const entries = table('entries', ['accountId', 'id'], {
   /** That of the transaction. */
   id: id('transaction'),
   environment,
-  kind: oneOf('approved', 'denied', 'paid', 'received'),
+  /** `more_denied` counts the denied proofs of a minute that have no entries of their own. */
+  kind: oneOf('approved', 'denied', 'paid', 'received', 'more_denied'),
   /** The account that has the payment or the evaluation. */
   payerId: id('account'),
   /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
@@ -206,8 +273,28 @@ export const entries = table('entries', ['accountId', 'id'], {
   /** Null for an evaluation that named no mandate of the account. */
   mandateId: nullable(id('mandate')),
   amountMicro: micro<MicroUsdc>(),
+  /** How many it stands for: 1, but for `more_denied`. */
+  count: integer(),
+  /** For `more_denied`, the beginning of the minute. */
   atMs: integer(),
 })
+
+/** Refusals that leave no entry, by quarter of an hour. */
+export const refusals = table(
+  'refusals',
+  ['accountId', 'environment', 'kind', 'subject', 'reason', 'startsAtMs'],
+  {
+    accountId: id('account'),
+    environment,
+    kind: oneOf('proof', 'verification'),
+    subject: text(),
+    reason: openText<Refusal['reason']>(),
+    startsAtMs: integer(),
+    count: integer(),
+    /** The call that has added to it last. */
+    addedBy: text(),
+  },
+)
 
 export const auditEvents = table('audit_events', ['accountId', 'id'], {
   accountId: id('account'),
@@ -225,19 +312,27 @@ export const allTables: readonly Table[] = [
   accounts,
   identities,
   apiKeys,
+  keyUses,
+  sessions,
+  stops,
   agents,
   mandates,
   sellerDomains,
   sellers,
   payments,
   proofRequests,
+  strayDenials,
   evaluations,
   entries,
+  refusals,
   auditEvents,
 ]
 
 export type AccountRow = TableRow<typeof accounts>
+export type SessionRow = TableRow<typeof sessions>
 export type ApiKeyRow = TableRow<typeof apiKeys>
 export type AgentRow = TableRow<typeof agents>
 export type MandateRow = TableRow<typeof mandates>
 export type PaymentRow = TableRow<typeof payments>
+export type EvaluationRow = TableRow<typeof evaluations>
+export type EntryRow = TableRow<typeof entries>

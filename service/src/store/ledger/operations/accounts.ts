@@ -4,6 +4,7 @@ import type { Account, AuditEvent } from '../../../domain/records.ts'
 import type { NewApiKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { accounts, apiKeys, auditEvents, identities, type AccountRow } from '../tables.ts'
+import { isOwnerKey } from './api-keys.ts'
 
 export interface NewAccount {
   readonly account: Account
@@ -24,7 +25,7 @@ export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> 
       outcome: 'created',
       changes: [
         put(identities, { idpUserId: account.idpUserId, accountId: account.id }),
-        put(accounts, account),
+        put(accounts, { ...account, ownerKeys: keys.filter(isOwnerKey).length }),
         ...keys.map((key) => put(apiKeys, key)),
         ...events.map((event) => put(auditEvents, event)),
       ],
@@ -39,7 +40,10 @@ export interface AccountMove {
   readonly events: readonly AuditEvent[]
 }
 
-/** Disables or enables an account; the same answer again when it is so already. */
+/**
+ * Disables or enables an account; the same answer again when it is so already. `voidPayments` ends what was open, before a
+ * disabling is answered: a capture that had looked at the account before has then been made.
+ */
 export const moveAccount: Operation<AccountMove, AccountRow | 'not_found'> = {
   name: 'moveAccount',
 

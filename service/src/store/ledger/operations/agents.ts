@@ -1,8 +1,8 @@
 import type { Agent, AuditEvent } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Operation, type RangeRead } from '../operation.ts'
-import { agents, auditEvents, mandates, type AgentRow } from '../tables.ts'
-import { endPayments, expiredReads } from './mandates.ts'
+import { lock, look, put, unchanged, type Operation } from '../operation.ts'
+import { agents, auditEvents, type AgentRow } from '../tables.ts'
+import { endPaymentsOf, mandatesAfter, readsOfStep } from './voids.ts'
 
 export interface NewAgent {
   readonly agent: Agent
@@ -23,46 +23,44 @@ export interface AgentRevocation {
   readonly event: AuditEvent
 }
 
-/** Revokes an agent, for good, and ends the open payments of all its mandates. */
-export const revokeAgent: Operation<AgentRevocation, AgentRow | 'not_found'> = {
+export interface RevokedAgent {
+  readonly agent: AgentRow
+  /** The payments of the mandates after this one are still to be ended; undefined when none is left. */
+  readonly endedUpToId: string | undefined
+}
+
+/**
+ * Revokes an agent, for good, and ends the open payments of its first mandates. From then on it is granted no proof.
+ * `voidPayments` ends those of its other mandates, before the revocation is answered.
+ *
+ * A capture does not look at the agent: it has locked its mandate, and who ends the payments of the mandate waits for it.
+ */
+export const revokeAgent: Operation<AgentRevocation, RevokedAgent | 'not_found'> = {
   name: 'revokeAgent',
 
-  reads({ agent: key, event }, facts) {
-    const range = mandatesOf(key)
-    const found = facts.knows(range) ? facts.rows(mandates, range) : []
-    return [lock(agents, key), range, ...found.flatMap((mandate) => expiredReads(mandate, event.createdAtMs))]
-  },
+  reads: ({ agent: key, event }, facts) => [
+    lock(agents, key),
+    ...readsOfStep(firstMandatesOf(key), facts, event.createdAtMs),
+  ],
 
   decide({ agent: key, event }, facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
-    if (agent.status === 'revoked') return unchanged(agent)
-    const ended = facts
-      .rows(mandates, mandatesOf(key))
-      .map((mandate) => endPayments(mandate, facts, event.createdAtMs))
+    const { voided, lastId, changes } = endPaymentsOf(firstMandatesOf(key), facts, event.createdAtMs)
+    // An earlier revocation may have been cut short after its first mandates.
+    if (agent.status === 'revoked') return { outcome: { agent, endedUpToId: lastId }, changes }
     const revoked = { ...agent, status: 'revoked' as const, revokedAtMs: event.createdAtMs }
-    const voided = ended.reduce((sum, one) => sum + one.voided, 0)
     return {
-      outcome: revoked,
+      outcome: { agent: revoked, endedUpToId: lastId },
       changes: [
         put(agents, revoked),
-        ...ended.flatMap(({ changes }) => changes),
+        ...changes,
         put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }),
       ],
     }
   },
 }
 
-/** An agent has at most so many mandates. */
-const maxMandatesOfAgent = 100_000
-
-function mandatesOf({ accountId, id }: RecordKey): RangeRead {
-  return {
-    kind: 'range',
-    table: mandates,
-    where: { accountId, agentId: id },
-    orderBy: 'id',
-    limit: maxMandatesOfAgent,
-    isLocked: true,
-  }
+function firstMandatesOf({ accountId, id: agentId }: RecordKey) {
+  return mandatesAfter({ of: { accountId, agentId }, afterId: '' })
 }

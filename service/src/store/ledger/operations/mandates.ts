@@ -13,6 +13,7 @@ import {
   type Read,
 } from '../operation.ts'
 import { agents, auditEvents, mandates, type MandateRow } from '../tables.ts'
+import { closeMinuteOf } from './denials.ts'
 import { expiredOf, releaseExpired } from './payment-rows.ts'
 
 export interface NewMandate {
@@ -34,9 +35,21 @@ export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'age
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
     if (agent.status !== 'active') return unchanged('agent_revoked')
-    const row = { ...mandate, stoppedBy: null, epoch: 0, openPayments: 0, releasedUntilMs: 0 }
-    return { outcome: 'created', changes: [put(mandates, row), put(auditEvents, event)] }
+    return { outcome: 'created', changes: [put(mandates, newRowOf(mandate)), put(auditEvents, event)] }
   },
+}
+
+function newRowOf(mandate: Mandate): MandateRow {
+  return {
+    ...mandate,
+    stoppedBy: null,
+    stoppedPayments: 0,
+    epoch: 0,
+    openPayments: 0,
+    releasedUntilMs: 0,
+    denialsFromMs: 0,
+    denials: 0,
+  }
 }
 
 export interface MandateMove {
@@ -78,6 +91,50 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
     return {
       outcome: moved,
       changes: [...ended.changes, put(mandates, moved), put(auditEvents, { ...event, data })],
+    }
+  },
+}
+
+export interface ReleaseCall {
+  readonly accountId: string
+  readonly mandateId: string
+  readonly nowMs: number
+  /** The id of the entry for denied proofs that are only counted. */
+  readonly countId?: string | undefined
+}
+
+/**
+ * Gives back what expired payments of a mandate held, a bounded number of them; whether more are left. Under a revoked agent
+ * all open payments end: a revocation that was cut short is completed.
+ */
+export const releaseExpiredPayments: Operation<ReleaseCall, { readonly isMoreLeft: boolean }> = {
+  name: 'releaseExpiredPayments',
+
+  reads({ accountId, mandateId, nowMs }, facts) {
+    const key = { accountId, id: mandateId }
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    if (!mandate) return [lock(mandates, key)]
+    return [
+      lock(mandates, key),
+      look(agents, { accountId, id: mandate.agentId }),
+      ...expiredReads(mandate, nowMs),
+    ]
+  },
+
+  decide({ accountId, mandateId, nowMs, countId }, facts) {
+    const found = facts.row(mandates, { accountId, id: mandateId })
+    if (!found) return unchanged({ isMoreLeft: false })
+    const closed = closeMinuteOf(found, nowMs, countId)
+    const changes = closed.count === found ? [] : [...closed.changes, put(mandates, closed.count)]
+    const isRevoked = facts.row(agents, { accountId, id: found.agentId })?.status === 'revoked'
+    if (isRevoked && found.openPayments > 0) {
+      const ended = endPayments(closed.count, facts, nowMs)
+      return { outcome: { isMoreLeft: false }, changes: [...changes, ...ended.changes] }
+    }
+    const released = releaseExpired(closed.count, facts, nowMs)
+    return {
+      outcome: { isMoreLeft: released.isMoreLeft },
+      changes: [...changes, ...released.changes],
     }
   },
 }

@@ -1,4 +1,4 @@
-import { subtractMicro } from '../../../domain/money.ts'
+import { addMicro, subtractMicro } from '../../../domain/money.ts'
 import type { ProofStatus } from '@purser/wire/payments'
 
 import { put, type Change, type Facts, type RangeRead } from '../operation.ts'
@@ -22,12 +22,13 @@ const maxDelayMs = 1_000
  * last time, so that the calls of a batch share one look.
  */
 export function expiredOf(mandate: MandateRow, nowMs: number): RangeRead | undefined {
-  const { accountId, id, releasedUntilMs } = mandate
+  const { accountId, id, epoch, releasedUntilMs } = mandate
   if (releasedUntilMs > nowMs - maxDelayMs) return undefined
   return {
     kind: 'range',
     table: payments,
-    where: { accountId, mandateId: id },
+    // Payments of earlier epochs hold nothing, however many they are.
+    where: { accountId, mandateId: id, epoch },
     orderBy: 'expiresAtMs',
     after: releasedUntilMs,
     upTo: nowMs,
@@ -50,7 +51,7 @@ export function releaseExpired(
   const lastMs = found.at(-1)?.expiresAtMs ?? nowMs
   const releasedUntilMs = isMoreLeft ? lastMs - 1 : nowMs
   const expired = found.filter(
-    (payment) => statusOf(payment, mandate, nowMs) === 'expired' && payment.status === 'open',
+    (payment) => payment.status === 'open' && statusOf(payment, mandate, nowMs) === 'expired',
   )
   const released = expired.reduce(releasePayment, mandate)
   const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
@@ -67,5 +68,19 @@ export function releasePayment(
     ...mandate,
     heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
     openPayments: mandate.openPayments - 1,
+  }
+}
+
+/** The mandate with what a new payment of its holds. */
+export function holdPayment(
+  mandate: MandateRow,
+  { amountMicro, expiresAtMs }: Pick<PaymentRow, 'amountMicro' | 'expiresAtMs'>,
+): MandateRow {
+  return {
+    ...mandate,
+    heldMicro: addMicro(mandate.heldMicro, amountMicro),
+    openPayments: mandate.openPayments + 1,
+    // By a clock that was ahead, what expires so soon is released already: it must still be found.
+    releasedUntilMs: Math.min(mandate.releasedUntilMs, expiresAtMs - 1),
   }
 }

@@ -1,9 +1,9 @@
 import { checkCollection, type CollectionRefusal } from '../../../domain/collection.ts'
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { addMicro, subtractMicro } from '../../../domain/money.ts'
-import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
+import { checkPolicy } from '../../../domain/policy.ts'
 import { validityWindowMs } from '../../../domain/proof.ts'
-import type { AuditEvent, Caller, Hold, RegisteredSeller } from '../../../domain/records.ts'
+import type { Caller, Hold, RegisteredSeller } from '../../../domain/records.ts'
 import type {
   CaptureOutcome,
   LateOutcome,
@@ -24,7 +24,6 @@ import {
 import {
   accounts,
   agents,
-  auditEvents,
   entries,
   evaluations,
   mandates,
@@ -34,16 +33,23 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
-import { expiredOf, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
+import { closeMinuteOf, recordDenial, type Denial, type DenialIds } from './denials.ts'
+import { decisionOf } from './evaluation-rows.ts'
+import { expiredOf, holdPayment, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
 export interface ProofCall {
   readonly hold: Hold
   readonly requestKey?: RequestKey | undefined
+  /** Ids for the records of a denial; without them it is counted only. */
+  readonly denialIds?: DenialIds | undefined
 }
 
-/** Issues a proof: its amount is held when the policy approves. */
-export const issueProof: Operation<ProofCall, ProofOutcome> = {
+/** Under `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
+export type IssueOutcome = Exclude<ProofOutcome, Denial> | (Denial & { readonly isStray: boolean })
+
+/** Issues a proof: its amount is held when the policy approves, and a denial is recorded when it does not. */
+export const issueProof: Operation<ProofCall, IssueOutcome> = {
   name: 'issueProof',
 
   reads(call, facts) {
@@ -54,6 +60,7 @@ export const issueProof: Operation<ProofCall, ProofOutcome> = {
       lock(mandates, { accountId: hold.accountId, id: hold.mandateId }),
     ]
     if (facts.isRerun) reads.push(look(payments, hold))
+    if (facts.isRerun && call.denialIds) reads.push(look(evaluations, denialOf(hold, call.denialIds)))
     if (request) reads.push(look(proofRequests, request))
     if (request && facts.knows(look(proofRequests, request))) {
       const first = facts.row(proofRequests, request)
@@ -70,6 +77,8 @@ export const issueProof: Operation<ProofCall, ProofOutcome> = {
     const { hold } = call
     // Granted by an earlier attempt, whose answer was lost.
     if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
+    const denied = facts.isRerun && call.denialIds && facts.row(evaluations, denialOf(hold, call.denialIds))
+    if (denied) return unchanged({ ...decisionOf(denied), isStray: false } as IssueOutcome)
     const request = requestOf(call)
     const asked = request && facts.row(proofRequests, request)
     const first = asked && facts.row(payments, asked)
@@ -87,13 +96,21 @@ export const issueProof: Operation<ProofCall, ProofOutcome> = {
       { amountText: hold.amountText, amountMicro: hold.amountMicro, countHolds: true },
       hold.issuedAtMs,
     )
-    if (decision.decision === 'denied' || !mandate) return { outcome: decision, changes }
+    if (decision.decision === 'denied') {
+      if (!mandate) return { outcome: { ...decision, isStray: true }, changes }
+      const spentBeforeMicro = mandate.agentId === hold.agentId ? mandate.spentMicro : undefined
+      const counted = { ...hold, mandateId: mandate.id }
+      const denied = { hold, denial: decision, ids: call.denialIds, spentBeforeMicro }
+      const recorded = recordDenial(mandate, counted, denied, facts)
+      changes.push(...recorded.changes)
+      if (recorded.count !== mandate) changes.push(put(mandates, recorded.count))
+      return { outcome: { ...decision, isStray: false }, changes }
+    }
+    if (!mandate) throw new Error('the policy approves nothing without a mandate')
+    const closed = closeMinuteOf(mandate, hold.issuedAtMs, call.denialIds?.countId)
     changes.push(
-      put(mandates, {
-        ...mandate,
-        heldMicro: addMicro(mandate.heldMicro, hold.amountMicro),
-        openPayments: mandate.openPayments + 1,
-      }),
+      ...closed.changes,
+      put(mandates, holdPayment(closed.count, hold)),
       put(payments, paymentOf(hold, mandate)),
     )
     if (request) {
@@ -190,137 +207,6 @@ export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutco
   },
 }
 
-export interface VoidCall {
-  readonly accountId: string
-  readonly environment: Caller['environment']
-  readonly nonce: string
-  /** Only a payment of this agent, where it is given. */
-  readonly agentId?: string | undefined
-  readonly event: AuditEvent
-}
-
-/** Ends an open payment: its amount is free at once. The outcome is the payment as it then is; undefined when there is none. */
-export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
-  name: 'voidPayment',
-
-  reads({ accountId, nonce }, facts) {
-    const payment = look(payments, { accountId, nonce })
-    const row = facts.knows(payment) ? facts.row(payments, { accountId, nonce }) : undefined
-    return row ? [payment, lock(mandates, { accountId, id: row.mandateId })] : [payment]
-  },
-
-  decide({ accountId, environment, nonce, agentId, event }, facts) {
-    const payment = facts.row(payments, { accountId, nonce })
-    if (payment?.environment !== environment) return unchanged(undefined)
-    if (agentId !== undefined && payment.agentId !== agentId) return unchanged(undefined)
-    const mandate = facts.row(mandates, { accountId, id: payment.mandateId })
-    if (!mandate) return unchanged(undefined)
-    const status = statusOf(payment, mandate, event.createdAtMs)
-    const ended = { ...payment, status: status === 'open' ? ('voided' as const) : status }
-    if (payment.status !== 'open' || payment.epoch !== mandate.epoch) return unchanged(ended)
-    const changes: Change[] = [put(payments, ended), put(mandates, releasePayment(mandate, payment))]
-    if (status === 'open') {
-      const { agentId: agent_id, mandateId: mandate_id, amountText: amount, currency } = payment
-      changes.push(
-        put(auditEvents, { ...event, data: { ...event.data, agent_id, mandate_id, amount, currency } }),
-      )
-    }
-    return { outcome: ended, changes }
-  },
-}
-
-/** Records an evaluation with the decision of the policy. */
-export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
-  name: 'evaluate',
-
-  reads(call, facts) {
-    const { accountId, agentId, mandateId } = call
-    const reads: Read[] = [
-      look(agents, { accountId, id: agentId }),
-      look(mandates, { accountId, id: mandateId }),
-      look(sellerDomains, domainOf(call)),
-    ]
-    if (facts.isRerun) reads.push(look(evaluations, call))
-    return reads
-  },
-
-  decide(call, facts) {
-    const { accountId, environment, merchantDomain, category, amountText, amountMicro, createdAtMs } = call
-    const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
-    if (recorded) {
-      const { reasonCode: code, reasonDetail: detail, failedCheck: check } = recorded
-      return unchanged(
-        code === null || detail === null || check === null
-          ? { decision: 'approved' }
-          : { decision: 'denied', code, detail, check },
-      )
-    }
-    const found = facts.row(mandates, { accountId, id: call.mandateId })
-    const mandate = found?.environment === environment ? found : undefined
-    const payment = { amountText, amountMicro, seller: { merchantDomain, category }, countHolds: false }
-    const decision = checkPolicy({ agent: agentOf(call, facts), mandate }, payment, createdAtMs)
-    const isApproved = decision.decision === 'approved'
-    const seller = visibleSeller(facts.row(sellerDomains, domainOf(call)), [accountId])
-    const row = {
-      accountId,
-      id: call.id,
-      environment,
-      agentId: beginningOf(call.agentId),
-      mandateId: beginningOf(call.mandateId),
-      amountText,
-      amountMicro,
-      currency: call.currency,
-      resourceUrl: call.resourceUrl,
-      merchantDomain: normalizeHostName(merchantDomain),
-      sellerAccountId: seller?.accountId ?? null,
-      sellerId: seller?.sellerId ?? null,
-      category,
-      reasonCode: isApproved ? null : decision.code,
-      reasonDetail: isApproved ? null : decision.detail,
-      failedCheck: isApproved ? null : decision.check,
-      spentBeforeMicro: mandate?.agentId === call.agentId ? mandate.spentMicro : null,
-      createdAtMs,
-    }
-    const entry = {
-      accountId,
-      id: call.id,
-      environment,
-      kind: decision.decision,
-      payerId: accountId,
-      nonce: null,
-      mandateId: found?.id ?? null,
-      amountMicro,
-      atMs: createdAtMs,
-    }
-    return { outcome: decision, changes: [put(evaluations, row), put(entries, entry)] }
-  },
-}
-
-export interface ReleaseCall {
-  readonly accountId: string
-  readonly mandateId: string
-  readonly nowMs: number
-}
-
-/** Gives back what expired payments of a mandate held, a bounded number of them; whether more are left. */
-export const releaseExpiredPayments: Operation<ReleaseCall, { readonly isMoreLeft: boolean }> = {
-  name: 'releaseExpiredPayments',
-
-  reads({ accountId, mandateId, nowMs }, facts) {
-    const key = { accountId, id: mandateId }
-    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    const expired = mandate && expiredOf(mandate, nowMs)
-    return expired ? [lock(mandates, key), expired] : [lock(mandates, key)]
-  },
-
-  decide({ accountId, mandateId, nowMs }, facts) {
-    const mandate = facts.row(mandates, { accountId, id: mandateId })
-    if (!mandate) return unchanged({ isMoreLeft: false })
-    const { changes, isMoreLeft } = releaseExpired(mandate, facts, nowMs)
-    return { outcome: { isMoreLeft }, changes }
-  },
-}
-
 function readsOfCapture(call: CaptureCall): Read[] {
   const { payerId, caller, nonce, mandateId } = call
   return [
@@ -364,6 +250,7 @@ function changesOfCapture(
     nonce: payment.nonce,
     mandateId: payment.mandateId,
     amountMicro,
+    count: 1,
     atMs: nowMs,
   }
   const changes: Change[] = [put(payments, captured), put(mandates, spent), put(entries, entry)] // 7, 8
@@ -374,6 +261,10 @@ function changesOfCapture(
   return changes
 }
 
+function denialOf({ accountId }: Hold, { recordId }: DenialIds) {
+  return { accountId, id: recordId }
+}
+
 function requestOf({ hold, requestKey }: ProofCall) {
   if (!requestKey) return undefined
   const { accountId, environment } = hold
@@ -381,7 +272,7 @@ function requestOf({ hold, requestKey }: ProofCall) {
 }
 
 /** The answer to a request whose key has made a payment before: that one, if the two ask for the same. */
-function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): ProofOutcome {
+function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome {
   if (!isIssuedFor(first, hold)) return { decision: 'key_reused' }
   const mandate = facts.row(mandates, { accountId: first.accountId, id: first.mandateId })
   const status = mandate ? statusOf(first, mandate, hold.issuedAtMs) : first.status
@@ -498,13 +389,6 @@ function isRetry(payment: PaymentRow, call: Omit<CaptureCall, 'transactionId'>):
     payment.idempotencyKey === call.idempotencyKey &&
     payment.merchantDomain === normalizeHostName(call.merchantDomain)
   )
-}
-
-/** No id of ours is nearly as long, and of one that is not ours no more fits into every index. */
-const maxIdLength = 255
-
-function beginningOf(id: string): string {
-  return id.length > maxIdLength ? id.slice(0, maxIdLength).toWellFormed() : id
 }
 
 function failed(reason: 'invalid_signature' | 'nonce_reused' | 'proof_expired'): CaptureOutcome {

@@ -1,30 +1,72 @@
-import type { AuditEvent, RegisteredSeller, Seller } from '../../../domain/records.ts'
+import type { AuditEvent, ListedSeller, RegisteredSeller } from '../../../domain/records.ts'
 import { eventsOfRelease } from '../../released-domain.ts'
-import type { Registration, ReleaseEvents } from '../../store.ts'
-import { lock, look, put, remove, unchanged, type Operation } from '../operation.ts'
-import { auditEvents, sellerDomains, sellers } from '../tables.ts'
+import type { OwnDomain, Registration, ReleaseEvents } from '../../store.ts'
+import {
+  lock,
+  look,
+  put,
+  remove,
+  unchanged,
+  type Facts,
+  type Operation,
+  type RangeRead,
+} from '../operation.ts'
+import { accounts, auditEvents, sellerDomains, sellers } from '../tables.ts'
 
 export interface NewSeller {
-  readonly seller: Seller
+  readonly seller: Omit<ListedSeller, 'isPending'> & { readonly isPending?: boolean }
   readonly event: AuditEvent
 }
 
-/** Registers a seller under its domain, unless another is registered there. */
+/**
+ * Registers a seller under its domain, unless another is registered there. One that is pending is written without the
+ * domain, so that it collects nothing and others may ask for the domain, too.
+ */
 export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
   name: 'createSeller',
 
-  reads: ({ seller }) => [look(sellerDomains, seller)],
+  // Of two pending sellers that an account asks for at once, one must find the other: the account is locked.
+  reads: ({ seller }, facts) => [
+    ...(seller.isPending ? [lock(accounts, { id: seller.accountId }), ownOf(seller)] : []),
+    look(sellerDomains, seller),
+    ...(facts.isRerun ? [look(sellers, seller)] : []),
+  ],
 
-  decide({ seller, event }, facts) {
-    const registered = facts.row(sellerDomains, seller)
-    if (registered) return unchanged(registered.sellerId === seller.id ? 'created' : 'seller_exists')
+  decide({ seller: { isPending = false, ...seller }, event }, facts) {
+    if (facts.isRerun && facts.row(sellers, seller)) return unchanged('created')
+    if (facts.row(sellerDomains, seller)) return unchanged('seller_exists')
+    if (isPending && ownIn(facts, seller)) return unchanged('seller_exists')
     const { environment, domain, accountId, id: sellerId } = seller
+    const registration = put(sellerDomains, { environment, domain, accountId, sellerId })
     return {
       outcome: 'created',
+      changes: [...(isPending ? [] : [registration]), put(sellers, seller), put(auditEvents, event)],
+    }
+  },
+}
+
+export interface DomainClaim {
+  readonly own: OwnDomain
+  readonly event: AuditEvent
+}
+
+/** Gives a domain to the pending seller of an account, unless somebody has it; `claimed` again when it has it itself. */
+export const claimDomain: Operation<DomainClaim, 'claimed' | 'seller_exists' | 'not_found'> = {
+  name: 'claimDomain',
+
+  reads: ({ own }) => [ownOf(own), look(sellerDomains, own)],
+
+  decide({ own, event }, facts) {
+    const seller = ownIn(facts, own)
+    if (!seller) return unchanged('not_found')
+    const registered = facts.row(sellerDomains, own)
+    if (registered) return unchanged(registered.accountId === own.accountId ? 'claimed' : 'seller_exists')
+    const { accountId, environment, domain } = own
+    return {
+      outcome: 'claimed',
       changes: [
-        put(sellerDomains, { environment, domain, accountId, sellerId }),
-        put(sellers, seller),
-        put(auditEvents, event),
+        put(sellerDomains, { environment, domain, accountId, sellerId: seller.id }),
+        put(auditEvents, { ...event, subjectId: seller.id }),
       ],
     }
   },
@@ -39,14 +81,18 @@ export interface DomainRelease {
 export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefined> = {
   name: 'releaseDomain',
 
-  reads({ registration }, facts) {
+  reads({ registration, events }, facts) {
     const domain = lock(sellerDomains, registration)
+    const earlier = facts.isRerun ? [look(auditEvents, events.own)] : []
     const registered = facts.knows(domain) ? facts.row(sellerDomains, registration) : undefined
-    if (!registered) return [domain]
-    return [domain, look(sellers, { accountId: registered.accountId, id: registered.sellerId })]
+    if (!registered) return [domain, ...earlier]
+    return [domain, look(sellers, { accountId: registered.accountId, id: registered.sellerId }), ...earlier]
   },
 
   decide({ registration, events }, facts) {
+    // Released by an earlier attempt, whose answer was lost.
+    const earlier = facts.isRerun ? facts.row(auditEvents, events.own) : undefined
+    if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })
     const registered = facts.row(sellerDomains, registration)
     if (!registered) return unchanged(undefined)
     const { accountId, sellerId: id, domain } = registered
@@ -60,4 +106,20 @@ export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefine
       ],
     }
   },
+}
+
+function ownIn(facts: Facts, own: OwnDomain) {
+  return facts.rows(sellers, ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]
+}
+
+/** The seller that an account has for a domain, pending or not. */
+function ownOf({ accountId, environment, domain }: OwnDomain): RangeRead {
+  return {
+    kind: 'range',
+    table: sellers,
+    where: { accountId, environment, domain },
+    orderBy: 'id',
+    limit: 1,
+    isLocked: false,
+  }
 }

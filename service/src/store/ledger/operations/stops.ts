@@ -1,119 +1,218 @@
 import { auditEvent } from '../../../domain/audit.ts'
-import type { Scope } from '../../../domain/records.ts'
-import type { MoveProgress, ResumeStep, StopStep } from '../../console-store.ts'
-import { put, type Change, type Operation, type RangeRead } from '../operation.ts'
-import { auditEvents, mandates, type MandateRow } from '../tables.ts'
+import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import type { RecordKey } from '../../store.ts'
+import { lock, look, put, unchanged, type Facts, type Operation, type RangeRead } from '../operation.ts'
+import { auditEvents, mandates, stops, type MandateRow } from '../tables.ts'
 import { endPayments, expiredReads } from './mandates.ts'
 
-export interface StopCall {
+// A stop of all agents is pressed, then goes through the mandates of its scope one by one, so that one that cannot be stopped
+// holds up no other. `stop-all.ts` has the whole of it.
+
+export interface StopPress {
   readonly scope: Scope
-  readonly step: Omit<StopStep, 'tellsEarlier'>
+  readonly stopId: string
+}
+
+/** Writes down that a stop begins; which press it is. From then on no undo that began before resumes anything. */
+export const pressStop: Operation<StopPress, number> = {
+  name: 'pressStop',
+  reads: ({ scope }) => [lock(stops, scope)],
+  decide({ scope: { accountId, environment }, stopId }, facts) {
+    const { presses, undonePress } = facts.row(stops, { accountId, environment }) ?? noStop
+    const row = { accountId, environment, presses: presses + 1, stopId, undonePress }
+    return { outcome: row.presses, changes: [put(stops, row)] }
+  },
+}
+
+export interface StopState {
+  readonly presses: number
+  /** The last stop that was pressed; null when none was. */
+  readonly stopId: string | null
+  readonly undonePress: number
+}
+
+const noStop: StopState = { presses: 0, stopId: null, undonePress: 0 }
+
+/** The stops of a scope, as they are. */
+export const readStops: Operation<Scope, StopState> = {
+  name: 'readStops',
+  reads: (scope) => [look(stops, scope)],
+  decide: (scope, facts) => unchanged(facts.row(stops, scope) ?? noStop),
+}
+
+export interface StopUndo {
+  readonly scope: Scope
+  /** The last press when the undo began. */
+  readonly press: number
+}
+
+/** Writes down that the last stop is undone; false when another was pressed meanwhile. */
+export const undoStop: Operation<StopUndo, boolean> = {
+  name: 'undoStop',
+  reads: ({ scope }) => [lock(stops, scope)],
+  decide({ scope, press }, facts) {
+    const row = facts.row(stops, scope)
+    if (row?.presses !== press) return unchanged(false)
+    return { outcome: true, changes: [put(stops, { ...row, undonePress: press })] }
+  },
+}
+
+export interface MandatePage {
+  readonly scope: Scope
+  readonly afterId: string
+  readonly limit: number
+}
+
+/** The next mandates of a scope. It locks none of them. */
+export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
+  name: 'listMandatesOf',
+  reads: (page) => [rangeOf(page)],
+  decide: (page, facts) => unchanged(facts.rows(mandates, rangeOf(page))),
+}
+
+export interface MandateStop {
+  readonly mandate: RecordKey
+  readonly stopId: string
+  readonly actor: string
+  readonly atMs: number
+  readonly eventId: string
+  /** Stops only while this press is the last and is not undone; whatever was pressed when null. */
+  readonly press: number | null
+}
+
+export interface StoppedMandate {
+  /** `earlier`: the same stop had paused it before. `left`: it was not active, or somebody else had paused it. */
+  readonly outcome: 'stopped' | 'taken_over' | 'earlier' | 'left' | 'superseded'
+  /** How many payments it has ended, now or before. */
+  readonly voided: number
 }
 
 /**
- * One bounded step of a stop: it pauses active mandates and takes over those that an earlier stop has paused, so that an
- * undo of the earlier one leaves them paused. A step that is repeated moves what it has moved no more.
+ * Pauses a mandate for a stop, and takes it over when an earlier stop has paused it, so that an undo of that one leaves it
+ * paused. An expired mandate keeps its status; its open payments end, too.
  */
-export const stopMandates: Operation<StopCall, MoveProgress> = {
-  name: 'stopMandates',
+export const stopMandate: Operation<MandateStop, StoppedMandate> = {
+  name: 'stopMandate',
 
-  reads({ scope, step }, facts) {
-    const range = mandatesAfter(scope, step)
-    const found = facts.knows(range) ? facts.rows(mandates, range) : []
-    return [range, ...found.flatMap((mandate) => expiredReads(mandate, step.atMs))]
+  reads(call, facts) {
+    const { mandate: key, atMs, press } = call
+    const row = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    return [
+      ...(press === null ? [] : [look(stops, key)]),
+      lock(mandates, key),
+      ...expiredReads(row, atMs),
+      ...(facts.isRerun ? [look(auditEvents, eventKey(call))] : []),
+    ]
   },
 
-  decide({ scope, step }, facts) {
-    const { stopId, actor, atMs, eventIds } = step
-    const found = facts.rows(mandates, mandatesAfter(scope, step))
-    const changes: Change[] = []
-    const movedIds: string[] = []
-    let voidedHolds = 0
-    for (const [index, mandate] of found.entries()) {
-      if (mandate.stoppedBy !== null && mandate.stoppedBy !== stopId) {
-        changes.push(put(mandates, { ...mandate, stoppedBy: stopId }))
-      }
-      if (mandate.status !== 'active' || !(mandate.expiresAtMs > atMs)) continue
-      const ended = endPayments(mandate, facts, atMs)
-      movedIds.push(mandate.id)
-      voidedHolds += ended.voided
-      const data = { voided_holds: ended.voided, stop_id: stopId }
-      changes.push(
-        ...ended.changes,
-        put(mandates, { ...ended.mandate, status: 'paused', stoppedBy: stopId, updatedAtMs: atMs }),
-        put(
-          auditEvents,
-          eventOf('mandate.paused', scope, { id: eventIds[index], actor, mandate, data, atMs }),
-        ),
-      )
+  decide(call, facts) {
+    const { mandate: key, stopId, atMs, press } = call
+    if (press !== null && !isLastPress(key, press, facts)) return unchanged(nothing('superseded'))
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment) return unchanged(nothing('left'))
+    const earlier = facts.isRerun ? facts.row(auditEvents, eventKey(call)) : undefined
+    if (earlier) {
+      const outcome = earlier.type === 'mandate.paused' ? 'stopped' : 'left'
+      return unchanged({ outcome, voided: Number(earlier.data['voided_holds']) })
     }
-    return { outcome: { movedIds, voidedHolds, lastId: found.at(-1)?.id }, changes }
+    if (mandate.status === 'paused' && mandate.stoppedBy !== null) {
+      if (mandate.stoppedBy === stopId) {
+        return unchanged({ outcome: 'earlier', voided: mandate.stoppedPayments })
+      }
+      const taken = { ...mandate, stoppedBy: stopId, stoppedPayments: 0 }
+      return { outcome: nothing('taken_over'), changes: [put(mandates, taken)] }
+    }
+    if (mandate.status !== 'active') return unchanged(nothing('left'))
+    const ended = endPayments(mandate, facts, atMs)
+    const { voided } = ended
+    const data = { voided_holds: voided, stop_id: stopId }
+    if (!(mandate.expiresAtMs > atMs)) {
+      if (voided === 0) return unchanged(nothing('left'))
+      const event = eventOf('proofs.voided', call, data)
+      return { outcome: { outcome: 'left', voided }, changes: [...ended.changes, put(auditEvents, event)] }
+    }
+    const paused: MandateRow = {
+      ...ended.mandate,
+      status: 'paused',
+      stoppedBy: stopId,
+      stoppedPayments: voided,
+      updatedAtMs: atMs,
+    }
+    const event = eventOf('mandate.paused', call, data)
+    return {
+      outcome: { outcome: 'stopped', voided },
+      changes: [...ended.changes, put(mandates, paused), put(auditEvents, event)],
+    }
   },
 }
 
-export interface ResumeCall {
-  readonly scope: Scope
-  readonly step: ResumeStep
+export interface MandateResume {
+  readonly mandate: RecordKey
+  /** The stop that is undone; whichever paused it when null. */
+  readonly stopId: string | null
+  readonly actor: string
+  readonly atMs: number
+  readonly eventId: string
+  /** Resumes only while this press is the last. */
+  readonly press: number
 }
 
-/** One bounded step that resumes what a stop has paused, or what any stop has, when no stop is named. */
-export const resumeMandates: Operation<ResumeCall, MoveProgress> = {
-  name: 'resumeMandates',
+/** Resumes a mandate that a stop has paused; whether it did. */
+export const resumeMandate: Operation<MandateResume, boolean> = {
+  name: 'resumeMandate',
 
-  reads: ({ scope, step }) => [mandatesAfter(scope, step)],
+  // The press is read once the mandate is locked: a stop that was pressed later finds the mandate resumed, and pauses it.
+  reads: (call, facts) => [
+    look(stops, call.mandate),
+    lock(mandates, call.mandate),
+    ...(facts.isRerun ? [look(auditEvents, eventKey(call))] : []),
+  ],
 
-  decide({ scope, step }, facts) {
-    const { stopId, actor, atMs, eventIds } = step
-    const found = facts.rows(mandates, mandatesAfter(scope, step))
-    const stopped = found.filter(
-      ({ status, stoppedBy }) =>
-        status === 'paused' && stoppedBy !== null && (stopId === null || stoppedBy === stopId),
-    )
-    const changes = stopped.flatMap((mandate, index) => [
-      put(mandates, { ...mandate, status: 'active', stoppedBy: null, updatedAtMs: atMs }),
-      put(
-        auditEvents,
-        eventOf('mandate.resumed', scope, {
-          id: eventIds[index],
-          actor,
-          mandate,
-          data: { voided_holds: 0, stop_id: stopId },
-          atMs,
-        }),
-      ),
-    ])
-    const movedIds = stopped.map(({ id }) => id)
-    return { outcome: { movedIds, voidedHolds: 0, lastId: found.at(-1)?.id }, changes }
+  decide(call, facts) {
+    const { mandate: key, stopId, press, atMs } = call
+    if (facts.isRerun && facts.row(auditEvents, eventKey(call))) return unchanged(true)
+    const last = facts.row(stops, key)
+    if (last?.presses !== press || (stopId !== null && last.stopId !== stopId)) return unchanged(false)
+    const mandate = facts.row(mandates, key)
+    if (mandate?.environment !== key.environment || mandate.status !== 'paused') return unchanged(false)
+    if (mandate.stoppedBy === null || (stopId !== null && mandate.stoppedBy !== stopId)) {
+      return unchanged(false)
+    }
+    const active: MandateRow = { ...mandate, status: 'active', stoppedBy: null, updatedAtMs: atMs }
+    const event = eventOf('mandate.resumed', call, { voided_holds: 0, stop_id: stopId })
+    return { outcome: true, changes: [put(mandates, active), put(auditEvents, event)] }
   },
 }
 
-/** The next mandates of a scope: as many as a step has ids for events. */
-function mandatesAfter(
-  { accountId, environment }: Scope,
-  { afterId, eventIds }: Pick<StopStep, 'afterId' | 'eventIds'>,
-): RangeRead {
+function isLastPress(scope: Scope, press: number, facts: Facts): boolean {
+  const row = facts.row(stops, scope)
+  return row?.presses === press && row.undonePress !== press
+}
+
+function nothing(outcome: StoppedMandate['outcome']): StoppedMandate {
+  return { outcome, voided: 0 }
+}
+
+function eventKey({ mandate, eventId }: Pick<MandateStop, 'mandate' | 'eventId'>) {
+  return { accountId: mandate.accountId, id: eventId }
+}
+
+function eventOf(
+  type: 'mandate.paused' | 'mandate.resumed' | 'proofs.voided',
+  { mandate, actor, eventId, atMs }: Pick<MandateStop, 'mandate' | 'actor' | 'eventId' | 'atMs'>,
+  data: AuditEvent['data'],
+): AuditEvent {
+  return auditEvent({ keyId: actor }, mandate, { id: eventId, type, subjectId: mandate.id, data, atMs })
+}
+
+function rangeOf({ scope: { accountId, environment }, afterId, limit }: MandatePage): RangeRead {
   return {
     kind: 'range',
     table: mandates,
     where: { accountId, environment },
     orderBy: 'id',
     after: afterId === '' ? undefined : afterId,
-    limit: eventIds.length,
-    isLocked: true,
+    limit,
+    isLocked: false,
   }
-}
-
-function eventOf(
-  type: 'mandate.paused' | 'mandate.resumed',
-  scope: Scope,
-  about: {
-    readonly id: string | undefined
-    readonly actor: string
-    readonly mandate: MandateRow
-    readonly data: Readonly<Record<string, unknown>>
-    readonly atMs: number
-  },
-) {
-  const { id = '', actor, mandate, data, atMs } = about
-  return auditEvent({ keyId: actor }, scope, { id, type, subjectId: mandate.id, data, atMs })
 }

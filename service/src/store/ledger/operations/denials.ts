@@ -1,0 +1,150 @@
+import type { Environment } from '@purser/wire/fields'
+
+import type { MicroUsdc } from '../../../domain/money.ts'
+import type { PolicyDecision } from '../../../domain/policy.ts'
+import type { Hold } from '../../../domain/records.ts'
+import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
+import { evaluationOf } from './evaluation-rows.ts'
+
+/** How many denied proofs of a mandate are recorded in a minute; those beyond are counted in one entry. */
+export const maxDenialsPerMinute = 10
+const minuteMs = 60_000
+/** A clock that was set back by more than this begins a new minute. */
+const maxClockSkewMs = 10 * minuteMs
+
+/** The ids of what a denial may leave: its own record, and the entry that counts those of the minute before. */
+export interface DenialIds {
+  readonly recordId: string
+  readonly countId: string
+}
+
+/** How many proofs were denied in which minute: columns of a row that its reader has locked. */
+export interface DenialCount {
+  readonly denialsFromMs: number
+  readonly denials: number
+}
+
+/** Whose denials are counted together. */
+interface Counted {
+  readonly accountId: string
+  readonly environment: Environment
+  /** Null for denials that name no mandate of the scope. */
+  readonly mandateId: string | null
+}
+
+export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
+
+/** What a denied proof leaves. */
+export interface DeniedProof {
+  readonly hold: Hold
+  readonly denial: Denial
+  readonly ids: DenialIds | undefined
+  /** Undefined when the mandate is none of the agent's. */
+  readonly spentBeforeMicro: MicroUsdc | undefined
+}
+
+/**
+ * Counts a denied proof, and records it when it is one of the first of its minute. No row has to be read for it but the one
+ * with the count. On a rerun a denial beyond the bound is not counted, because an earlier attempt may have counted it.
+ */
+export function recordDenial<Count extends DenialCount>(
+  count: Count,
+  counted: Counted,
+  denied: DeniedProof,
+  { isRerun }: { readonly isRerun: boolean },
+): { readonly count: Count; readonly changes: readonly Change[] } {
+  const { hold, denial, ids } = denied
+  const nowMs = hold.issuedAtMs
+  const closed = closeMinute(count, counted, nowMs, ids?.countId)
+  const isRecorded = ids !== undefined && closed.count.denials < maxDenialsPerMinute
+  if (isRerun && !isRecorded) return closed
+  const denials = closed.count.denials + 1
+  const denialsFromMs = closed.count.denials === 0 ? minuteOf(nowMs) : closed.count.denialsFromMs
+  const raised = { ...closed.count, denials, denialsFromMs }
+  if (!isRecorded) return { count: raised, changes: closed.changes }
+  const row = evaluationOf(
+    { ...hold, id: ids.recordId, merchantDomain: null, category: null, createdAtMs: nowMs },
+    denial,
+    { subject: 'proof', seller: undefined, spentBeforeMicro: denied.spentBeforeMicro ?? null },
+  )
+  const { accountId, environment } = counted
+  const entry: EntryRow = {
+    accountId,
+    id: ids.recordId,
+    environment,
+    kind: 'denied',
+    payerId: accountId,
+    nonce: null,
+    mandateId: counted.mandateId,
+    amountMicro: hold.amountMicro,
+    count: 1,
+    atMs: nowMs,
+  }
+  return { count: raised, changes: [...closed.changes, put(evaluations, row), put(entries, entry)] }
+}
+
+/** The count without a minute that is over, and the entry of those of its denials that were not recorded. */
+export function closeMinute<Count extends DenialCount>(
+  count: Count,
+  { accountId, environment, mandateId }: Counted,
+  nowMs: number,
+  id: string | undefined,
+): { readonly count: Count; readonly changes: readonly Change[] } {
+  const { denialsFromMs, denials } = count
+  const isOver = nowMs >= denialsFromMs + minuteMs || nowMs < denialsFromMs - maxClockSkewMs
+  const more = denials - maxDenialsPerMinute
+  if (denials === 0 || !isOver || (more > 0 && id === undefined)) return { count, changes: [] }
+  const emptied = { ...count, denials: 0 }
+  if (!(more > 0) || id === undefined) return { count: emptied, changes: [] }
+  const entry: EntryRow = {
+    accountId,
+    id,
+    environment,
+    kind: 'more_denied',
+    payerId: accountId,
+    nonce: null,
+    mandateId,
+    amountMicro: 0n as MicroUsdc,
+    count: more,
+    atMs: denialsFromMs,
+  }
+  return { count: emptied, changes: [put(entries, entry)] }
+}
+
+/** As `closeMinute`, for the denials of a mandate. */
+export function closeMinuteOf(mandate: MandateRow, nowMs: number, id: string | undefined) {
+  return closeMinute(mandate, { ...mandate, mandateId: mandate.id }, nowMs, id)
+}
+
+export interface StrayDenial {
+  readonly hold: Hold
+  readonly denial: Denial
+  readonly ids: DenialIds
+}
+
+/**
+ * Records a denied proof that names no mandate of its scope. It is a transaction of its own, so that no other proof waits
+ * for the row that counts them.
+ */
+export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
+  name: 'recordStrayDenial',
+
+  reads: ({ hold, ids }, facts) => [
+    lock(strayDenials, hold),
+    ...(facts.isRerun ? [look(evaluations, { accountId: hold.accountId, id: ids.recordId })] : []),
+  ],
+
+  decide({ hold, denial, ids }, facts) {
+    const { accountId, environment } = hold
+    if (facts.isRerun && facts.row(evaluations, { accountId, id: ids.recordId })) return unchanged('recorded')
+    const row = facts.row(strayDenials, hold) ?? { accountId, environment, denialsFromMs: 0, denials: 0 }
+    const counted = { accountId, environment, mandateId: null }
+    const recorded = recordDenial(row, counted, { hold, denial, ids, spentBeforeMicro: undefined }, facts)
+    return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
+  },
+}
+
+function minuteOf(nowMs: number): number {
+  return nowMs - (nowMs % minuteMs)
+}

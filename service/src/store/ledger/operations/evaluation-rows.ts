@@ -1,0 +1,72 @@
+import { normalizeHostName } from '../../../domain/host-name.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
+import type { PolicyDecision } from '../../../domain/policy.ts'
+import type { Hold } from '../../../domain/records.ts'
+import type { EvaluationRow } from '../tables.ts'
+
+/** What was asked about. */
+type Asked = Pick<
+  Hold,
+  | 'accountId'
+  | 'environment'
+  | 'agentId'
+  | 'mandateId'
+  | 'amountText'
+  | 'amountMicro'
+  | 'currency'
+  | 'resourceUrl'
+> & {
+  readonly id: string
+  readonly merchantDomain: string | null
+  readonly category: string | null
+  readonly createdAtMs: number
+}
+
+/** The record of a decision of the policy. */
+export function evaluationOf(
+  asked: Asked,
+  decision: PolicyDecision,
+  found: {
+    readonly subject: EvaluationRow['subject']
+    readonly seller: { readonly accountId: string; readonly sellerId: string } | undefined
+    readonly spentBeforeMicro: MicroUsdc | null
+  },
+): EvaluationRow {
+  const isApproved = decision.decision === 'approved'
+  const { accountId, id, environment, amountText, amountMicro, currency, resourceUrl } = asked
+  return {
+    accountId,
+    id,
+    environment,
+    subject: found.subject,
+    agentId: beginningOf(asked.agentId),
+    mandateId: beginningOf(asked.mandateId),
+    amountText,
+    amountMicro,
+    currency,
+    resourceUrl,
+    merchantDomain: asked.merchantDomain === null ? null : normalizeHostName(asked.merchantDomain),
+    sellerAccountId: found.seller?.accountId ?? null,
+    sellerId: found.seller?.sellerId ?? null,
+    category: asked.category,
+    reasonCode: isApproved ? null : decision.code,
+    reasonDetail: isApproved ? null : decision.detail,
+    failedCheck: isApproved ? null : decision.check,
+    spentBeforeMicro: found.spentBeforeMicro,
+    createdAtMs: asked.createdAtMs,
+  }
+}
+
+/** The decision that a record tells of. */
+export function decisionOf({ reasonCode, reasonDetail, failedCheck }: EvaluationRow): PolicyDecision {
+  return reasonCode === null || reasonDetail === null || failedCheck === null
+    ? { decision: 'approved' }
+    : { decision: 'denied', code: reasonCode, detail: reasonDetail, check: failedCheck }
+}
+
+/** No id of ours is nearly as long, and of one that is not ours no more fits into every index. */
+const maxIdLength = 255
+
+function beginningOf(id: string): string {
+  return id.length > maxIdLength ? id.slice(0, maxIdLength).toWellFormed() : id
+}

@@ -1,0 +1,58 @@
+import { normalizeHostName } from '../../../domain/host-name.ts'
+import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
+import type { ProposedTransaction } from '../../store.ts'
+import { look, put, unchanged, type Operation, type Read } from '../operation.ts'
+import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
+import { decisionOf, evaluationOf } from './evaluation-rows.ts'
+
+/** Records an evaluation with the decision of the policy. */
+export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
+  name: 'evaluate',
+
+  reads(call, facts) {
+    const { accountId, agentId, mandateId } = call
+    const reads: Read[] = [
+      look(agents, { accountId, id: agentId }),
+      look(mandates, { accountId, id: mandateId }),
+      look(sellerDomains, domainOf(call)),
+    ]
+    if (facts.isRerun) reads.push(look(evaluations, call))
+    return reads
+  },
+
+  decide(call, facts) {
+    const { accountId, environment, merchantDomain, category, amountText, amountMicro, createdAtMs } = call
+    const recorded = facts.isRerun ? facts.row(evaluations, call) : undefined
+    if (recorded) return unchanged(decisionOf(recorded))
+    const foundAgent = facts.row(agents, { accountId, id: call.agentId })
+    const agent = foundAgent?.environment === environment ? foundAgent : undefined
+    const found = facts.row(mandates, { accountId, id: call.mandateId })
+    const mandate = found?.environment === environment ? found : undefined
+    const payment = { amountText, amountMicro, seller: { merchantDomain, category }, countHolds: false }
+    const decision = checkPolicy({ agent, mandate }, payment, createdAtMs)
+    const seller = facts.row(sellerDomains, domainOf(call))
+    const row = evaluationOf(call, decision, {
+      subject: 'transaction',
+      // A stranger's seller is nobody's business.
+      seller: seller?.accountId === accountId ? seller : undefined,
+      spentBeforeMicro: mandate?.agentId === call.agentId ? mandate.spentMicro : null,
+    })
+    const entry = {
+      accountId,
+      id: call.id,
+      environment,
+      kind: decision.decision,
+      payerId: accountId,
+      nonce: null,
+      mandateId: found?.id ?? null,
+      amountMicro,
+      count: 1,
+      atMs: createdAtMs,
+    }
+    return { outcome: decision, changes: [put(evaluations, row), put(entries, entry)] }
+  },
+}
+
+function domainOf({ environment, merchantDomain }: ProposedTransaction) {
+  return { environment, domain: normalizeHostName(merchantDomain) }
+}

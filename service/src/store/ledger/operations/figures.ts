@@ -1,0 +1,65 @@
+import type { AuditEvent } from '../../../domain/records.ts'
+import type { Refusal, Tallies } from '../../console-store.ts'
+import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { auditEvents, keyUses, refusals, sellerDomains } from '../tables.ts'
+
+/** Writes an event that tells of many changes, each of which left its own. */
+export const recordEvent: Operation<AuditEvent, undefined> = {
+  name: 'recordEvent',
+  reads: (event, facts) => (facts.isRerun ? [look(auditEvents, event)] : []),
+  decide: (event, facts) =>
+    facts.isRerun && facts.row(auditEvents, event)
+      ? unchanged(undefined)
+      : { outcome: undefined, changes: [put(auditEvents, event)] },
+}
+
+export interface TalliesCall extends Tallies {
+  /** Tells this call from others: what it has added is not added again. */
+  readonly id: string
+}
+
+/** Adds what was counted in memory. A refusal of a domain that the account does not own is nobody's, and left out. */
+export const addTallies: Operation<TalliesCall, undefined> = {
+  name: 'addTallies',
+
+  reads: (call) => [
+    ...call.keyUses.map((use) => lock(keyUses, use)),
+    ...call.refusals.map((refusal) => look(sellerDomains, domainOf(refusal))),
+    ...call.refusals.map((refusal) => lock(refusals, refusal)),
+  ],
+
+  decide(call, facts) {
+    const changes: Change[] = []
+    for (const { accountId, keyId, usedAtMs } of call.keyUses) {
+      const known = facts.row(keyUses, { accountId, keyId })
+      if (known === undefined || known.usedAtMs < usedAtMs) {
+        changes.push(put(keyUses, { accountId, keyId, usedAtMs }))
+      }
+    }
+    for (const refusal of call.refusals) {
+      const owner = facts.row(sellerDomains, domainOf(refusal))?.accountId
+      if (refusal.kind === 'verification' && owner !== refusal.accountId) continue
+      const known = facts.row(refusals, refusal)
+      if (known?.addedBy === call.id) continue
+      const count = (known?.count ?? 0) + refusal.count
+      const { accountId, environment, kind, subject, reason, startsAtMs } = refusal
+      changes.push(
+        put(refusals, {
+          accountId,
+          environment,
+          kind,
+          subject,
+          reason,
+          startsAtMs,
+          count,
+          addedBy: call.id,
+        }),
+      )
+    }
+    return { outcome: undefined, changes }
+  },
+}
+
+function domainOf({ environment, subject }: Refusal) {
+  return { environment, domain: subject }
+}

@@ -1,0 +1,121 @@
+import type { AuditEvent } from '../../../domain/records.ts'
+import type { SessionKey, StoredSession } from '../../console-store.ts'
+import {
+  lock,
+  look,
+  put,
+  remove,
+  unchanged,
+  type Facts,
+  type Operation,
+  type RangeRead,
+} from '../operation.ts'
+import { auditEvents, sessions, type SessionRow } from '../tables.ts'
+
+export interface NewSession {
+  readonly session: StoredSession
+  readonly event: AuditEvent | undefined
+}
+
+/** How many sessions that are over a new one removes. */
+const maxRemoved = 100
+
+/** Records a session, and removes some of the account that are over. */
+export const createSession: Operation<NewSession, undefined> = {
+  name: 'createSession',
+
+  reads: ({ session }, facts) => [endedUpTo(session), ...(facts.isRerun ? [look(sessions, session)] : [])],
+
+  decide({ session, event }, facts) {
+    if (facts.isRerun && facts.row(sessions, session)) return unchanged(undefined)
+    const ended = facts.rows(sessions, endedUpTo(session)).slice(0, maxRemoved)
+    return {
+      outcome: undefined,
+      changes: [...ended.map((row) => remove(sessions, row)), put(sessions, session), ...recorded(event)],
+    }
+  },
+}
+
+export interface SessionUse {
+  readonly session: SessionKey
+  readonly usedAtMs: number
+}
+
+/** Moves the end of a session that is used. */
+export const touchSession: Operation<SessionUse, undefined> = {
+  name: 'touchSession',
+  reads: ({ session }) => [lock(sessions, session)],
+  decide({ session, usedAtMs }, facts) {
+    const row = facts.row(sessions, session)
+    if (!row || row.usedAtMs >= usedAtMs) return unchanged(undefined)
+    return { outcome: undefined, changes: [put(sessions, { ...row, usedAtMs })] }
+  },
+}
+
+export interface SessionEnd {
+  readonly session: SessionKey
+  readonly event: AuditEvent | undefined
+}
+
+/**
+ * Ends a session, once; whether it was there. Without an event, a rerun cannot tell whether it was ended by an earlier
+ * attempt, and says no: who follows a link for one use gets in at most once.
+ */
+export const endSession: Operation<SessionEnd, boolean> = {
+  name: 'endSession',
+  reads: ({ session, event }, facts) => [lock(sessions, session), ...earlierReads(event, facts)],
+  decide: ({ session, event }, facts) => end(facts.row(sessions, session), event, facts),
+}
+
+export interface SessionEndById {
+  readonly session: { readonly accountId: string; readonly id: string }
+  readonly event: AuditEvent
+}
+
+/** Ends a session of an account by its id, once; whether it was there. */
+export const endSessionById: Operation<SessionEndById, boolean> = {
+  name: 'endSessionById',
+
+  reads: ({ session, event }, facts) => [byId(session), ...earlierReads(event, facts)],
+
+  decide({ session, event }, facts) {
+    const [row] = facts.rows(sessions, byId(session))
+    return end(row, row ? { ...event, environment: row.environment ?? event.environment } : event, facts)
+  },
+}
+
+function end(row: SessionRow | undefined, event: AuditEvent | undefined, facts: Facts) {
+  if (!row) return unchanged(facts.isRerun && event !== undefined && Boolean(facts.row(auditEvents, event)))
+  return { outcome: true, changes: [remove(sessions, row), ...recorded(event)] }
+}
+
+function earlierReads(event: AuditEvent | undefined, facts: Facts) {
+  return event && facts.isRerun ? [look(auditEvents, event)] : []
+}
+
+function recorded(event: AuditEvent | undefined) {
+  return event ? [put(auditEvents, event)] : []
+}
+
+function endedUpTo({ accountId, createdAtMs }: StoredSession): RangeRead {
+  return {
+    kind: 'range',
+    table: sessions,
+    where: { accountId },
+    orderBy: 'endsAtMs',
+    upTo: createdAtMs,
+    limit: maxRemoved,
+    isLocked: true,
+  }
+}
+
+function byId({ accountId, id }: SessionEndById['session']): RangeRead {
+  return {
+    kind: 'range',
+    table: sessions,
+    where: { accountId, id },
+    orderBy: 'endsAtMs',
+    limit: 1,
+    isLocked: true,
+  }
+}
