@@ -85,7 +85,7 @@ export function recordDenial<Count extends DenialCount>(
 }
 
 /** The count without a minute that is over, and the entry of those of its denials that were not recorded. */
-export function closeMinute<Count extends DenialCount>(
+function closeMinute<Count extends DenialCount>(
   count: Count,
   { accountId, environment, mandateId }: Counted,
   nowMs: number,

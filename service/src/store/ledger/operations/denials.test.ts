@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
+import { issueProof } from '../acts.ts'
+import { entries, evaluations, mandates, strayDenials } from '../tables.ts'
+import { maxDenialsPerMinute } from './denials.ts'
+import { releaseExpiredPayments } from './mandates.ts'
+
+const minuteMs = 60_000
+
+test('A denied proof is recorded as a denied evaluation is', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const hold = ledger.newHold(mandate, '10.01')
+  const denialIds = ledger.denialIds()
+  const denied = await issueProof(ledger.ledger, { hold, denialIds })
+  assert(denied.decision === 'denied')
+  const [row, entry] = [ledger.rows(evaluations)[0], ledger.rows(entries)[0]]
+  assert.deepEqual(
+    [row?.subject, row?.id, row?.reasonCode, row?.reasonDetail, row?.failedCheck, row?.merchantDomain],
+    ['proof', denialIds.recordId, denied.code, denied.detail, 8, null],
+  )
+  assert.deepEqual(
+    [entry?.kind, entry?.id, entry?.mandateId, entry?.amountMicro, entry?.count],
+    ['denied', denialIds.recordId, mandate.id, hold.amountMicro, 1],
+  )
+  assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
+})
+
+for (const closes of ['a denial', 'a proof', 'the sweep'] as const) {
+  test(`Denials beyond the bound of a minute are counted in one entry, which ${closes} of a later minute writes`, async () => {
+    const ledger = await openMemoryLedger()
+    const mandate = await ledger.mandate()
+    await Promise.all(Array.from({ length: maxDenialsPerMinute + 5 }, () => ledger.decide(mandate, '11.00')))
+    assert.equal(ledger.rows(evaluations).length, maxDenialsPerMinute)
+    assert.equal(ledger.rows(entries).length, maxDenialsPerMinute)
+    const fromMs = ledger.clock.nowMs
+    ledger.clock.nowMs += minuteMs
+    if (closes === 'a denial') await ledger.decide(mandate, '11.00')
+    else if (closes === 'a proof') await ledger.decide(mandate, '1.00')
+    else {
+      const call = { accountId: scope.accountId, mandateId: mandate.id, nowMs: ledger.clock.nowMs }
+      await ledger.run(releaseExpiredPayments, { ...call, countId: ledger.nextId('txn') })
+    }
+    const counts = ledger.rows(entries).filter(({ kind }) => kind === 'more_denied')
+    assert.deepEqual(
+      counts.map(({ count, atMs, mandateId }) => ({ count, atMs, mandateId })),
+      [{ count: 5, atMs: fromMs, mandateId: mandate.id }],
+    )
+    assert.equal(ledger.row(mandates, mandate).denials, closes === 'a denial' ? 1 : 0)
+  })
+}
+
+test('A clock that was far ahead does not use up the bound of the minutes after it is set back', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs + 1e12 })
+  ledger.clock.nowMs += 1e9
+  for (let count = 0; count < maxDenialsPerMinute; count++) await ledger.decide(mandate, '11.00')
+  ledger.clock.nowMs -= 1e9
+  await ledger.decide(mandate, '11.00')
+  assert.equal(ledger.rows(evaluations).length, maxDenialsPerMinute + 1)
+})
+
+test('A denial that names no mandate of the scope is recorded, bounded for the whole scope', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  for (let count = 0; count < maxDenialsPerMinute + 3; count++) {
+    const hold = ledger.newHold({ ...mandate, id: `mandate_none_${count}` }, '1.00')
+    const denied = await issueProof(ledger.ledger, { hold, denialIds: ledger.denialIds() })
+    assert.equal(denied.decision, 'denied')
+  }
+  const rows = ledger.rows(evaluations)
+  assert.equal(rows.length, maxDenialsPerMinute)
+  assert.deepEqual([rows[0]?.mandateId, rows[0]?.spentBeforeMicro], ['mandate_none_0', null])
+  assert.ok(ledger.rows(entries).every(({ mandateId }) => mandateId === null))
+  assert.equal(ledger.row(strayDenials, scope).denials, maxDenialsPerMinute + 3)
+})
+
+test('A mandate of the other environment counts no denial', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const hold = { ...ledger.newHold(mandate, '1.00'), environment: 'production' as const }
+  await issueProof(ledger.ledger, { hold, denialIds: ledger.denialIds() })
+  assert.equal(ledger.row(mandates, mandate).denials, 0)
+  assert.equal(ledger.row(strayDenials, { ...scope, environment: 'production' }).denials, 1)
+})
+
+test('A denial beyond the bound whose answer was lost is counted once', async () => {
+  const ledger = await openMemoryLedger({ losesAnswers: true })
+  const mandate = await ledger.mandate()
+  for (let count = 0; count < maxDenialsPerMinute + 5; count++) await ledger.decide(mandate, '11.00')
+  assert.equal(ledger.rows(evaluations).length, maxDenialsPerMinute)
+  assert.equal(ledger.row(mandates, mandate).denials, maxDenialsPerMinute + 5)
+})

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import { mandatesVoidedAtOnce } from '../../store.ts'
+import { revokeAgent, voidAll } from '../acts.ts'
+import {
+  accounts,
+  apiKeys,
+  auditEvents,
+  keyUses,
+  mandates,
+  payments,
+  refusals,
+  sellerDomains,
+} from '../tables.ts'
+import { revokeAgent as revokeAgentAtFirst } from './agents.ts'
+import { issueApiKey, revokeApiKey } from './api-keys.ts'
+import { addTallies, recordEvent } from './figures.ts'
+import { createMandate, releaseExpiredPayments } from './mandates.ts'
+import { statusOf } from './payment-rows.ts'
+import { claimDomain, createSeller } from './sellers.ts'
+
+test('A revoked agent has no open payment left, under however many mandates, and no row of a payment is written', async () => {
+  const ledger = await openMemoryLedger()
+  const count = 2 * mandatesVoidedAtOnce + 3
+  const holds = []
+  for (let made = 0; made < count; made++) holds.push(await ledger.proof(await ledger.mandate(), '1.00'))
+  const before = ledger.transactions()
+  const revoked = await revoke(ledger)
+  assert(typeof revoked === 'object')
+  assert.equal(revoked.status, 'revoked')
+  assert.equal(ledger.transactions() - before, 3)
+  assert.ok(
+    ledger.rows(mandates).every(({ openPayments, heldMicro }) => openPayments === 0 && heldMicro === 0n),
+  )
+  assert.ok(ledger.rows(payments).every(({ status }) => status === 'open'))
+  for (const hold of holds) assert.equal((await ledger.capture(hold)).outcome, 'failed')
+  const counts = ledger
+    .rows(auditEvents)
+    .flatMap(({ data }) => (typeof data['voided_holds'] === 'number' ? [data['voided_holds']] : []))
+  assert.deepEqual(counts, [mandatesVoidedAtOnce, mandatesVoidedAtOnce, 3])
+  assert.deepEqual(await revoke(ledger), revoked, 'a repetition changes nothing')
+})
+
+test('A revocation that was cut short after its first mandates is completed by the sweep, or when it is repeated', async () => {
+  for (const by of ['the sweep', 'a repetition'] as const) {
+    const ledger = await openMemoryLedger()
+    for (let made = 0; made < mandatesVoidedAtOnce; made++) await ledger.mandate()
+    const last = await ledger.mandate()
+    const hold = await ledger.proof(last, '1.00')
+    const event = ledger.event('agent.revoked', ledger.agent.id)
+    const first = await ledger.run(revokeAgentAtFirst, { agent: ledger.agent, event })
+    assert(typeof first === 'object')
+    assert.ok(first.endedUpToId !== undefined)
+    if (by === 'a repetition') await revoke(ledger)
+    else {
+      const call = { accountId: scope.accountId, mandateId: last.id, nowMs: ledger.clock.nowMs }
+      await ledger.run(releaseExpiredPayments, call)
+    }
+    assert.equal(ledger.row(mandates, last).openPayments, 0)
+    assert.equal((await ledger.capture(hold)).outcome, 'failed')
+  }
+})
+
+test('An agent is revoked only in its own account and environment, and gets no mandate and no key afterwards', async () => {
+  const ledger = await openMemoryLedger()
+  const { agent } = ledger
+  for (const foreign of [
+    { environment: 'production' as const },
+    { accountId: 'acct_2' },
+    { id: 'agent_none' },
+  ]) {
+    const event = ledger.event('agent.revoked', agent.id)
+    assert.equal(
+      await ledger.run(revokeAgentAtFirst, { agent: { ...agent, ...foreign }, event }),
+      'not_found',
+    )
+  }
+  await revoke(ledger)
+  const mandate = ledger.newMandate()
+  const created = { mandate, event: ledger.event('mandate.created', mandate.id) }
+  assert.equal(await ledger.run(createMandate, created), 'agent_revoked')
+  const key = ledger.newKey(scope, 'agent', agent.id)
+  const issued = { key, event: ledger.event('api_key.created', key.id) }
+  assert.equal(await ledger.run(issueApiKey, issued), 'agent_revoked')
+  assert.deepEqual([ledger.rows(mandates), ledger.rows(apiKeys)], [[], []])
+})
+
+test('The open payments of a scope end step by step, and those of the other environment stay', async () => {
+  const ledger = await openMemoryLedger()
+  for (let made = 0; made < mandatesVoidedAtOnce + 3; made++)
+    await ledger.proof(await ledger.mandate(), '1.00')
+  const production = { accountId: scope.accountId, environment: 'production' } as const
+  await voidAll(ledger.ledger, { of: production, afterId: '' }, () => ledger.event('proofs.voided', ''))
+  assert.ok(ledger.rows(mandates).every(({ openPayments }) => openPayments === 1))
+  await voidAll(ledger.ledger, { of: scope, afterId: '' }, () => ledger.event('proofs.voided', 'acct_1'))
+  const row = (id: string) => ledger.row(mandates, { ...scope, id })
+  for (const payment of ledger.rows(payments)) {
+    assert.equal(statusOf(payment, row(payment.mandateId), ledger.clock.nowMs), 'voided')
+  }
+  const events = ledger.rows(auditEvents).filter(({ type }) => type === 'proofs.voided')
+  assert.deepEqual(
+    events.map(({ data }) => data['voided_holds']),
+    [mandatesVoidedAtOnce, 3],
+  )
+})
+
+for (const losesAnswers of [false, true]) {
+  test(`The last working key of an owner is not revoked${losesAnswers ? ', whatever answers are lost' : ''}`, async () => {
+    const ledger = await openMemoryLedger({ losesAnswers })
+    const of = { accountId: 'acct_2', environment: 'sandbox' } as const
+    const first = ledger.newKey(of, 'owner')
+    await ledger.account(of.accountId, [first])
+    const issue = async (role: 'owner' | 'operator' | 'merchant') => {
+      const key = ledger.newKey(of, role)
+      const event = ledger.event('api_key.created', key.id, of)
+      assert.equal(await ledger.run(issueApiKey, { key, event }), 'created')
+      return key
+    }
+    const revokeKey = (key: { id: string }, fields: { accountId?: string; mayBeLast?: boolean } = {}) =>
+      ledger.run(revokeApiKey, {
+        ...of,
+        id: key.id,
+        event: ledger.event('api_key.revoked', key.id),
+        ...fields,
+      })
+    const merchant = await issue('merchant')
+    assert.equal(await revokeKey(first), 'last_owner_key')
+    assert.equal(await revokeKey(first, { accountId: 'acct_1' }), 'not_found')
+    const operator = await issue('operator')
+    const revoked = await revokeKey(first)
+    assert.deepEqual(await revokeKey(first), revoked)
+    assert(typeof (await revokeKey(merchant)) === 'object')
+    assert.equal(await revokeKey(operator), 'last_owner_key')
+    assert(typeof (await revokeKey(operator, { mayBeLast: true })) === 'object')
+    assert.equal(ledger.row(accounts, { id: of.accountId }).ownerKeys, 0)
+  })
+}
+
+test('A pending seller has no domain, until it claims one that nobody has', async () => {
+  const ledger = await openMemoryLedger()
+  await ledger.account('acct_2')
+  const other = { accountId: 'acct_2', environment: 'sandbox' } as const
+  const create = (of: typeof other | typeof scope, isPending: boolean) => {
+    const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
+    const seller = { ...of, id: ledger.nextId('seller'), ...fields, isPending }
+    return ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id, of) })
+  }
+  const claim = (of: typeof other | typeof scope) => {
+    const event = ledger.event('seller.created', '', of)
+    return ledger.run(claimDomain, { own: { ...of, domain: 'shop.example' }, event })
+  }
+  assert.equal(await claim(scope), 'not_found')
+  assert.deepEqual([await create(scope, true), await create(other, true)], ['created', 'created'])
+  assert.equal(await create(scope, true), 'seller_exists')
+  assert.deepEqual(ledger.rows(sellerDomains), [])
+  assert.deepEqual(
+    [await claim(scope), await claim(scope), await claim(other)],
+    ['claimed', 'claimed', 'seller_exists'],
+  )
+  assert.equal(await create(other, false), 'seller_exists')
+  assert.equal(ledger.rows(sellerDomains)[0]?.accountId, scope.accountId)
+})
+
+test('Tallies are added once, though the answer is lost, and only for domains of the account', async () => {
+  const ledger = await openMemoryLedger({ losesAnswers: true })
+  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
+  const seller = { ...scope, id: 'seller_1', ...fields }
+  await ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id) })
+  const refusal = { ...scope, kind: 'verification', subject: 'shop.example', reason: 'nonce_reused' } as const
+  const counted = { ...refusal, startsAtMs: 900_000, count: 2 }
+  const use = { accountId: scope.accountId, keyId: 'key_1', usedAtMs: 7 }
+  const strange = { ...counted, subject: 'other.example' }
+  const add = (id: string, usedAtMs: number) =>
+    ledger.run(addTallies, { id, refusals: [counted, strange], keyUses: [{ ...use, usedAtMs }] })
+  await add('tally_1', 7)
+  await add('tally_2', 5)
+  assert.deepEqual(
+    ledger.rows(refusals).map(({ subject, count }) => [subject, count]),
+    [['shop.example', 4]],
+  )
+  assert.deepEqual(ledger.rows(keyUses), [use])
+})
+
+test('An event is written once, though the answer is lost', async () => {
+  const ledger = await openMemoryLedger({ losesAnswers: true })
+  const event = ledger.event('agents.stopped', 'stop_1')
+  await ledger.run(recordEvent, event)
+  assert.deepEqual(
+    ledger.rows(auditEvents).filter(({ type }) => type === 'agents.stopped'),
+    [event],
+  )
+})
+
+test('By a clock that was ahead, payments are released early, and those granted after it is set back are released, too', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const sweep = () =>
+    ledger.run(releaseExpiredPayments, {
+      accountId: scope.accountId,
+      mandateId: mandate.id,
+      nowMs: ledger.clock.nowMs,
+    })
+  await ledger.proof(mandate, '1.00')
+  ledger.clock.nowMs += 10 * 3_600_000
+  await sweep()
+  ledger.clock.nowMs -= 10 * 3_600_000
+  const hold = await ledger.proof(mandate, '2.00')
+  // What has expired is looked for once a second.
+  ledger.clock.nowMs = hold.expiresAtMs + 1_000
+  await sweep()
+  assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
+  assert.equal(ledger.row(payments, hold).status, 'expired')
+})
+
+function revoke(ledger: MemoryLedger) {
+  const { agent } = ledger
+  return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) }, () =>
+    ledger.event('proofs.voided', agent.id),
+  )
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import { auditEvents, sessions } from '../tables.ts'
+import { createSession, endSession, endSessionById, touchSession } from './sessions.ts'
+
+test('A new session removes those of its account that are over, and no other', async () => {
+  const ledger = await openMemoryLedger()
+  const [over, live] = [await begin(ledger, { endsAtMs: ledger.clock.nowMs }), await begin(ledger)]
+  const foreign = await begin(ledger, { accountId: 'acct_2', endsAtMs: ledger.clock.nowMs })
+  ledger.clock.nowMs += 1
+  const last = await begin(ledger)
+  const ids = ledger.rows(sessions).map(({ id }) => id)
+  assert.deepEqual(ids, [live.id, foreign.id, last.id])
+  assert.ok(!ids.includes(over.id))
+})
+
+test('A use of a session moves its end forward only', async () => {
+  const ledger = await openMemoryLedger()
+  const session = await begin(ledger)
+  for (const usedAtMs of [session.usedAtMs + 5, session.usedAtMs + 3]) {
+    await ledger.run(touchSession, { session, usedAtMs })
+    assert.equal(ledger.row(sessions, session).usedAtMs, session.usedAtMs + 5)
+  }
+  await ledger.run(touchSession, { session: { ...session, accountId: 'acct_2' }, usedAtMs: 1e15 })
+  assert.equal(ledger.rows(sessions).length, 1)
+})
+
+for (const losesAnswers of [false, true]) {
+  test(`A session ends once, with one event${losesAnswers ? ', though the answer is lost' : ''}`, async () => {
+    const ledger = await openMemoryLedger({ losesAnswers })
+    const [first, second, link] = [await begin(ledger), await begin(ledger), await begin(ledger)]
+    const event = () => ledger.event('session.ended', 'session')
+    assert.equal(await ledger.run(endSession, { session: first, event: event() }), true)
+    assert.equal(await ledger.run(endSession, { session: first, event: event() }), false)
+    const byId = { accountId: scope.accountId, id: second.id }
+    const foreign = { ...byId, accountId: 'acct_2' }
+    assert.equal(await ledger.run(endSessionById, { session: foreign, event: event() }), false)
+    assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), true)
+    assert.equal(await ledger.run(endSessionById, { session: byId, event: event() }), false)
+    // A link is followed at most once: in doubt, not at all.
+    assert.equal(await ledger.run(endSession, { session: link, event: undefined }), !losesAnswers)
+    assert.deepEqual(ledger.rows(sessions), [])
+    const events = ledger.rows(auditEvents).filter(({ type }) => type === 'session.ended')
+    assert.equal(events.length, 2)
+  })
+}
+
+async function begin(ledger: MemoryLedger, fields: { accountId?: string; endsAtMs?: number } = {}) {
+  const { nowMs } = ledger.clock
+  const id = ledger.nextId('session')
+  const session = {
+    accountId: scope.accountId,
+    tokenHash: Buffer.from(id),
+    id,
+    kind: 'oidc',
+    role: 'owner',
+    keyId: null,
+    environment: null,
+    createdAtMs: nowMs,
+    usedAtMs: nowMs,
+    endsAtMs: nowMs + hourMs,
+    ...fields,
+  } as const
+  await ledger.run(createSession, { session, event: undefined })
+  return session
+}

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import type { Driver } from '../driver.ts'
+import type { Read } from '../operation.ts'
+import { keepStopping } from '../stop-all.ts'
+import { auditEvents, mandates, payments } from '../tables.ts'
+import { moveMandate } from './mandates.ts'
+import { statusOf } from './payment-rows.ts'
+import { pressStop, readStops, resumeMandate, stopMandate, undoStop } from './stops.ts'
+
+test('A stop takes over what an earlier stop has paused; the undo of the earlier one resumes none of it', async () => {
+  const ledger = await openMemoryLedger()
+  const [first, second] = [await ledger.mandate(), await ledger.mandate()]
+  assert.deepEqual((await ledger.stop('stop_1')).mandateIds, [first.id, second.id])
+  assert.deepEqual((await ledger.stop('stop_2')).mandateIds, [])
+  assert.deepEqual(await ledger.resume('stop_1'), [])
+  assert.deepEqual(await ledger.resume('stop_2'), [first.id, second.id])
+})
+
+test('A stop leaves expired mandates, and those that somebody else has paused, as they are', async () => {
+  const ledger = await openMemoryLedger()
+  const expired = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs })
+  const paused = await ledger.mandate()
+  await ledger.run(moveMandate, {
+    mandate: paused,
+    to: 'paused',
+    event: ledger.event('mandate.paused', paused.id),
+  })
+  assert.deepEqual((await ledger.stop('stop_1')).mandateIds, [])
+  assert.equal(ledger.row(mandates, expired).status, 'active')
+  assert.deepEqual(await ledger.resume(null), [])
+  assert.equal(ledger.row(mandates, paused).status, 'paused')
+})
+
+test('A stop ends the open payments of an expired mandate, and leaves its status', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs + 1_000 })
+  const hold = await ledger.proof(mandate, '1.00')
+  ledger.clock.nowMs += 2_000
+  const stopped = await ledger.stop('stop_1')
+  assert.deepEqual([stopped.mandateIds, stopped.voidedHolds], [[], 1])
+  assert.equal(ledger.row(mandates, mandate).status, 'active')
+  assert.deepEqual(await ledger.capture(hold), { outcome: 'failed', reason: 'proof_expired' })
+  assert.deepEqual(typesAbout(ledger, mandate.id), ['mandate.created', 'proofs.voided'])
+})
+
+test('A stop that is pressed again under its id tells what it did before', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  await ledger.proof(mandate, '1.00')
+  const { failedIds, mandateIds, voidedHolds } = await ledger.stop('stop_1')
+  assert.deepEqual(
+    { failedIds, mandateIds, voidedHolds },
+    { failedIds: [], mandateIds: [mandate.id], voidedHolds: 1 },
+  )
+  const again = await ledger.stop('stop_1')
+  assert.deepEqual([again.mandateIds, again.voidedHolds], [[mandate.id], 1])
+  assert.deepEqual(typesAbout(ledger, mandate.id), ['mandate.created', 'mandate.paused'])
+})
+
+test('A stop gets through every mandate though one fails, reports it, and stops it later', async () => {
+  let brokenId = ''
+  const ledger = await openMemoryLedger({ changeDriver: (driver) => failingFor(driver, () => brokenId) })
+  const all = [await ledger.mandate(), await ledger.mandate(), await ledger.mandate()]
+  const [first, broken, last] = all.map(({ id }) => id)
+  brokenId = broken ?? ''
+  const outcome = await ledger.stop('stop_1')
+  assert.deepEqual([outcome.mandateIds, outcome.failedIds], [[first, last], [broken]])
+  const pauses: number[] = []
+  const sleep = (ms: number) => {
+    if (pauses.push(ms) === 3) brokenId = ''
+    return Promise.resolve()
+  }
+  await keepStopping({ ...ledger.ofAll, stopId: 'stop_1', outcome, sleep, isClosed: () => false })
+  assert.deepEqual(pauses, [500, 1_000, 2_000])
+  assert.ok(
+    ledger.rows(mandates).every(({ status, stoppedBy }) => status === 'paused' && stoppedBy === 'stop_1'),
+  )
+})
+
+for (const meanwhile of ['undone', 'pressed again'] as const) {
+  test(`What a stop could not stop is left alone once it is ${meanwhile}`, async () => {
+    let brokenId = ''
+    const ledger = await openMemoryLedger({ changeDriver: (driver) => failingFor(driver, () => brokenId) })
+    const mandate = await ledger.mandate()
+    brokenId = mandate.id
+    const outcome = await ledger.stop('stop_1')
+    assert.deepEqual(outcome.failedIds, [mandate.id])
+    if (meanwhile === 'undone') await ledger.resume('stop_1')
+    else await ledger.run(pressStop, { scope, stopId: 'stop_2' })
+    brokenId = ''
+    await keepStopping({ ...ledger.ofAll, stopId: 'stop_1', outcome, sleep: atOnce, isClosed: () => false })
+    assert.equal(ledger.row(mandates, mandate).status, 'active')
+  })
+}
+
+for (const stopId of ['stop_1', null]) {
+  test(`An undo of ${stopId ?? 'all stops'} that is running resumes nothing once a stop is pressed`, async () => {
+    const ledger = await openMemoryLedger()
+    const [first, second] = [await ledger.mandate(), await ledger.mandate()]
+    await ledger.stop('stop_1')
+    const { presses: press } = await ledger.run(readStops, scope)
+    assert.equal(await ledger.run(undoStop, { scope, press }), true)
+    const resume = (mandate: typeof first) => ({ mandate, stopId, press, ...actOf(ledger) })
+    assert.equal(await ledger.run(resumeMandate, resume(first)), true)
+    await ledger.run(pressStop, { scope, stopId: 'stop_2' })
+    assert.equal(await ledger.run(resumeMandate, resume(second)), false)
+    assert.equal(await ledger.run(undoStop, { scope, press }), false)
+    assert.deepEqual((await ledger.stop('stop_2')).mandateIds, [first.id])
+    assert.deepEqual(await ledger.resume('stop_1'), [])
+    assert.ok(ledger.rows(mandates).every(({ status }) => status === 'paused'))
+  })
+}
+
+test('A stop and its undo leave mandates of another environment, and unknown ones, alone', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const foreign = [
+    { ...mandate, environment: 'production' as const },
+    { ...mandate, accountId: 'acct_2' },
+    { ...mandate, id: 'mandate_none' },
+  ]
+  for (const key of foreign) {
+    const stop = { mandate: key, stopId: 'stop_1', press: null, ...actOf(ledger) }
+    assert.deepEqual(await ledger.run(stopMandate, stop), { outcome: 'left', voided: 0 })
+  }
+  assert.equal(ledger.row(mandates, mandate).status, 'active')
+  await ledger.stop('stop_1')
+  for (const key of foreign) {
+    const resume = { mandate: key, stopId: 'stop_1', press: 1, ...actOf(ledger) }
+    assert.equal(await ledger.run(resumeMandate, resume), false)
+  }
+  assert.equal(ledger.row(mandates, mandate).status, 'paused')
+})
+
+test('Expired payments stay expired after a stop, and those of an earlier stop are not looked at again', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const expired = await ledger.proof(mandate, '1.00')
+  ledger.clock.nowMs = expired.expiresAtMs - 1
+  const live = await ledger.proof(mandate, '1.00')
+  ledger.clock.nowMs = expired.expiresAtMs
+  assert.equal((await ledger.stop('stop_1')).voidedHolds, 1)
+  const row = ledger.row(mandates, mandate)
+  const statuses = [expired, live].map((hold) =>
+    statusOf(ledger.row(payments, hold), row, ledger.clock.nowMs),
+  )
+  assert.deepEqual(statuses, ['expired', 'voided'])
+})
+
+function typesAbout(ledger: MemoryLedger, subject: string): string[] {
+  return ledger.rows(auditEvents).flatMap(({ type, subjectId }) => (subjectId === subject ? [type] : []))
+}
+
+function actOf(ledger: MemoryLedger) {
+  return { actor: 'key_1', atMs: ledger.clock.nowMs, eventId: ledger.nextId('event') }
+}
+
+/** A driver that fails as soon as a mandate is locked. */
+function failingFor(driver: Driver, id: () => string): Driver {
+  const isAbout = (read: Read) => read.kind === 'row' && read.isLocked && read.key['id'] === id()
+  return {
+    transaction: (work) =>
+      driver.transaction((transaction) =>
+        work({
+          read: (reads, options) => {
+            if (reads.some(isAbout)) throw new Error('the row cannot be read')
+            return transaction.read(reads, options)
+          },
+          commit: (changes) => transaction.commit(changes),
+        }),
+      ),
+  }
+}
+
+function atOnce(): Promise<void> {
+  return Promise.resolve()
+}

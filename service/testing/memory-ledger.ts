@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+
+import { auditEvent } from '../src/domain/audit.ts'
+import { formatSum, parseAmount, type MicroUsdc } from '../src/domain/money.ts'
+import type { Agent, AuditEvent, Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
+import { OutcomeUnknownError, type Driver } from '../src/store/ledger/driver.ts'
+import { Ledger } from '../src/store/ledger/ledger.ts'
+import { MemoryDatabase } from '../src/store/ledger/memory/memory-database.ts'
+import { createMemoryDriver } from '../src/store/ledger/memory/memory-driver.ts'
+import { createAccount } from '../src/store/ledger/operations/accounts.ts'
+import { createAgent } from '../src/store/ledger/operations/agents.ts'
+import { createMandate } from '../src/store/ledger/operations/mandates.ts'
+import { capture, issueProof } from '../src/store/ledger/operations/payments.ts'
+import { resumeAll, stopAll } from '../src/store/ledger/stop-all.ts'
+import type { Table, TableKey, TableRow } from '../src/store/ledger/table.ts'
+import type { NewApiKey } from '../src/store/store.ts'
+
+export const scope: Scope = { accountId: 'acct_1', environment: 'sandbox' }
+const caller: Caller = { ...scope, keyId: 'key_1', role: 'owner', agentId: null }
+export const hourMs = 3_600_000
+
+export interface MemoryLedgerOptions {
+  /** Whether every commit is made, is not answered, and is made again by a rerun. */
+  readonly losesAnswers?: boolean
+  readonly changeDriver?: (driver: Driver) => Driver
+}
+
+/** A ledger in memory with one account and one agent. The same acts give the same ids each time. */
+export async function openMemoryLedger({ losesAnswers = false, changeDriver }: MemoryLedgerOptions = {}) {
+  const clock = { nowMs: Date.UTC(2026, 10, 20, 12) }
+  const database = new MemoryDatabase()
+  const memory = createMemoryDriver(database)
+  const driver = losesAnswers ? losingAnswers(memory) : memory
+  let transactions = 0
+  const counting: Driver = {
+    transaction: (work) => {
+      transactions += 1
+      return driver.transaction(work)
+    },
+  }
+  let waitedMs = 0
+  const ledger = new Ledger({
+    driver: changeDriver ? changeDriver(counting) : counting,
+    stopwatch: { nowMs: () => waitedMs, sleep: (ms) => Promise.resolve(void (waitedMs += ms)) },
+    random: () => 0,
+  })
+  let lastId = 0
+  const nextId = (kind: string) => `${kind}_${String(++lastId).padStart(6, '0')}`
+
+  function event(type: AuditEvent['type'], subjectId: string, of: Scope = scope): AuditEvent {
+    const details = { id: nextId('event'), type, subjectId, data: {}, atMs: clock.nowMs }
+    return auditEvent(caller, of, details)
+  }
+
+  function newHold(mandate: Pick<Mandate, 'id' | 'agentId'>, amountText: string): Hold {
+    return {
+      ...scope,
+      nonce: nextId('nonce'),
+      agentId: mandate.agentId,
+      mandateId: mandate.id,
+      amountText,
+      amountMicro: parseAmount(amountText),
+      currency: 'USDC',
+      resourceUrl: 'https://shop.example/report',
+      status: 'open',
+      issuedAtMs: clock.nowMs,
+      expiresAtMs: clock.nowMs + hourMs,
+      transactionId: null,
+    }
+  }
+
+  async function account(id: string, keys: readonly NewApiKey[] = []) {
+    const fields = { id, name: 'Shop', email: 'shop@example.com', idpUserId: `idp_${id}`, disabledAtMs: null }
+    const fresh = { ...fields, createdAtMs: clock.nowMs }
+    return ledger.run(createAccount, { account: fresh, keys, events: [] })
+  }
+
+  async function newAgent(of: Scope = scope): Promise<Agent> {
+    const fields = { name: 'buyer', description: null, capabilities: [], status: 'active' } as const
+    const fresh = { ...of, id: nextId('agent'), ...fields, createdAtMs: clock.nowMs, revokedAtMs: null }
+    await ledger.run(createAgent, { agent: fresh, event: event('agent.created', fresh.id, of) })
+    return fresh
+  }
+
+  await account(scope.accountId)
+  const agent = await newAgent()
+  const ofAll = {
+    ledger,
+    scope,
+    actor: caller.keyId,
+    now: () => clock.nowMs,
+    nextEventId: () => nextId('event'),
+  }
+
+  return {
+    clock,
+    agent,
+    event,
+    nextId,
+    newHold,
+    newAgent,
+    account,
+    ofAll,
+    ledger,
+    run: ledger.run.bind(ledger),
+    transactions: () => transactions,
+    rows: <Of extends Table>(table: Of) => database.rowsOf(table) as unknown as TableRow<Of>[],
+
+    row<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> {
+      const [row] = database.find({ kind: 'row', table, key, isLocked: false })
+      assert(row, `${table.name} has no such row`)
+      return row as TableRow<Of>
+    },
+
+    newKey(of: Scope, role: NewApiKey['role'], agentId: string | null = null): NewApiKey {
+      const id = nextId('key')
+      const fields = { role, agentId, label: null, hint: '', secretHash: Buffer.from(id) }
+      return { ...of, id, ...fields, createdAtMs: clock.nowMs, revokedAtMs: null }
+    },
+
+    newMandate(fields: Partial<Mandate> = {}): Mandate {
+      const maxTotalMicro = fields.maxTotalMicro ?? parseAmount('100.00')
+      const expiresAtMs = fields.expiresAtMs ?? clock.nowMs + 24 * hourMs
+      return {
+        ...scope,
+        id: nextId('mandate'),
+        agentId: agent.id,
+        purpose: 'Buy reports',
+        maxTotalText: formatSum(maxTotalMicro),
+        maxTotalMicro,
+        maxPerTransactionText: '10.00',
+        maxPerTransactionMicro: parseAmount('10.00'),
+        currency: 'USDC',
+        allowedSellers: ['*'],
+        allowedCategories: [],
+        expiresAtText: new Date(expiresAtMs).toISOString(),
+        expiresAtMs,
+        status: 'active',
+        spentMicro: 0n as MicroUsdc,
+        heldMicro: 0n as MicroUsdc,
+        createdAtMs: clock.nowMs,
+        updatedAtMs: clock.nowMs,
+        ...fields,
+      }
+    },
+
+    async mandate(fields: Partial<Mandate> = {}): Promise<Mandate> {
+      const mandate = this.newMandate(fields)
+      const created = event('mandate.created', mandate.id)
+      assert.equal(await ledger.run(createMandate, { mandate, event: created }), 'created')
+      return mandate
+    },
+
+    denialIds: () => ({ recordId: nextId('txn'), countId: nextId('txn') }),
+
+    decide(mandate: Pick<Mandate, 'id' | 'agentId'>, amountText: string) {
+      return ledger.run(issueProof, { hold: newHold(mandate, amountText), denialIds: this.denialIds() })
+    },
+
+    async proof(mandate: Mandate, amountText: string): Promise<Hold> {
+      const hold = newHold(mandate, amountText)
+      assert.deepEqual(await ledger.run(issueProof, { hold }), { decision: 'approved' })
+      return hold
+    },
+
+    capture(payment: Hold, by: Caller = caller) {
+      const { nonce, agentId, mandateId, amountText, currency, resourceUrl } = payment
+      const terms = { nonce, agentId, mandateId, amountText, currency, resourceUrl }
+      const attempt = { payerId: scope.accountId, caller: by, merchantDomain: 'shop.example' }
+      const { nowMs } = clock
+      const ids = { idempotencyKey: null, transactionId: nextId('txn'), nowMs }
+      return ledger.run(capture, { ...terms, ...attempt, ...ids })
+    },
+
+    stop: (stopId: string) => stopAll({ ...ofAll, stopId }),
+    resume: (stopId: string | null) => resumeAll({ ...ofAll, stopId }),
+  }
+}
+
+export type MemoryLedger = Awaited<ReturnType<typeof openMemoryLedger>>
+
+function losingAnswers(driver: Driver): Driver {
+  let isLost = false
+  return {
+    transaction: (work) =>
+      driver.transaction((transaction) =>
+        work({
+          read: (reads, options) => transaction.read(reads, options),
+          commit: async (changes) => {
+            await transaction.commit(changes)
+            isLost = !isLost
+            if (isLost) throw new OutcomeUnknownError('the connection has ended')
+          },
+        }),
+      ),
+  }
+}
