@@ -78,7 +78,7 @@ for (const [name, open] of Object.entries(driverBeds)) {
               {
                 kind: 'range',
                 table: payments,
-                where: { accountId, mandateId: text },
+                where: { accountId, mandateId: text, epoch: 0 },
                 orderBy: 'expiresAtMs',
                 upTo: 1,
                 limit: 10,

@@ -7,17 +7,32 @@ import type { Operation } from '../../src/store/ledger/operation.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
-import { createMandate, moveMandate } from '../../src/store/ledger/operations/mandates.ts'
+import { recordStrayDenial } from '../../src/store/ledger/operations/denials.ts'
+import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
+import { addTallies, recordEvent } from '../../src/store/ledger/operations/figures.ts'
 import {
-  capture,
-  evaluate,
-  issueProof,
+  createMandate,
+  moveMandate,
   releaseExpiredPayments,
-  settleLate,
-  voidPayment,
-} from '../../src/store/ledger/operations/payments.ts'
-import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
-import { resumeMandates, stopMandates } from '../../src/store/ledger/operations/stops.ts'
+} from '../../src/store/ledger/operations/mandates.ts'
+import { capture, issueProof, settleLate } from '../../src/store/ledger/operations/payments.ts'
+import { claimDomain, createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
+import {
+  createSession,
+  endSession,
+  endSessionById,
+  touchSession,
+} from '../../src/store/ledger/operations/sessions.ts'
+import {
+  listMandatesOf,
+  pressStop,
+  readStops,
+  resumeMandate,
+  stopMandate,
+  undoStop,
+} from '../../src/store/ledger/operations/stops.ts'
+import { voidPayment, voidPayments } from '../../src/store/ledger/operations/voids.ts'
+import type { StoredSession } from '../../src/store/console-store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 
 /** An operation, and what it is called with. */
@@ -52,6 +67,7 @@ export class RandomCalls {
   readonly #mandates: (Scope & { readonly id: string; readonly agentId: string })[] = []
   readonly #holds: Hold[] = []
   readonly #stopIds: string[] = []
+  readonly #sessions: StoredSession[] = []
 
   constructor(seed: number) {
     this.#random = seededRandom(seed)
@@ -116,16 +132,25 @@ export class RandomCalls {
     },
     () => {
       const { accountId, id: mandateId } = this.#mandate()
-      return made(releaseExpiredPayments, { accountId, mandateId, nowMs: this.#nowMs })
+      const countId = this.#ids.next('transaction')
+      return made(releaseExpiredPayments, { accountId, mandateId, nowMs: this.#nowMs, countId })
+    },
+    () => this.#voidPayments(),
+    () => this.#pressOrUndo(),
+    () => this.#stop(),
+    () => this.#resume(),
+    () => this.#useSession(),
+    () => this.#tally(),
+    () => made(recordEvent, this.#event('agents.stopped', 'all')),
+    () => {
+      const { id, ...scope } = this.#mandate()
+      const hold = { ...this.#newHold(), ...scope, mandateId: id }
+      const denial = { decision: 'denied', code: 'mandate_expired', detail: 'none', check: 3 } as const
+      return made(recordStrayDenial, { hold, denial, ids: this.#denialIds() })
     },
     () => {
-      const stopId = this.#ids.next('stop')
-      this.#stopIds.push(stopId)
-      return made(stopMandates, { scope: this.#scope(), step: { ...this.#step(), stopId } })
-    },
-    () => {
-      const stopId = this.#random.pick([null, null, ...this.#stopIds.slice(-3)])
-      return made(resumeMandates, { scope: this.#scope(), step: { ...this.#step(), stopId } })
+      const own = { ...this.#scope(), environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
+      return made(claimDomain, { own, event: this.#event('seller.created', '', own) })
     },
   ]
 
@@ -211,13 +236,23 @@ export class RandomCalls {
     const id = this.#ids.next('seller')
     const seller = { ...scope, id, name: 'Shop', domain: this.#domain().toLowerCase(), priceConfig: '{}' }
     return made(createSeller, {
-      seller: { ...seller, createdAtMs: this.#nowMs },
+      seller: { ...seller, createdAtMs: this.#nowMs, isPending: this.#random.below(3) === 0 },
       event: this.#event('seller.created', id, scope),
     })
   }
 
   #issueProof(): RandomCall {
-    const hold: Hold = {
+    const hold = this.#newHold()
+    this.#holds.push(hold)
+    const callerId = this.#random.pick(this.#keys as [Caller]).keyId
+    const isRepeatable = this.#random.below(3) === 0
+    const idempotencyKey = `request ${this.#random.below(40)}`
+    const requestKey = isRepeatable ? { callerId, idempotencyKey } : undefined
+    return made(issueProof, { hold, requestKey, denialIds: this.#denialIds() })
+  }
+
+  #newHold(): Hold {
+    return {
       ...this.#payment(),
       nonce: this.#ids.nonce(),
       status: 'open',
@@ -225,11 +260,6 @@ export class RandomCalls {
       expiresAtMs: this.#nowMs + validityWindowMs + holdGraceMs,
       transactionId: null,
     }
-    this.#holds.push(hold)
-    const callerId = this.#random.pick(this.#keys as [Caller]).keyId
-    const isRepeatable = this.#random.below(3) === 0
-    const idempotencyKey = `request ${this.#random.below(40)}`
-    return made(issueProof, { hold, requestKey: isRepeatable ? { callerId, idempotencyKey } : undefined })
   }
 
   #capture(): RandomCall {
@@ -282,10 +312,81 @@ export class RandomCalls {
     }
   }
 
-  #step() {
-    const afterId = this.#random.pick(['', '', this.#mandate().id])
-    const eventIds = Array.from({ length: 1 + this.#random.below(8) }, () => this.#ids.next('auditEvent'))
-    return { tellsEarlier: true, actor: 'system', atMs: this.#nowMs, afterId, eventIds }
+  #voidPayments(): RandomCall {
+    const { id, agentId, ...scope } = this.#mandate()
+    const of = this.#random.below(2) === 0 ? scope : { accountId: scope.accountId, agentId }
+    const afterId = this.#random.pick(['', '', id])
+    // Most payments stay.
+    if (this.#random.below(4) > 0) return made(listMandatesOf, { scope, afterId, limit: 5 })
+    return made(voidPayments, { of, afterId, event: this.#event('proofs.voided', id, scope) })
+  }
+
+  #pressOrUndo(): RandomCall {
+    const scope = this.#scope()
+    const dice = this.#random.below(3)
+    if (dice === 0) return made(readStops, scope)
+    if (dice === 1) return made(undoStop, { scope, press: this.#random.below(5) })
+    const stopId = this.#ids.next('stop')
+    this.#stopIds.push(stopId)
+    return made(pressStop, { scope, stopId })
+  }
+
+  #stop(): RandomCall {
+    const stopId = this.#stopIds.at(-1) ?? this.#ids.next('stop')
+    const press = this.#random.pick([null, null, null, 1, 2, 3])
+    return made(stopMandate, { ...this.#moveOfStop(), stopId, press })
+  }
+
+  #resume(): RandomCall {
+    const stopId = this.#random.pick([null, null, ...this.#stopIds.slice(-3)])
+    return made(resumeMandate, { ...this.#moveOfStop(), stopId, press: this.#random.below(5) })
+  }
+
+  #moveOfStop() {
+    const { id, accountId, environment } = this.#mandate()
+    const mandate = { accountId, environment, id: this.#orInvented(id) }
+    return { mandate, actor: 'system', atMs: this.#nowMs, eventId: this.#ids.next('auditEvent') }
+  }
+
+  #useSession(): RandomCall {
+    const dice = this.#random.below(6)
+    const known = this.#sessions.at(-1 - this.#random.below(4))
+    if (!known || dice < 3) {
+      const session: StoredSession = {
+        accountId: this.#accountId(),
+        tokenHash: Buffer.from(this.#random.bytes(32)),
+        id: this.#ids.next('session'),
+        kind: this.#random.pick(['key', 'oidc', 'set_up_link']),
+        role: 'owner',
+        keyId: null,
+        environment: this.#random.pick([null, 'sandbox']),
+        createdAtMs: this.#nowMs,
+        usedAtMs: this.#nowMs,
+        endsAtMs: this.#nowMs + this.#random.below(100_000),
+      }
+      this.#sessions.push(session)
+      return made(createSession, { session, event: undefined })
+    }
+    const event = this.#event('session.ended', known.id)
+    if (dice === 3) return made(touchSession, { session: known, usedAtMs: this.#nowMs })
+    if (dice === 4)
+      return made(endSession, { session: known, event: { ...event, accountId: known.accountId } })
+    return made(endSessionById, { session: known, event: { ...event, accountId: known.accountId } })
+  }
+
+  #tally(): RandomCall {
+    const scope = this.#scope()
+    const counted = { subject: '', reason: 'mandate_expired', startsAtMs: 900_000, count: 2 } as const
+    const id = `tally ${this.#random.below(1e9)}`
+    const { accountId, keyId } = this.#random.pick(this.#keys as [Caller])
+    const keyUses = [{ accountId, keyId, usedAtMs: this.#nowMs }]
+    const ofShop = { ...counted, kind: 'verification', subject: 'shop.example' } as const
+    const refusals = [{ ...scope, ...counted, kind: 'proof' } as const, { ...scope, ...ofShop }]
+    return made(addTallies, { id, refusals, keyUses })
+  }
+
+  #denialIds() {
+    return { recordId: this.#ids.next('transaction'), countId: this.#ids.next('transaction') }
   }
 
   /** An account that everybody may know, and who has made it. */
