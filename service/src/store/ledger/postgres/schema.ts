@@ -1,0 +1,50 @@
+import { sqlName, type Table } from '../table.ts'
+import { tables } from '../tables.ts'
+import { columnTypes } from './column-types.ts'
+
+/** Creates every table of the ledger. */
+export const schema = tables.map(createTable).join('\n')
+
+/**
+ * Rows that change again and again have room in their page for the next version, so that an update touches no index and
+ * needs no new page.
+ */
+const fillFactors: Readonly<Record<string, number>> = { mandates: 50, payments: 80 }
+
+/**
+ * Dead versions and rows that were added are looked after before they are many, however large a table is, and so is what the
+ * planner and the visibility map know of it.
+ */
+const vacuumOptions = [
+  'autovacuum_vacuum_scale_factor = 0',
+  'autovacuum_vacuum_threshold = 20000',
+  'autovacuum_vacuum_insert_scale_factor = 0',
+  'autovacuum_vacuum_insert_threshold = 200000',
+  'autovacuum_analyze_scale_factor = 0.05',
+]
+
+function createTable({ name, columns, key, indexes, checks }: Table): string {
+  const declared = Object.entries(columns).map(([column, { kind, isNullable, vocabulary }]) => {
+    const parts = [sqlName(column), columnTypes[kind].declaration]
+    if (!isNullable) parts.push('not null')
+    if (vocabulary) parts.push(`check (${sqlName(column)} in (${vocabulary.map(quoted).join(', ')}))`)
+    return parts.join(' ')
+  })
+  const constraints = [`primary key (${list(key)})`, ...checks.map((check) => `check (${check})`)]
+  const fillFactor = fillFactors[name]
+  const options = [...(fillFactor === undefined ? [] : [`fillfactor = ${fillFactor}`]), ...vacuumOptions]
+  return [
+    `create table ${name} (`,
+    [...declared, ...constraints].map((line) => `  ${line}`).join(',\n'),
+    `) with (${options.join(', ')});`,
+    ...indexes.map((index) => `create index on ${name} (${list(index)});`),
+  ].join('\n')
+}
+
+function list(columns: readonly string[]): string {
+  return columns.map(sqlName).join(', ')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
