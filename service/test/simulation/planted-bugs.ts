@@ -124,34 +124,40 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   {
     bug: 'transactions lock nothing',
     changeDriver: (driver) => ({
-      transaction: (work) =>
-        driver.transaction((transaction) =>
-          work({
-            ...transaction,
-            read: (reads, options) =>
-              transaction.read(
-                reads.map((read) => ({ ...read, isLocked: false })),
-                options,
-              ),
-          }),
+      transaction: (work, limits) =>
+        driver.transaction(
+          (transaction) =>
+            work({
+              ...transaction,
+              read: (reads, options) =>
+                transaction.read(
+                  reads.map((read) => ({ ...read, isLocked: false })),
+                  options,
+                ),
+            }),
+          limits,
         ),
     }),
   },
   {
     bug: 'a transaction that fails is answered all the same',
     changeDriver: (driver) => ({
-      transaction: (work) =>
-        driver.transaction((transaction) =>
-          work({ ...transaction, commit: (changes) => transaction.commit(changes).catch(() => undefined) }),
+      transaction: (work, limits) =>
+        driver.transaction(
+          (transaction) =>
+            work({ ...transaction, commit: (changes) => transaction.commit(changes).catch(() => undefined) }),
+          limits,
         ),
     }),
   },
   {
     bug: 'the last change of a batch is not written',
     changeDriver: (driver) => ({
-      transaction: (work) =>
-        driver.transaction((transaction) =>
-          work({ ...transaction, commit: (changes) => transaction.commit(changes.slice(0, -1)) }),
+      transaction: (work, limits) =>
+        driver.transaction(
+          (transaction) =>
+            work({ ...transaction, commit: (changes) => transaction.commit(changes.slice(0, -1)) }),
+          limits,
         ),
     }),
   },

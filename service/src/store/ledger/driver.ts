@@ -13,11 +13,15 @@ export interface ReadAnswer {
 /** A database that keeps the ledger. It knows tables and no rules. */
 export interface Driver {
   /**
-   * Runs the work in a transaction. When the work throws, nothing of it is kept.
+   * Runs the work in a transaction. When the work throws, nothing of it is kept. When it takes longer than its caller has
+   * patience, it ends.
    *
    * @throws RolledBackError, OutcomeUnknownError or RowExistsError when another attempt may succeed
    */
-  transaction<Result>(work: (transaction: DriverTransaction) => Promise<Result>): Promise<Result>
+  transaction<Result>(
+    work: (transaction: DriverTransaction) => Promise<Result>,
+    limits: { readonly patienceMs: number },
+  ): Promise<Result>
 }
 
 export interface DriverTransaction {

@@ -195,8 +195,11 @@ export class Ledger {
 
   /** Writes a batch once; resolves to those that are left to be written, because they met rows that others have locked. */
   async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
-    const { answers, blocked } = await this.#driver.transaction((transaction) =>
-      decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
+    // It ends with the patience of the first that has to be told.
+    const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
+    const { answers, blocked } = await this.#driver.transaction(
+      (transaction) => decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
+      { patienceMs: deadlineMs - this.#stopwatch.nowMs() },
     )
     for (const [one, outcome] of answers) one.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)

@@ -2,6 +2,11 @@ import type { Duplex } from 'node:stream'
 
 import { types, type Connection, type PoolClient, type QueryConfig, type Submittable } from 'pg'
 
+/** A statement, which may say how its rows are read; else each is an object with a property for each column. */
+export interface Statement extends QueryConfig {
+  readonly decodeRow?: (fields: readonly (string | null)[]) => unknown
+}
+
 /** What a statement answered. */
 export interface Answer {
   readonly command: string
@@ -17,7 +22,7 @@ export interface Answer {
  */
 export function roundTrip(
   client: PoolClient,
-  statements: readonly QueryConfig[],
+  statements: readonly Statement[],
   { isAhead = false }: RoundTripOptions = {},
 ): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
@@ -65,7 +70,7 @@ class RoundTrip implements Submittable {
   isSent = false
   /** To be called when all answers to it have come, before anything else does. */
   onEnd: (() => void) | undefined
-  readonly #statements: readonly QueryConfig[]
+  readonly #statements: readonly Statement[]
   readonly #answers: Answer[] = []
   /** The columns of the statements with a name that this connection has asked before. */
   #known = new Map<string, readonly Column[]>()
@@ -73,7 +78,7 @@ class RoundTrip implements Submittable {
   #rows: unknown[] = []
   #fault: Error | null = null
 
-  constructor(statements: readonly QueryConfig[], callback: (error: unknown, answers: Answer[]) => void) {
+  constructor(statements: readonly Statement[], callback: (error: unknown, answers: Answer[]) => void) {
     this.#statements = statements
     this.callback = callback
   }
@@ -105,11 +110,11 @@ class RoundTrip implements Submittable {
     this.#known = knownColumnsOf(wire)
     const sent = new Set<string>()
     wire.stream.cork()
-    for (const { name = '', text, values = [] } of this.#statements) {
+    for (const { name = '', text, values = [], decodeRow } of this.#statements) {
       const isSent = sent.has(name)
       if (!isSent && !(name in wire.parsedStatements)) wire.parse({ name, text })
       wire.bind({ statement: name, values: values.map(toWire) })
-      if (!isSent && !this.#known.has(name)) wire.describe({ type: 'P' })
+      if (!isSent && !decodeRow && !this.#known.has(name)) wire.describe({ type: 'P' })
       wire.execute()
       if (name !== '') sent.add(name)
     }
@@ -122,6 +127,8 @@ class RoundTrip implements Submittable {
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
+    const decodeRow = this.#statements[this.#answers.length]?.decodeRow
+    if (decodeRow) return void this.#rows.push(decodeRow(fields))
     this.#columns ??= this.#known.get(this.name ?? '') ?? []
     if (fields.length !== this.#columns.length) this.#fault = otherColumns(this.name)
     const row: Record<string, unknown> = {}

@@ -1,17 +1,10 @@
-import type { QueryConfig } from 'pg'
-
+import type { Statement } from '../../postgres/round-trip.ts'
 import type { NetChange } from '../batch-facts.ts'
 import type { RangeRead, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'
 import { columnTypes, decode, encodeArray } from './column-types.ts'
 
 type Row = Readonly<Record<string, unknown>>
-
-/** A statement with a name, which each connection prepares and plans once. */
-export interface Statement extends QueryConfig {
-  /** Makes a row of the columns of an answer. */
-  readonly decodeRow?: (fields: readonly (string | null)[]) => unknown
-}
 
 /** A row that was found, with the place of its read. */
 export interface FoundRow {
@@ -36,7 +29,10 @@ export function lockRows(reads: readonly RowRead[], { waits }: LockOptions): Sta
       columnsOf(table, key),
       reads.map((read) => read.key),
     ),
-    decodeRow: ([place]) => Number(place) - 1,
+    decodeRow: ([place]): FoundRow => {
+      const index = Number(place) - 1
+      return { place: index, row: reads[index]?.key ?? {} }
+    },
   }
 }
 
@@ -101,7 +97,11 @@ export function findRanges(ranges: readonly RangeRead[]): Statement {
 
 function askForRanges(
   ranges: readonly RangeRead[],
-  { name, columns, lock }: { readonly name: string; readonly columns: readonly string[]; readonly lock: string },
+  {
+    name,
+    columns,
+    lock,
+  }: { readonly name: string; readonly columns: readonly string[]; readonly lock: string },
 ): Statement {
   const [{ table, where, orderBy, after, upTo }] = ranges as readonly [RangeRead]
   const equals = Object.keys(where).sort()
