@@ -2,14 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import type { Pool } from 'pg'
+
 import type { Driver } from '../../src/store/ledger/driver.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createMemoryDriver } from '../../src/store/ledger/memory/memory-driver.ts'
+import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
+import { schema } from '../../src/store/ledger/postgres/schema.ts'
+import { readTable } from '../../src/store/ledger/postgres/statements.ts'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { createSqliteDriver } from '../../src/store/ledger/sqlite/sqlite-driver.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
+import { openPool } from '../../src/store/postgres/connection.ts'
 import { openSqliteFile, type SqliteDatabase } from '../../src/store/sqlite/open.ts'
+import { execute } from '../../testing/postgres-databases.ts'
+import { postgresServers, type PostgresServer } from '../../testing/postgres.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -25,6 +33,11 @@ export interface DriverBed {
 export const driverBeds: Readonly<Record<string, () => Promise<DriverBed>>> = {
   memory: openMemory,
   sqlite: openSqlite,
+  ...Object.fromEntries(
+    postgresServers
+      .filter(({ missing, isDistributed }) => missing === undefined && !isDistributed)
+      .map((server) => [server.name, () => openPostgres(server)]),
+  ),
 }
 
 async function openMemory(): Promise<DriverBed> {
@@ -49,6 +62,24 @@ export async function openSqlite(): Promise<
     close: async () => {
       close()
       rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+export async function openPostgres(
+  server: PostgresServer,
+): Promise<DriverBed & { readonly url: string; readonly pool: Pool }> {
+  const { url, drop } = await server.createEmptyDatabase()
+  await execute(url, schema)
+  const pool = openPool(url, { max: 8 })
+  return {
+    url,
+    pool,
+    driver: createPostgresDriver(pool),
+    rowsOf: (table) => readTable(pool, table),
+    close: async () => {
+      await pool.end()
+      await drop()
     },
   }
 }

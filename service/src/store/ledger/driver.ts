@@ -14,13 +14,13 @@ export interface ReadAnswer {
 export interface Driver {
   /**
    * Runs the work in a transaction. When the work throws, nothing of it is kept. When it takes longer than its caller has
-   * patience, it ends.
+   * patience, it is ended.
    *
    * @throws RolledBackError, OutcomeUnknownError or RowExistsError when another attempt may succeed
    */
   transaction<Result>(
     work: (transaction: DriverTransaction) => Promise<Result>,
-    limits: { readonly patienceMs: number },
+    limits?: { readonly patienceMs: number },
   ): Promise<Result>
 }
 

@@ -81,7 +81,7 @@ function encode({ kind, idKind = 'nonce' }: Column, value: unknown): Element {
   switch (kind) {
     case 'id': {
       const bytes = idBytes(idKind, value as string)
-      if (!bytes) throw new Error(`${String(value)} is not the id of a ${idKind}`)
+      if (!bytes) throw new Error(`${JSON.stringify(value)} is not the id of a ${idKind}`)
       return bytes
     }
     case 'text':

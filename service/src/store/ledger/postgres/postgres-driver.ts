@@ -24,14 +24,17 @@ import {
  */
 export function createPostgresDriver(pool: Pool): Driver {
   return {
-    async transaction(work, { patienceMs }) {
+    async transaction(work, { patienceMs } = { patienceMs: defaultPatienceMs }) {
       const client = await pool.connect().catch((error: unknown) => {
         throw explainFailure(error, { isCommitSent: false })
       })
       const transaction = new PostgresTransaction(client, patienceMs)
       let isBroken = true
       try {
-        const result = await work(transaction)
+        const result = await work({
+          read: (reads, options) => transaction.read(reads, options),
+          commit: (changes) => transaction.commit(changes),
+        })
         isBroken = !transaction.isCommitted && !(await transaction.rollBack())
         return result
       } catch (error) {
@@ -143,6 +146,7 @@ class PostgresTransaction implements DriverTransaction {
   }
 }
 
+const defaultPatienceMs = 10_000
 /** A transaction gets at least this long. */
 const minLimitMs = 100
 /** How much longer than the limit of its statements a transaction is waited for. */

@@ -1,5 +1,5 @@
 import { sqlName, type ColumnKind, type Table } from '../table.ts'
-import * as declarations from '../tables.ts'
+import { allTables } from '../tables.ts'
 import { columnTypes } from './column-types.ts'
 
 /**
@@ -23,7 +23,7 @@ const vacuumOptions = [
 ]
 
 /** Creates every table of the ledger. */
-export const schema = Object.values<Table>(declarations).map(createTable).join('\n')
+export const schema = allTables.map(createTable).join('\n')
 
 function createTable({ name, columns, key, indexes, checks }: Table): string {
   // Those that are aligned to eight bytes come first, so that there are no gaps between columns.

@@ -1,3 +1,5 @@
+import type { Pool } from 'pg'
+
 import type { Statement } from '../../postgres/round-trip.ts'
 import type { NetChange } from '../batch-facts.ts'
 import type { RangeRead, RowRead } from '../operation.ts'
@@ -69,10 +71,10 @@ export function findRows(reads: readonly RowRead[]): Statement {
   }
 }
 
-/** Ranges of a table that are asked for by the same columns. */
+/** The name of all ranges that are asked for by the same columns. */
 export function shapeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
-  const bounds = `${after === undefined ? '' : '_after'}${upTo === undefined ? '' : '_up_to'}`
-  return [table.name, ...Object.keys(where).sort(), orderBy].map(sqlName).join('_') + bounds
+  const bounds = `${after === undefined ? '' : '_after'}${upTo === undefined ? '' : '_to'}`
+  return `${table.name}${maskOf(table, Object.keys(where))}_${sqlName(orderBy)}${bounds}`
 }
 
 /** Locks the rows of ranges of one shape, those of each in the order of the range; answers their keys. */
@@ -148,10 +150,26 @@ function askForRanges(
   }
 }
 
+/** Every row of a table, in no order. */
+export async function readTable(pool: Pool, { name, columns }: Table): Promise<readonly Row[]> {
+  const entries = Object.entries(columns)
+  // As text, as the driver reads them.
+  const fields = Object.keys(columns).map((column) => `${sqlName(column)}::text`)
+  const { rows } = await pool.query<(string | null)[]>({
+    text: `select ${fields.join(', ')} from ${name}`,
+    rowMode: 'array',
+  })
+  return rows.map((row) =>
+    Object.fromEntries(
+      entries.map(([column, declared], index) => [column, decode(declared, row[index] ?? null)]),
+    ),
+  )
+}
+
 /** What a transaction writes: one statement for each table and kind of change. */
 export function writeStatements(changes: readonly NetChange[]): Statement[] {
   const byKind = new Map<string, NetChange[]>()
-  for (const change of changes) {
+  for (const change of changes.filter(isReal)) {
     const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined}`
     const same = byKind.get(kind)
     if (same) same.push(change)
@@ -162,6 +180,11 @@ export function writeStatements(changes: readonly NetChange[]): Statement[] {
     if (!before) return insertRows(same)
     return now ? updateRows(same) : deleteRows(same)
   })
+}
+
+/** Whether a row is another one afterwards: an operation may put one that is as it was. */
+function isReal({ table, before, now }: NetChange): boolean {
+  return !before || !now || Object.keys(table.columns).some((column) => before[column] !== now[column])
 }
 
 /** Columns that are null in every row are left out. */
