@@ -149,11 +149,13 @@ test('Looking after agents, mandates and sellers: each screen does what it says 
 
   await chapter('The audit log finds what was done, and leads to it', async () => {
     await visitor.go('sandbox/audit-log')
-    await page.getByLabel('What happened').selectOption('mandate.revoked')
-    await page.waitForURL(/type=mandate\.revoked$/)
     const events = page.getByRole('table', { name: 'Audit log' })
     const row = events.getByRole('row', { name: /Mandate revoked/ })
-    await events.getByRole('row', { name: /Agent created/ }).waitFor({ state: 'detached' })
+    const other = events.getByRole('row', { name: /Agent created/ }).first()
+    await other.waitFor()
+    await page.getByLabel('What happened').selectOption('mandate.revoked')
+    await page.waitForURL(/type=mandate\.revoked$/)
+    await other.waitFor({ state: 'detached' })
     await row.waitFor()
     assert.equal(await events.getByRole('row').count(), 2)
     await row.getByText('Show', { exact: true }).click()
