@@ -30,6 +30,8 @@ export interface LedgerOptions {
   readonly maxBlockedRows?: number
   /** How long a call may take. */
   readonly patienceMs?: number
+  /** Called after each batch: calls that are made before it resolves are in the next. */
+  readonly afterBatch?: () => Promise<void>
 }
 
 interface Waiting {
@@ -65,6 +67,7 @@ export class Ledger {
   readonly #lanes: number
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
+  readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
   #busyLanes = 0
@@ -79,6 +82,7 @@ export class Ledger {
     this.#lanes = options.lanes ?? 1
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
+    this.#afterBatch = options.afterBatch
   }
 
   /** Calls that are not answered yet. */
@@ -137,7 +141,10 @@ export class Ledger {
   async #runLane(): Promise<void> {
     // Calls of the same turn of the event loop form one batch.
     await Promise.resolve()
-    while (this.#queue.length > 0) await this.#write(this.#queue.splice(0, this.#maxBatch), undefined)
+    while (this.#queue.length > 0) {
+      await this.#write(this.#queue.splice(0, this.#maxBatch), undefined)
+      await this.#afterBatch?.()
+    }
     this.#busyLanes -= 1
   }
 
@@ -161,6 +168,9 @@ export class Ledger {
         lastError = error
         if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
           for (const one of left) one.isRerun = true
+        } else if (error instanceof StoreUnavailableError) {
+          for (const one of left) one.reject(error)
+          return
         } else if (!(error instanceof RolledBackError)) {
           await this.#writeOneByOne(left, row, error)
           return

@@ -1,4 +1,3 @@
-import { codeOf } from '../error-code.ts'
 import type { Settled } from '../group-commit.ts'
 import type { AuditEvent } from '../../domain/records.ts'
 import { StoreUnavailableError, type OwnDomain, type Registration, type ReleaseEvents } from '../store.ts'
@@ -9,6 +8,7 @@ import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditActs } from './audit-acts.ts'
 import { prepareHoldActs } from './hold-acts.ts'
 import { prepareMandateActs } from './mandate-acts.ts'
+import { explainFailure } from './explain-failure.ts'
 import type { SqliteDatabase } from './open.ts'
 import { preparePaymentActs } from './payment-acts.ts'
 import { prepareProofActs } from './proof-acts.ts'
@@ -144,25 +144,4 @@ export function createLedger(db: SqliteDatabase, onCommit = () => undefined as v
   }
 
   return { write }
-}
-
-/** The codes with which SQLite says that the disk or the file fails it, not the statement. */
-const storeFailures = [
-  'FULL',
-  'IOERR',
-  'BUSY',
-  'LOCKED',
-  'CANTOPEN',
-  'READONLY',
-  'CORRUPT',
-  'NOTADB',
-  'NOMEM',
-  'PROTOCOL',
-]
-
-/** A failure of the disk or the file as a `StoreUnavailableError`; anything else as it is. */
-export function explainFailure(error: unknown): unknown {
-  const code = codeOf(error)
-  if (!storeFailures.some((failure) => code.startsWith(`SQLITE_${failure}`))) return error
-  return new StoreUnavailableError(`SQLite answers ${code}`, { retryAfterSeconds: 5, cause: error })
 }

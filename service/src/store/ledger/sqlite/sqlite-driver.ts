@@ -1,5 +1,7 @@
 import { codeOf } from '../../error-code.ts'
+import { explainFailure } from '../../sqlite/explain-failure.ts'
 import type { SqliteDatabase } from '../../sqlite/open.ts'
+import { StoreUnavailableError } from '../../store.ts'
 import type { NetChange } from '../batch-facts.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
 import type { Read } from '../operation.ts'
@@ -58,15 +60,17 @@ export function createSqliteDriver({ database, sync, onCommit }: SqliteDriverOpt
       database.exec('commit')
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
-      throw isRowThere(error)
-        ? new RowExistsError('a row that was to be added exists', { cause: error })
-        : error
+      if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
+      throw explainFailure(error)
     }
     try {
       sync?.()
     } catch (error) {
       // Whether the disk has it nobody knows, and another sync would not tell: only a new start can.
-      failure = new Error('the log of the ledger cannot be synced', { cause: error })
+      failure = new StoreUnavailableError('the log of the ledger cannot be synced', {
+        retryAfterSeconds: 5,
+        cause: error,
+      })
       throw failure
     }
     for (const { table, before, now } of changes) cache.set(table, keyText(table, (now ?? before)!), now)

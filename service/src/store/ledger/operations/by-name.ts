@@ -1,0 +1,22 @@
+import type { Operation } from '../operation.ts'
+import * as accounts from './accounts.ts'
+import * as agents from './agents.ts'
+import * as apiKeys from './api-keys.ts'
+import * as mandates from './mandates.ts'
+import * as payments from './payments.ts'
+import * as sellers from './sellers.ts'
+import * as stops from './stops.ts'
+
+const modules = [accounts, agents, apiKeys, mandates, payments, sellers, stops]
+
+/** Every operation, by its name: another thread is told the name of what it is to do. */
+export const operationsByName: ReadonlyMap<string, Operation<unknown, unknown>> = new Map(
+  modules
+    .flatMap((module) => Object.values<unknown>(module))
+    .filter(isOperation)
+    .map((operation) => [operation.name, operation]),
+)
+
+function isOperation(value: unknown): value is Operation<unknown, unknown> {
+  return typeof value === 'object' && value !== null && 'reads' in value && 'decide' in value
+}
