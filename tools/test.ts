@@ -18,7 +18,8 @@ const paths = globSync(patterns, { cwd: projectFolder, exclude: (path) => path.i
 run({
   files: testUnits(paths),
   cwd: projectFolder,
-  concurrency: Math.max(2, availableParallelism() - 1),
+  // One more than processors: many tests wait for a timeout, a disk or a browser.
+  concurrency: availableParallelism() + 1,
 })
   .on('test:fail', ({ todo }) => {
     if (todo === undefined || todo === false) process.exitCode = 1
