@@ -7,11 +7,24 @@ import { allTables, agents, auditEvents, evaluations, mandates, payments, seller
  */
 const longTables: readonly Table[] = [agents, mandates, sellers, payments, evaluations, auditEvents]
 
-/** Columns of a payment that its capture fills. */
+/** About as much as a capture writes into a payment. */
 const reservedBytes = 112
 
 /** Tables whose rows grow. Each has a blank in it, which its first change gives up, so that the row stays in its page. */
 export const growingTables: readonly Table[] = [payments]
+
+/**
+ * What payments change in a mandate, and its limit, which the database checks. They are kept apart: a page holds a hundred of
+ * such rows, and nine of whole mandates, and a commit writes every page that it changes.
+ */
+const sumsOfMandate: readonly string[] = [
+  'maxTotalMicro',
+  'epoch',
+  'spentMicro',
+  'heldMicro',
+  'openPayments',
+  'releasedUntilMs',
+]
 
 const types: Readonly<Record<ColumnKind, string>> = {
   id: 'blob',
@@ -30,22 +43,53 @@ export function typeOf({ kind }: Column): string {
 /** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
 export const ledgerSteps: readonly string[] = [allTables.map(createTable).join('\n')]
 
+/** A table of the file: all of a declared table, or a part of its columns. */
+export interface Part {
+  readonly name: string
+  readonly columns: readonly string[]
+}
+
+/** The parts in which the rows of a table are kept; the first has the key, and they are joined by their `no`. */
+export function partsOf(table: Table): readonly [Part] | readonly [Part, Part] {
+  const { name } = table
+  const columns = Object.keys(table.columns)
+  const sums = table === mandates ? sumsOfMandate : []
+  if (sums.length === 0) return [{ name, columns }]
+  const others = columns.filter((column) => !sums.includes(column))
+  return [
+    { name, columns: others },
+    { name: `${name}_sums`, columns: sums },
+  ]
+}
+
 function createTable(table: Table): string {
   const { name, columns, key, indexes, checks } = table
-  const lines = [
-    ...Object.entries(columns).map(([column, declared]) => declareColumn(sqlName(column), declared)),
-    ...(growingTables.includes(table) ? [`blank blob default (zeroblob(${reservedBytes}))`] : []),
-    `primary key (${columnList(key)})`,
-    ...checks.map((check) => `check (${check})`),
-  ]
-  const options = longTables.includes(table) ? 'strict' : 'strict, without rowid'
-  return [
-    `create table ${name} (\n  ${lines.join(',\n  ')}\n) ${options};`,
-    ...indexes.map(
-      (index) =>
-        `create index ${name}_by_${index.slice(1).map(sqlName).join('_')} on ${name} (${columnList(index)});`,
-    ),
-  ].join('\n')
+  const parts = partsOf(table)
+  const statements = parts.map((part, index) => {
+    const names = part.columns.map(sqlName)
+    const inPart = (check: string) => part === parts.find((one) => speaksOf(check, one))
+    const keyLine = `(${columnList(key)})`
+    const lines = [
+      ...(parts.length > 1 ? ['no integer primary key'] : []),
+      ...part.columns.map((column, place) => declareColumn(names[place]!, columns[column]!)),
+      ...(growingTables.includes(table) ? [`blank blob default (zeroblob(${reservedBytes}))`] : []),
+      ...(index > 0 ? [] : [parts.length > 1 ? `unique ${keyLine}` : `primary key ${keyLine}`]),
+      ...checks.filter(inPart).map((check) => `check (${check})`),
+    ]
+    const options = longTables.includes(table) ? 'strict' : 'strict, without rowid'
+    return `create table ${part.name} (\n  ${lines.join(',\n  ')}\n) ${options};`
+  })
+  const indexStatements = indexes.map((index) => {
+    const indexName = `${name}_by_${index.slice(1).map(sqlName).join('_')}`
+    return `create index ${indexName} on ${name} (${columnList(index)});`
+  })
+  return [...statements, ...indexStatements].join('\n')
+}
+
+/** Whether a check speaks of a column of a part. */
+function speaksOf(check: string, { columns }: Part): boolean {
+  const words = check.split(/\W+/)
+  return columns.some((column) => words.includes(sqlName(column)))
 }
 
 function declareColumn(name: string, column: Column): string {

@@ -2,10 +2,15 @@ import type { SqliteDatabase } from '../../sqlite/open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, growingTables } from './schema.ts'
+import { columnList, growingTables, partsOf, type Part } from './schema.ts'
+
+interface RunResult {
+  readonly changes: number
+  readonly lastInsertRowid: number | bigint
+}
 
 interface Statement {
-  readonly run: (...values: SqlValue[]) => { readonly changes: number }
+  readonly run: (...values: (SqlValue | undefined)[]) => RunResult
   readonly get: (...values: SqlValue[]) => SqlValue[] | undefined
   readonly all: (...values: SqlValue[]) => SqlValue[][]
 }
@@ -20,6 +25,7 @@ export class TableStatements {
   readonly #fixed: ReadonlySet<string>
   readonly #whereKey: string
   readonly #selected: string
+  readonly #parts: readonly Part[]
 
   constructor(db: SqliteDatabase, table: Table) {
     this.#db = db
@@ -27,7 +33,8 @@ export class TableStatements {
     this.#codec = new RowCodec(table)
     this.#fixed = new Set([...table.key, ...table.indexes.flat()])
     this.#whereKey = `where ${equal(table.key)}`
-    this.#selected = `select ${columnList(this.#codec.names)} from ${table.name}`
+    this.#parts = partsOf(table)
+    this.#selected = selectAll(table)
   }
 
   /** The row with a key; undefined when there is none. */
@@ -56,34 +63,50 @@ export class TableStatements {
   }
 
   insert(row: Row): void {
-    const { names } = this.#codec
-    const statement = this.#prepare(
-      'insert',
-      () =>
-        `insert into ${this.#table.name} (${columnList(names)}) values (${names.map(() => '?').join(', ')})`,
-    )
-    statement.run(...this.#codec.encodeAll(names, row))
+    let no: bigint | number | undefined
+    for (const part of this.#parts) {
+      const statement = this.#prepare(`insert ${part.name}`, () => this.#insertText(part))
+      const values = this.#codec.encodeAll(part.columns, row)
+      const { lastInsertRowid } =
+        this.#parts.length > 1 ? statement.run(no, ...values) : statement.run(...values)
+      no = lastInsertRowid
+    }
   }
 
   /** Writes what differs between the two. */
   update(before: Row, now: Row): void {
-    const changed = this.#codec.names.filter((name) => before[name] !== now[name])
-    if (changed.length === 0) return
-    const statement = this.#prepare(changed.join(), () => this.#updateText(changed))
-    const { key } = this.#table
-    this.#expectOne(
-      statement.run(...this.#codec.encodeAll(changed, now), ...this.#codec.encodeAll(key, before)),
-    )
+    const key = this.#codec.encodeAll(this.#table.key, before)
+    for (const part of this.#parts) {
+      const changed = part.columns.filter((name) => before[name] !== now[name])
+      if (changed.length === 0) continue
+      const statement = this.#prepare(changed.join(), () => this.#updateText(part, changed))
+      this.#expectOne(statement.run(...this.#codec.encodeAll(changed, now), ...key))
+    }
   }
 
   delete(row: Row): void {
-    const statement = this.#prepare('delete', () => `delete from ${this.#table.name} ${this.#whereKey}`)
-    this.#expectOne(statement.run(...this.#codec.encodeAll(this.#table.key, row)))
+    const key = this.#codec.encodeAll(this.#table.key, row)
+    // The part with the key leads to the others, and goes last.
+    for (const part of this.#parts.toReversed()) {
+      const text = () => `delete from ${part.name} ${this.#whereKeyOf(part)}`
+      this.#expectOne(this.#prepare(`delete ${part.name}`, text).run(...key))
+    }
   }
 
   /** Rows that change were read before, and only this driver writes. */
-  #expectOne({ changes }: { readonly changes: number }): void {
+  #expectOne({ changes }: RunResult): void {
     if (changes !== 1) throw new Error(`${changes} rows of ${this.#table.name} have the key of one`)
+  }
+
+  #insertText({ name, columns }: Part): string {
+    const no = this.#parts.length > 1 ? 'no, ' : ''
+    const marks = Array.from({ length: columns.length + (no ? 1 : 0) }, () => '?')
+    return `insert into ${name} (${no}${columnList(columns)}) values (${marks.join(', ')})`
+  }
+
+  #whereKeyOf(part: Part): string {
+    if (part === this.#parts[0]) return this.#whereKey
+    return `where no = (select no from ${this.#table.name} ${this.#whereKey})`
   }
 
   #rangeText({ where, orderBy, after, upTo }: RangeRead): string {
@@ -94,12 +117,12 @@ export class TableStatements {
     return `${this.#selected} where ${equal(names)}${bounds} order by ${column} limit ?`
   }
 
-  #updateText(changed: readonly string[]): string {
+  #updateText(part: Part, changed: readonly string[]): string {
     const fixed = changed.find((name) => this.#fixed.has(name))
     if (fixed !== undefined) throw new Error(`${this.#table.name}.${fixed} never changes`)
     const blank = growingTables.includes(this.#table) ? ', blank = null' : ''
     const set = changed.map((name) => `${sqlName(name)} = ?`).join(', ')
-    return `update ${this.#table.name} set ${set}${blank} ${this.#whereKey}`
+    return `update ${part.name} set ${set}${blank} ${this.#whereKeyOf(part)}`
   }
 
   #prepare(shape: string, text: () => string, isQuery = false): Statement {
@@ -113,6 +136,12 @@ export class TableStatements {
   }
 }
 
+function selectAll(table: Table): string {
+  const [part, other] = partsOf(table)
+  const from = other ? `${part.name} cross join ${other.name} using (no)` : part.name
+  return `select ${columnList(Object.keys(table.columns))} from ${from}`
+}
+
 function equal(names: readonly string[]): string {
   return names.map((name) => `${sqlName(name)} = ?`).join(' and ')
 }
@@ -120,6 +149,6 @@ function equal(names: readonly string[]): string {
 /** Every row of a table, in no order. */
 export function readAll(db: SqliteDatabase, table: Table): Row[] {
   const codec = new RowCodec(table)
-  const statement = db.prepare(`select ${columnList(codec.names)} from ${table.name}`).raw()
+  const statement = db.prepare(selectAll(table)).raw()
   return (statement.all() as SqlValue[][]).map((values) => codec.decode(values))
 }
