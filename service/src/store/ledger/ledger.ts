@@ -258,14 +258,16 @@ async function decideAndCommit(
     const reads = [...asked.values()]
     const answer = await transaction.read(reads, { waitsForLocks })
     const names = new Set([...answer.blocked].map(readText))
-    free = free.filter((one) => {
-      const name = one.operation
-        .reads(one.call, facts)
-        .map(readText)
-        .find((text) => names.has(text))
-      if (name !== undefined) blocked.set(one, name)
-      return name === undefined
-    })
+    // Seldom is a row locked by another.
+    if (names.size > 0)
+      free = free.filter((one) => {
+        const name = one.operation
+          .reads(one.call, facts)
+          .map(readText)
+          .find((text) => names.has(text))
+        if (name !== undefined) blocked.set(one, name)
+        return name === undefined
+      })
     for (const name of names) asked.delete(name)
     facts.learn(
       reads.filter((read) => !answer.blocked.has(read)),

@@ -98,10 +98,14 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
 
 /** The key of a row as one text: no two keys have the same. No text of the ledger contains NUL. */
 export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>): string {
+  const [first = '', second = ''] = key
+  // Most keys have two columns, and every read and change of a row is named by its key.
+  if (key.length === 2) return `${textOf(row[first])}\0${textOf(row[second])}`
   return key.map((name) => textOf(row[name])).join('\0')
 }
 
 function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
 }
 

@@ -2,12 +2,30 @@ import type { Operation } from '../operation.ts'
 import * as accounts from './accounts.ts'
 import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
+import * as denials from './denials.ts'
+import * as evaluations from './evaluations.ts'
+import * as figures from './figures.ts'
 import * as mandates from './mandates.ts'
 import * as payments from './payments.ts'
 import * as sellers from './sellers.ts'
+import * as sessions from './sessions.ts'
 import * as stops from './stops.ts'
+import * as voids from './voids.ts'
 
-const modules = [accounts, agents, apiKeys, mandates, payments, sellers, stops]
+const modules = [
+  accounts,
+  agents,
+  apiKeys,
+  denials,
+  evaluations,
+  figures,
+  mandates,
+  payments,
+  sellers,
+  sessions,
+  stops,
+  voids,
+]
 
 /** Every operation, by its name: another thread is told the name of what it is to do. */
 export const operationsByName: ReadonlyMap<string, Operation<unknown, unknown>> = new Map(

@@ -227,7 +227,9 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     for (const item of message.items) {
       const number = item.at(-1)
       const { label, value } = unpacker.unpack(item)
-      ledger.run(operationsByName.get(label)!, value).then(
+      const operation = operationsByName.get(label)
+      if (!operation) throw new Error(`the operation ${label} is not known`)
+      ledger.run(operation, value).then(
         (outcome) => answer('done', outcome, number),
         (error: unknown) => answer('failed', failureOf(error), number),
       )

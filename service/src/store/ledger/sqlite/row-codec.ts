@@ -15,34 +15,44 @@ interface ColumnCodec {
 export class RowCodec {
   readonly names: readonly string[]
   readonly #codecs: ReadonlyMap<string, ColumnCodec>
-  readonly #inOrder: readonly (readonly [name: string, decode: ColumnCodec['decode']])[]
+  readonly #inOrder: readonly { readonly name: string; readonly decode: ColumnCodec['decode'] }[]
 
   constructor({ columns }: Table) {
     this.names = Object.keys(columns)
     this.#codecs = new Map(Object.entries(columns).map(([name, column]) => [name, codecOf(column)]))
-    this.#inOrder = [...this.#codecs].map(([name, { decode }]) => [name, decode])
+    this.#inOrder = [...this.#codecs].map(([name, { decode }]) => ({ name, decode }))
   }
 
   /** The value of a column, as SQLite has it. */
   encode(name: string, value: unknown): SqlValue {
-    if (value === null || value === undefined) return null
-    const codec = this.#codecs.get(name)
-    if (!codec) throw new TypeError(`no column ${name}`)
-    return codec.encode(value)
+    return value === null || value === undefined ? null : this.#codecOf(name).encode(value)
   }
 
-  encodeAll(names: readonly string[], row: Row): SqlValue[] {
-    return names.map((name) => this.encode(name, row[name]))
+  /** What turns a row into the values of some columns. */
+  encoderOf(names: readonly string[]): (row: Row) => SqlValue[] {
+    const columns = names.map((name) => ({ name, encode: this.#codecOf(name).encode }))
+    return (row) =>
+      columns.map(({ name, encode }) => {
+        const value = row[name]
+        return value === null || value === undefined ? null : encode(value)
+      })
   }
 
   /** A row from the values of all its columns. */
   decode(values: readonly SqlValue[]): Row {
     const row: Record<string, unknown> = {}
-    for (const [index, [name, decode]] of this.#inOrder.entries()) {
-      const value = values[index] ?? null
+    let index = 0
+    for (const { name, decode } of this.#inOrder) {
+      const value = values[index++] ?? null
       row[name] = value === null ? null : decode(value)
     }
     return row
+  }
+
+  #codecOf(name: string): ColumnCodec {
+    const codec = this.#codecs.get(name)
+    if (!codec) throw new TypeError(`no column ${name}`)
+    return codec
   }
 }
 

@@ -9,7 +9,9 @@ interface RunResult {
   readonly lastInsertRowid: number | bigint
 }
 
+/** A statement, and what encodes the columns of a row that it binds. */
 interface Statement {
+  readonly encode: (row: Row) => SqlValue[]
   readonly run: (...values: (SqlValue | undefined)[]) => RunResult
   readonly get: (...values: SqlValue[]) => SqlValue[] | undefined
   readonly all: (...values: SqlValue[]) => SqlValue[][]
@@ -26,6 +28,7 @@ export class TableStatements {
   readonly #whereKey: string
   readonly #selected: string
   readonly #parts: readonly Part[]
+  readonly #encodeKey: (row: Row) => SqlValue[]
 
   constructor(db: SqliteDatabase, table: Table) {
     this.#db = db
@@ -34,6 +37,7 @@ export class TableStatements {
     this.#fixed = new Set([...table.key, ...table.indexes.flat()])
     this.#whereKey = `where ${equal(table.key)}`
     this.#parts = partsOf(table)
+    this.#encodeKey = this.#codec.encoderOf(table.key)
     this.#selected = selectAll(table)
   }
 
@@ -41,8 +45,8 @@ export class TableStatements {
   find(key: Row): Row | undefined {
     const { columns, key: names } = this.#table
     if (!names.every((name) => canHold(columns[name]!, key[name]))) return undefined
-    const statement = this.#prepare('find', () => `${this.#selected} ${this.#whereKey}`, true)
-    const values = statement.get(...this.#codec.encodeAll(names, key))
+    const statement = this.#prepare('find', [], () => `${this.#selected} ${this.#whereKey}`, true)
+    const values = statement.get(...this.#encodeKey(key))
     return values && this.#codec.decode(values)
   }
 
@@ -57,7 +61,7 @@ export class TableStatements {
     ]
     if (!values.every(([name, value]) => canHold(columns[name as string]!, value))) return []
     const shape = `range ${names.join()} ${orderBy}${after === undefined ? '' : ' after'}${upTo === undefined ? '' : ' up to'}`
-    const statement = this.#prepare(shape, () => this.#rangeText(range), true)
+    const statement = this.#prepare(shape, [], () => this.#rangeText(range), true)
     const encoded = values.map(([name, value]) => this.#codec.encode(name as string, value))
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
@@ -65,8 +69,8 @@ export class TableStatements {
   insert(row: Row): void {
     let no: bigint | number | undefined
     for (const part of this.#parts) {
-      const statement = this.#prepare(`insert ${part.name}`, () => this.#insertText(part))
-      const values = this.#codec.encodeAll(part.columns, row)
+      const statement = this.#prepare(`insert ${part.name}`, part.columns, () => this.#insertText(part))
+      const values = statement.encode(row)
       const { lastInsertRowid } =
         this.#parts.length > 1 ? statement.run(no, ...values) : statement.run(...values)
       no = lastInsertRowid
@@ -75,21 +79,21 @@ export class TableStatements {
 
   /** Writes what differs between the two. */
   update(before: Row, now: Row): void {
-    const key = this.#codec.encodeAll(this.#table.key, before)
+    const key = this.#encodeKey(before)
     for (const part of this.#parts) {
       const changed = part.columns.filter((name) => before[name] !== now[name])
       if (changed.length === 0) continue
-      const statement = this.#prepare(changed.join(), () => this.#updateText(part, changed))
-      this.#expectOne(statement.run(...this.#codec.encodeAll(changed, now), ...key))
+      const statement = this.#prepare(changed.join(), changed, () => this.#updateText(part, changed))
+      this.#expectOne(statement.run(...statement.encode(now), ...key))
     }
   }
 
   delete(row: Row): void {
-    const key = this.#codec.encodeAll(this.#table.key, row)
+    const key = this.#encodeKey(row)
     // The part with the key leads to the others, and goes last.
     for (const part of this.#parts.toReversed()) {
       const text = () => `delete from ${part.name} ${this.#whereKeyOf(part)}`
-      this.#expectOne(this.#prepare(`delete ${part.name}`, text).run(...key))
+      this.#expectOne(this.#prepare(`delete ${part.name}`, [], text).run(...key))
     }
   }
 
@@ -125,11 +129,17 @@ export class TableStatements {
     return `update ${part.name} set ${set}${blank} ${this.#whereKeyOf(part)}`
   }
 
-  #prepare(shape: string, text: () => string, isQuery = false): Statement {
+  #prepare(shape: string, bound: readonly string[], text: () => string, isQuery = false): Statement {
     let statement = this.#prepared.get(shape)
     if (!statement) {
-      const prepared = this.#db.prepare(text())
-      statement = (isQuery ? prepared.raw() : prepared) as unknown as Statement
+      const prepared = this.#db.prepare<SqlValue[], SqlValue[]>(text())
+      if (isQuery) prepared.raw()
+      statement = {
+        encode: this.#codec.encoderOf(bound),
+        run: prepared.run.bind(prepared) as Statement['run'],
+        get: prepared.get.bind(prepared),
+        all: prepared.all.bind(prepared),
+      }
       this.#prepared.set(shape, statement)
     }
     return statement
