@@ -1,5 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
-
 interface Sleeper {
   readonly atMs: number
   readonly wake: () => void
@@ -25,16 +23,27 @@ export class VirtualTime {
   }
 
   /** Lets time pass until the promise is settled. */
-  async runUntil<Result>(done: Promise<Result>): Promise<Result> {
-    let isDone = false
-    const settled = done.finally(() => (isDone = true))
-    for (;;) {
-      await turn()
-      if (isDone) return settled
-      const next = this.#sleepers.pop()
-      if (!next) throw new Error('everybody waits, and nothing will happen')
-      this.nowMs = next.atMs
-      next.wake()
-    }
+  runUntil<Result>(done: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      let isDone = false
+      const end = () => (isDone = true)
+      done.then(end, end)
+      const step = () => {
+        if (isDone) {
+          done.then(resolve, reject)
+          return
+        }
+        const next = this.#sleepers.at(-1)
+        if (!next) {
+          reject(new Error('everybody waits, and nothing will happen'))
+          return
+        }
+        this.nowMs = next.atMs
+        // Those that wake at one moment share a turn of the event loop.
+        while (this.#sleepers.at(-1)?.atMs === next.atMs) this.#sleepers.pop()?.wake()
+        setImmediate(step)
+      }
+      setImmediate(step)
+    })
   }
 }

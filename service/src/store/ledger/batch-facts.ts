@@ -1,4 +1,4 @@
-import type { Found } from './driver.ts'
+import type { ReadAnswer } from './driver.ts'
 import { readText, type Change, type Facts, type RangeRead, type Read } from './operation.ts'
 import { keyText, type Table, type TableKey, type TableRow } from './table.ts'
 
@@ -17,14 +17,17 @@ export class BatchFacts implements Facts {
   readonly isRerun: boolean
   readonly #places = new Map<string, Place>()
   readonly #ranges = new Map<string, readonly string[]>()
+  /** The names of rows that the batch adds, by table. */
+  readonly #added = new Map<string, string[]>()
 
   constructor({ isRerun }: { readonly isRerun: boolean }) {
     this.isRerun = isRerun
   }
 
   /** Takes in what a driver has found for these reads. */
-  learn(reads: readonly Read[], found: Found): void {
+  learn(reads: readonly Read[], { found, blocked }: ReadAnswer): void {
     for (const [index, read] of reads.entries()) {
+      if (blocked.has(read)) continue
       const rows = found[index] ?? []
       if (read.kind === 'row') {
         this.#places.set(readText(read), { table: read.table, before: rows[0], now: rows[0] })
@@ -53,10 +56,10 @@ export class BatchFacts implements Facts {
   rows<Of extends Table>(_table: Of, range: RangeRead): readonly TableRow<Of>[] {
     const names = this.#ranges.get(readText(range))
     if (!names) throw new Error(`a range of ${range.table.name} was not asked for`)
-    const added: string[] = []
-    for (const [name, { before, now, table }] of this.#places) {
-      if (table === range.table && !before && now && isWithin(range, now)) added.push(name)
-    }
+    const added = (this.#added.get(range.table.name) ?? []).filter((name) => {
+      const place = this.#places.get(name)
+      return place?.before === undefined && place?.now !== undefined && isWithin(range, place.now)
+    })
     const rows: Row[] = []
     for (const name of new Set([...names, ...added])) {
       const row = this.#places.get(name)?.now
@@ -72,9 +75,16 @@ export class BatchFacts implements Facts {
     for (const { kind, table, row } of changes) {
       const name = nameOf(table, row)
       const place = this.#places.get(name) ?? { table, before: undefined, now: undefined }
+      if (!place.before && !place.now) this.#noteAdded(table, name)
       place.now = kind === 'put' ? row : undefined
       this.#places.set(name, place)
     }
+  }
+
+  #noteAdded({ name: tableName }: Table, name: string): void {
+    const names = this.#added.get(tableName)
+    if (names) names.push(name)
+    else this.#added.set(tableName, [name])
   }
 
   /** What the batch changes in all: each row once. */

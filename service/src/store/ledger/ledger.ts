@@ -257,9 +257,8 @@ async function decideAndCommit(
   for (let step = 0; step < maxSteps; step++) {
     const reads = [...asked.values()]
     const answer = await transaction.read(reads, { waitsForLocks })
-    const names = new Set([...answer.blocked].map(readText))
-    // Seldom is a row locked by another.
-    if (names.size > 0)
+    if (answer.blocked.size > 0) {
+      const names = new Set([...answer.blocked].map(readText))
       free = free.filter((one) => {
         const name = one.operation
           .reads(one.call, facts)
@@ -268,11 +267,9 @@ async function decideAndCommit(
         if (name !== undefined) blocked.set(one, name)
         return name === undefined
       })
-    for (const name of names) asked.delete(name)
-    facts.learn(
-      reads.filter((read) => !answer.blocked.has(read)),
-      answer.found.filter((_, index) => !answer.blocked.has(reads[index] as Read)),
-    )
+      for (const name of names) asked.delete(name)
+    }
+    facts.learn(reads, answer)
     const answers = decideAll(free, facts, asked)
     if (!answers) continue
     await transaction.commit(facts.netChanges())
