@@ -58,7 +58,7 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
     case 'voided':
       return Math.min(
         ...dossier
-          .stopsOf(hold.mandateId)
+          .endsOf(hold)
           .filter((stop) => latestMs(stop) >= hold.issuedAtMs)
           .map(({ beganMs }) => beganMs),
       )
@@ -69,10 +69,10 @@ function surelyHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
 
 /** The last moment at which the hold may still have counted. */
 function perhapsHeldUntilMs(dossier: Dossier, hold: HoldContent): number {
-  if (hold.status === 'expired') return hold.expiresAtMs
+  if (hold.status === 'expired') return hold.expiresAtMs + dossier.skewMs
   if (hold.status !== 'voided') return Infinity
   const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
-  const stops = dossier.stopsOf(hold.mandateId).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
+  const stops = dossier.endsOf(hold).filter((stop) => isDone(stop) && stop.beganMs > heldSinceMs)
   return Math.min(...stops.map(({ endedMs }) => endedMs))
 }
 

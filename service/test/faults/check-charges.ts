@@ -45,7 +45,9 @@ function checkPayment(
   if (first && !makers.includes(first)) {
     complain('untrue success', nonce, `${payment.id} was not made while its request was under way`)
   }
-  const isTold = own.some(({ answer }) => ['verified', 'failed', 'unauthorized'].includes(answer.is))
+  const isTold = own.some(({ answer }) =>
+    ['verified', 'failed', 'unauthorized', 'conflict'].includes(answer.is),
+  )
   if (!isTold) complain('charge untold', nonce, `${payment.id} stands, and its collector never got to know`)
 }
 
@@ -100,11 +102,9 @@ function wasOvertaken(dossier: Dossier, attempt: Verification): boolean {
 
 /** Whether the proof may have been over at some moment of the request: by time, or by a stop. */
 function wasOver(dossier: Dossier, { endedMs }: Verification, hold: HoldContent): boolean {
-  if (endedMs - hold.issuedAtMs > validityWindowMs) return true
+  if (endedMs - hold.issuedAtMs > validityWindowMs - dossier.skewMs) return true
   if (hold.status !== 'voided') return false
-  return dossier
-    .stopsOf(hold.mandateId)
-    .some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
+  return dossier.endsOf(hold).some((stop) => stop.beganMs <= endedMs && latestMs(stop) >= hold.issuedAtMs)
 }
 
 function isOwn({ keyId, request }: Verification, { capturedBy, idempotencyKey }: HoldContent): boolean {

@@ -42,11 +42,14 @@ function checkState(dossier: Dossier, hold: HoldContent, complain: Complain): vo
   if (transactionId !== (payment?.id ?? null)) {
     complain('record differs', nonce, `captured by ${transactionId}, paid by ${payment?.id ?? null}`)
   }
-  const stops = dossier.stopsOf(hold.mandateId)
+  const stops = dossier.endsOf(hold)
   switch (status) {
     case 'captured': {
       const capturedAtMs = payment?.createdAtMs ?? issuedAtMs
-      if (capturedAtMs >= expiresAtMs || capturedAtMs - issuedAtMs > validityWindowMs) {
+      if (
+        capturedAtMs >= expiresAtMs + dossier.skewMs ||
+        capturedAtMs - issuedAtMs > validityWindowMs + dossier.skewMs
+      ) {
         complain('captured after expiry', nonce, `${capturedAtMs - issuedAtMs} ms after it was issued`)
       }
       break

@@ -9,6 +9,7 @@ export function checkRecords(dossier: Dossier, complain: Complain): void {
   }
   checkTransactions(dossier, complain)
   checkEvaluations(dossier, complain)
+  checkDenials(dossier, complain)
   const eventsAbout = Map.groupBy(dossier.content.events, ({ subjectId }) => subjectId)
   checkPaymentEvents(dossier, eventsAbout, complain)
   checkCreations(dossier, eventsAbout, complain)
@@ -58,6 +59,21 @@ function checkEvaluations(dossier: Dossier, complain: Complain): void {
   }
 }
 
+/** Every denied proof is counted, once. */
+function checkDenials(dossier: Dossier, complain: Complain): void {
+  if (!dossier.content.denials) return
+  const denials = new Map(dossier.content.denials.map(({ mandateId, count }) => [mandateId, count]))
+  const asked = Map.groupBy(dossier.callsOf('ask-proof'), ({ request }) => request.mandateId)
+  for (const mandateId of new Set([...asked.keys(), ...denials.keys()])) {
+    const calls = asked.get(mandateId) ?? []
+    const told = calls.filter(({ answer }) => answer.is === 'denied').length
+    const untold = calls.filter(isFateUnknown).length
+    const count = denials.get(mandateId) ?? 0
+    if (count < told) complain('record lost', mandateId, `${count} denials of ${told} are counted`)
+    if (count > told + untold) complain('record unexplained', mandateId, `${count} denials, ${told} told`)
+  }
+}
+
 type EventsAbout = ReadonlyMap<string, readonly EventContent[]>
 
 function checkPaymentEvents(dossier: Dossier, eventsAbout: EventsAbout, complain: Complain): void {
@@ -104,7 +120,9 @@ function checkRevocations(dossier: Dossier, eventsAbout: EventsAbout, complain: 
     const verb = act === 'pause-mandate' ? 'paused' : 'revoked'
     const events = (eventsAbout.get(id) ?? []).filter(({ type }) => type.endsWith(`.${verb}`))
     if (calls.some(isDone) && events.length === 0) complain('event missing', id, `${act} was acknowledged`)
-    if (events.length > (verb === 'paused' ? calls.length : 1)) {
+    // A stop of all mandates pauses again what others resume meanwhile.
+    const isPausedByStops = verb === 'paused' && dossier.stopAlls.length > 0
+    if (!isPausedByStops && events.length > (verb === 'paused' ? calls.length : 1)) {
       complain('event unexplained', id, `it was ${verb} ${events.length} times`)
     }
   }

@@ -1,12 +1,14 @@
 import type { Complain } from './complaint.ts'
 import { isDone, isFateUnknown, latestMs, type Dossier } from './dossier.ts'
-import type { Call } from './history.ts'
+import type { Call, CallOf } from './history.ts'
+import { collectorDomain } from './market.ts'
 
 /** Nothing that begins after an answered stop succeeds; and no refusal speaks of a stop that never was. */
 export function checkStops(dossier: Dossier, complain: Complain): void {
   checkPayments(dossier, complain)
   checkApprovals(dossier, complain)
   checkKeys(dossier, complain)
+  checkCollector(dossier, complain)
   checkStatuses(dossier, complain)
 }
 
@@ -22,7 +24,7 @@ function checkPayments(dossier: Dossier, complain: Complain): void {
     const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
     // A stop ends open holds for good, so that a later resume does not bring them back.
     const isStopped = dossier
-      .stopsOf(mandateId)
+      .endsOf(hold)
       .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < payment.createdAtMs)
     if (isStopped || payment.createdAtMs > revokedSinceMs(dossier, mandateId)) {
       complain('success after stop', nonce, `${payment.id} was made after a stop was answered`)
@@ -62,7 +64,8 @@ function reasonsToDeny(
 ): readonly Call[] | undefined {
   if (code === 'agent_revoked') return dossier.revocationsOfAgent(agentId)
   if (code === 'mandate_expired') {
-    return dossier.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    const moves = dossier.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    return [...moves, ...dossier.stopAllsOf(mandateId)]
   }
   return undefined
 }
@@ -73,6 +76,8 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
   for (const { keyId, answer, beganMs, endedMs, request } of dossier.calls) {
     const ofKey = revocations.get(keyId) ?? []
     if (answer.is === 'unauthorized') {
+      // The key of the collector is refused while its account is disabled.
+      if (request.act === 'verify' && request.domain === collectorDomain) continue
       if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
         complain(
           'failure unexplained',
@@ -98,16 +103,53 @@ function checkStatuses(dossier: Dossier, complain: Complain): void {
     const revocations = moves.filter(isRevocation)
     checkRevoked(id, status === 'revoked', revocations, complain)
     if (revocations.length > 0) continue
-    const last = moves.find((move) =>
-      moves.every((other) => other === move || latestMs(other) < move.beganMs),
-    )
-    const expected = last && isDone(last) && (last.request.act === 'pause-mandate' ? 'paused' : 'active')
+    const all: Call[] = [...moves, ...dossier.stopAllsOf(id), ...dossier.undos]
+    const last = all.find((move) => all.every((other) => other === move || latestMs(other) < move.beganMs))
+    const expected = last && isDone(last) ? statusAfter(dossier, id, last) : undefined
     if (expected && status !== expected) complain('record lost', id, `it is ${status}, not ${expected}`)
-    if (status === 'paused' && moves.every(({ request }) => request.act === 'resume-mandate')) {
+    const pauses = all.filter(({ request }) => ['pause-mandate', 'stop-all'].includes(request.act))
+    if (status === 'paused' && pauses.length === 0) {
       complain('record unexplained', id, 'it is paused, and nobody paused it')
     }
   }
 }
+
+/** The status that the last of all moves has given a mandate; undefined when that depends on others. */
+function statusAfter(dossier: Dossier, mandateId: string, { request, ...call }: Call): string | undefined {
+  if (request.act === 'pause-mandate') return 'paused'
+  if (request.act === 'resume-mandate') return 'active'
+  const isStop = request.act === 'stop-all' && dossier.isOlder(mandateId, { request, ...call })
+  return isStop ? 'paused' : undefined
+}
+
+/** The collector charges nothing while its account is disabled or its domain released, and is refused only then. */
+function checkCollector(dossier: Dossier, complain: Complain): void {
+  for (const [closing, opening, refusal] of closings) {
+    const closed = dossier.callsOf(closing)
+    const opened = dossier.callsOf(opening)
+    for (const call of dossier.callsOf('verify')) {
+      const { answer, beganMs, endedMs, request } = call
+      if (request.domain !== collectorDomain) continue
+      const isClosed = closed.some(
+        (close) =>
+          isDone(close) &&
+          close.endedMs < beganMs &&
+          !opened.some((open) => latestMs(open) >= close.beganMs && open.beganMs <= endedMs),
+      )
+      // What was paid before is told again after a release, and to nobody while the account is disabled.
+      const isCharged = answer.is === 'verified' && (!answer.isReplay || closing === 'disable-collector')
+      if (isClosed && isCharged) complain('success after stop', request.nonce, `it was paid after ${closing}`)
+      if (answer.is === refusal && !closed.some((close) => close.beganMs <= endedMs)) {
+        complain('failure unexplained', request.nonce, `it was refused without ${closing}`)
+      }
+    }
+  }
+}
+
+const closings = [
+  ['disable-collector', 'enable-collector', 'unauthorized'],
+  ['release-domain', 'register-seller', 'conflict'],
+] as const
 
 function checkRevoked(
   id: string,
@@ -121,7 +163,9 @@ function checkRevoked(
 
 /** From when on it is sure that the mandate, or its agent, is revoked. */
 function revokedSinceMs(dossier: Dossier, mandateId: string): number {
-  const revocations = dossier.stopsOf(mandateId).filter(({ request }) => request.act !== 'pause-mandate')
+  const revocations = dossier
+    .stopsOf(mandateId)
+    .filter(({ request }) => request.act === 'revoke-mandate' || request.act === 'revoke-agent')
   return Math.min(...revocations.filter(isDone).map(({ endedMs }) => endedMs))
 }
 
@@ -130,9 +174,25 @@ function isStoppedAllAlong(dossier: Dossier, mandateId: string, { beganMs, ended
   if (revokedSinceMs(dossier, mandateId) < beganMs) return true
   const moves = dossier.movesOf(mandateId)
   const resumes = moves.filter(({ request }) => request.act === 'resume-mandate')
-  return moves.some((pause) => {
-    if (pause.request.act !== 'pause-mandate' || !isDone(pause) || pause.endedMs >= beganMs) return false
-    return !resumes.some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
+  const isLasting = (pause: Call, others: readonly Call[]) =>
+    isDone(pause) &&
+    pause.endedMs < beganMs &&
+    ![...resumes, ...others].some((resume) => latestMs(resume) >= pause.beganMs && resume.beganMs <= endedMs)
+  // No undo resumes what an owner has paused, unless a stop has come before the pause and is undone.
+  const isPaused = moves.some((pause) => pause.request.act === 'pause-mandate' && isLasting(pause, []))
+  return (
+    isPaused ||
+    dossier
+      .stopAllsOf(mandateId)
+      .some((stop) => dossier.isOlder(mandateId, stop) && isLasting(stop, undosOf(dossier, stop)))
+  )
+}
+
+/** The undos that may resume what a stop has paused: its own, those of all stops, and those of a stop pressed later. */
+function undosOf(dossier: Dossier, stop: CallOf<'stop-all'>): readonly Call[] {
+  return dossier.undos.filter(({ request: { name } }) => {
+    if (name === null || name === stop.request.name) return true
+    return dossier.stopAlls.some((other) => other.request.name === name && latestMs(other) >= stop.beganMs)
   })
 }
 

@@ -15,14 +15,16 @@ test('The checker has nothing to say about a faithful ledger, whatever is lost o
     assert.ok(evidence.calls.length > 2_000, 'clients are busy')
     assert.deepEqual(new Set(evidence.content.holds.map(({ status }) => status)).size, 3)
     assert.deepEqual(findComplaints(evidence), [], `seed ${seed}`)
+    const governed = await runModel(seed, { hasOperator: true })
+    assert.deepEqual(findComplaints(governed), [], `seed ${seed}, with stops of all mandates`)
   }
 })
 
 test('The checker catches every planted bug, and says what it is', async (context) => {
-  const evidence = await runModel(1)
-  for (const { bug, complaint, plant } of plantedBugs) {
+  const [evidence, governed] = [await runModel(1), await runModel(1, { hasOperator: true })]
+  for (const { bug, complaint, plant, isGoverned = false } of plantedBugs) {
     await context.test(bug, () => {
-      const spoiled = new Spoiled(evidence)
+      const spoiled = new Spoiled(isGoverned ? governed : evidence)
       plant(spoiled)
       const complaints = findComplaints(spoiled.evidence)
       assert.ok(

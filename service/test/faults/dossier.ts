@@ -12,7 +12,7 @@ import type {
 } from './history.ts'
 
 /** A call that takes something out of use: a mandate, or the agent that it belongs to. */
-export type Stop = CallOf<MandateMove['act'] | 'revoke-agent'>
+export type Stop = CallOf<MandateMove['act'] | 'revoke-agent' | 'stop-all' | 'void-proof'>
 
 /** The evidence of a run, laid out so that each question is one look. */
 export class Dossier {
@@ -30,8 +30,17 @@ export class Dossier {
   readonly #verificationsOf: ReadonlyMap<string, CallOf<'verify'>[]>
   readonly #movesOf: ReadonlyMap<string, CallOf<MandateMove['act']>[]>
   readonly #revocationsOf: ReadonlyMap<string, CallOf<'revoke-agent'>[]>
+  readonly #voidsOf: ReadonlyMap<string, CallOf<'void-proof'>[]>
+  readonly #createdSince: ReadonlyMap<string, Call>
+  /** Stops of all mandates, and their undos, that may have done something. */
+  readonly stopAlls: readonly CallOf<'stop-all'>[]
+  readonly undos: readonly CallOf<'undo-stop'>[]
+
+  /** How far the clocks of two services were apart, at most. */
+  readonly skewMs: number
 
   constructor({ calls, content }: Evidence) {
+    this.skewMs = 2 * (content.clockSkewMs ?? 0)
     this.calls = calls
     this.content = content
     this.mandates = new Map(content.mandates.map((mandate) => [mandate.id, mandate]))
@@ -47,6 +56,13 @@ export class Dossier {
     this.#verificationsOf = Map.groupBy(callsOf(calls, 'verify'), ({ request }) => request.nonce)
     const moves = callsOf(calls, 'pause-mandate', 'resume-mandate', 'revoke-mandate')
     this.#movesOf = Map.groupBy(moves, ({ request }) => request.mandateId)
+    this.#voidsOf = Map.groupBy(callsOf(calls, 'void-proof'), ({ request }) => request.nonce)
+    this.stopAlls = callsOf(calls, 'stop-all').filter(mayHaveActed)
+    this.undos = callsOf(calls, 'undo-stop').filter(mayHaveActed)
+    const created = callsOf(calls, 'create-mandate')
+    this.#createdSince = new Map(
+      created.flatMap((call) => (call.answer.is === 'created' ? [[call.answer.id, call] as const] : [])),
+    )
     this.#revocationsOf = Map.groupBy(callsOf(calls, 'revoke-agent'), ({ request }) => request.agentId)
   }
 
@@ -79,18 +95,35 @@ export class Dossier {
     return (this.#revocationsOf.get(agentId) ?? []).filter(mayHaveActed)
   }
 
+  /** Stops of all mandates that may have paused this one. */
+  stopAllsOf(mandateId: string): readonly CallOf<'stop-all'>[] {
+    const sinceMs = this.#createdSince.get(mandateId)?.beganMs ?? 0
+    return this.stopAlls.filter((stop) => latestMs(stop) >= sinceMs)
+  }
+
+  /** Whether the mandate was surely there when a stop began. */
+  isOlder(mandateId: string, stop: Call): boolean {
+    return (this.#createdSince.get(mandateId)?.endedMs ?? Infinity) < stop.beganMs
+  }
+
+  /** Everything that may have ended a hold before its time. */
+  endsOf({ nonce, mandateId }: Pick<HoldContent, 'nonce' | 'mandateId'>): readonly Stop[] {
+    return [...this.stopsOf(mandateId), ...(this.#voidsOf.get(nonce) ?? []).filter(mayHaveActed)]
+  }
+
   /** Everything that may have ended the mandate's open holds. */
   stopsOf(mandateId: string): readonly Stop[] {
-    const moves = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    const moves: Stop[] = this.movesOf(mandateId).filter(({ request }) => request.act !== 'resume-mandate')
+    moves.push(...this.stopAllsOf(mandateId))
     const agentId = this.mandates.get(mandateId)?.agentId
     return agentId === undefined ? moves : [...moves, ...this.revocationsOfAgent(agentId)]
   }
 
   /** The first moment at which the hold may have expired: a verification that comes too late ends it before its time. */
   expiresFromMs({ nonce, issuedAtMs, expiresAtMs }: HoldContent): number {
-    const closedFromMs = issuedAtMs + validityWindowMs
+    const closedFromMs = issuedAtMs + validityWindowMs - this.skewMs
     const late = this.verificationsOf(nonce).filter((call) => latestMs(call) > closedFromMs)
-    return Math.min(expiresAtMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
+    return Math.min(expiresAtMs - this.skewMs, ...late.map(({ beganMs }) => Math.max(beganMs, closedFromMs)))
   }
 
   /** From when on it is sure that the proof's hold existed; undefined when nobody was told. */
@@ -117,7 +150,8 @@ export function isFateUnknown({ answer }: Pick<Call, 'answer'>): boolean {
   return answer.is === 'unknown' || answer.is === 'unavailable'
 }
 
-export function isDone({ answer }: Call): boolean {
+export function isDone({ answer, request }: Call): boolean {
+  if (request.act === 'void-proof') return answer.is === 'proof' && answer.status === 'voided'
   return answer.is === 'done'
 }
 

@@ -19,6 +19,8 @@ export type Request =
   | ProofRequest
   | VerifyRequest
   | EvaluateRequest
+  | AccountAct
+  | { readonly act: 'void-proof'; readonly nonce: string }
   | { readonly act: 'read-mandate'; readonly mandateId: string }
   | { readonly act: 'look-up'; readonly nonce: string }
 
@@ -26,6 +28,14 @@ export interface MandateMove {
   readonly act: 'pause-mandate' | 'resume-mandate' | 'revoke-mandate'
   readonly mandateId: string
 }
+
+/** What is done to all mandates of the owner, or to the account of the collector. */
+export type AccountAct =
+  | { readonly act: 'stop-all'; readonly name: string }
+  /** Undoes the stop of a name, or every stop when there is none. */
+  | { readonly act: 'undo-stop'; readonly name: string | null }
+  | { readonly act: 'disable-collector' | 'enable-collector' }
+  | { readonly act: 'release-domain' | 'register-seller' }
 
 /** Who pays what, where. */
 interface Payment {
@@ -103,6 +113,10 @@ export interface LedgerContent {
   readonly holds: readonly HoldContent[]
   readonly transactions: readonly TransactionContent[]
   readonly events: readonly EventContent[]
+  /** How many proofs of each mandate were denied, as the ledger has it; undefined when it does not record them. */
+  readonly denials?: readonly { readonly mandateId: string; readonly count: number }[] | undefined
+  /** How far the clock of any service was from the time of the calls, at most. */
+  readonly clockSkewMs?: number
 }
 
 export interface MandateContent {

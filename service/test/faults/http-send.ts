@@ -72,6 +72,14 @@ function toHttp(request: Request, proofs: ReadonlyMap<string, Proof>): PlainRequ
       const [verb] = request.act.split('-')
       return { method: 'PATCH', path: `/mandates/${request.mandateId}/${verb}` }
     }
+    case 'stop-all':
+    case 'undo-stop':
+    case 'void-proof':
+    case 'disable-collector':
+    case 'enable-collector':
+    case 'release-domain':
+    case 'register-seller':
+      throw new Error(`no client asks for ${request.act} over HTTP`)
     case 'ask-proof':
       return post('/v1/payments/proof', {
         agent_id: request.agentId,
@@ -123,6 +131,13 @@ function toAnswer({ act }: Request, { status, headers, body, text }: PlainAnswer
     case 'revoke-agent':
     case 'pause-mandate':
     case 'resume-mandate':
+    case 'stop-all':
+    case 'undo-stop':
+    case 'void-proof':
+    case 'disable-collector':
+    case 'enable-collector':
+    case 'release-domain':
+    case 'register-seller':
     case 'revoke-mandate':
       return status === 200 ? { is: 'done' } : broken
     case 'ask-proof':

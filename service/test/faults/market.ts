@@ -15,6 +15,8 @@ export interface Market {
   readonly ownerKeyId: string
   /** A merchant of another account, which sells under `collectorDomain`. */
   readonly collectorKeyId: string
+  /** Who may disable accounts and release domains; nobody does when it is undefined, and nobody stops all mandates. */
+  readonly operatorKeyId?: string | undefined
 }
 
 /** Where the owner's own merchant sells, and where that of another account does. */
@@ -74,6 +76,11 @@ interface Sale {
 /** What a merchant does with a proof; most often it has it verified, once and at once. */
 async function collect(market: Market, shops: Shops, sale: Sale): Promise<void> {
   const { random, sleep } = market
+  if (market.operatorKeyId !== undefined && chance(market, 10)) {
+    void sleep(random.below(150)).then(() =>
+      market.send(market.ownerKeyId, { act: 'void-proof', nonce: sale.nonce }),
+    )
+  }
   const manner = random.below(100)
   if (manner < 8) return // The agent never hands the proof over.
   if (manner < 20) {
@@ -106,6 +113,10 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
   const { ownerKeyId, random, send, sleep } = market
   while (market.isOpen()) {
     await sleep(5_000 + random.below(40_000))
+    if (market.operatorKeyId !== undefined && chance(market, 30)) {
+      await governAll(market, market.operatorKeyId)
+      continue
+    }
     const { team, mandateId } = pickMandate(market, shops)
     const act = random.below(100)
     if (act < 40) {
@@ -128,6 +139,42 @@ async function governUntilClosed(market: Market, shops: Shops): Promise<void> {
       await untilTold(market, ownerKeyId, { act: 'revoke-key', keyId })
     }
   }
+}
+
+/** What concerns all mandates, or the collector. */
+async function governAll(market: Market, operatorKeyId: string): Promise<void> {
+  const { ownerKeyId, collectorKeyId, random, sleep } = market
+  const [first, second] = [`stop ${random.below(1e9)}`, `stop ${random.below(1e9)}`]
+  const owner = (request: Request) => untilTold(market, ownerKeyId, request)
+  switch (random.below(4)) {
+    case 0:
+      await owner({ act: 'stop-all', name: first })
+      await sleep(random.below(3_000))
+      await owner({ act: 'undo-stop', name: first })
+      break
+    case 1: {
+      // An undo is running when the next stop is pressed.
+      await owner({ act: 'stop-all', name: first })
+      const undoing = sleep(random.below(300)).then(() => owner({ act: 'undo-stop', name: first }))
+      await sleep(random.below(300))
+      await owner({ act: 'stop-all', name: second })
+      await undoing
+      await owner({ act: 'undo-stop', name: first })
+      await sleep(1_000 + random.below(3_000))
+      break
+    }
+    case 2:
+      await untilTold(market, operatorKeyId, { act: 'disable-collector' })
+      await sleep(random.below(5_000))
+      await untilTold(market, operatorKeyId, { act: 'enable-collector' })
+      return
+    default:
+      await untilTold(market, operatorKeyId, { act: 'release-domain' })
+      await sleep(random.below(5_000))
+      await untilTold(market, collectorKeyId, { act: 'register-seller' })
+      return
+  }
+  await owner({ act: 'undo-stop', name: null })
 }
 
 /** An agent that has not heard yet. */

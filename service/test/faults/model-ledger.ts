@@ -28,6 +28,11 @@ export class ModelLedger {
   readonly #holds = new Map<string, Hold>()
   readonly #transactions: LedgerContent['transactions'][number][] = []
   readonly #events: LedgerContent['events'][number][] = []
+  /** The stop that has paused a mandate. */
+  readonly #stoppedBy = new Map<string, string>()
+  #lastStop: string | undefined
+  #isCollectorDisabled = false
+  #isDomainReleased = false
   #lastId = 0
 
   constructor(keyIds: readonly string[]) {
@@ -56,6 +61,20 @@ export class ModelLedger {
       case 'resume-mandate':
       case 'revoke-mandate':
         return this.#moveMandate(request, nowMs)
+      case 'stop-all':
+        return this.#stopAll(request.name, nowMs)
+      case 'undo-stop':
+        return this.#undoStop(request.name)
+      case 'void-proof':
+        return this.#voidProof(request.nonce, nowMs)
+      case 'disable-collector':
+      case 'enable-collector':
+        this.#isCollectorDisabled = request.act === 'disable-collector'
+        return { is: 'done' }
+      case 'release-domain':
+      case 'register-seller':
+        this.#isDomainReleased = request.act === 'release-domain'
+        return { is: 'done' }
       case 'ask-proof':
         return this.#issueProof(request, nowMs)
       case 'verify':
@@ -130,12 +149,52 @@ export class ModelLedger {
   #moveMandate({ act, mandateId }: MandateMove, nowMs: number): Answer {
     const mandate = this.#mandate(mandateId)
     const { status, event } = moves[act]
-    if (mandate.status === status) return { is: 'done' }
+    if (mandate.status === status) {
+      this.#stoppedBy.delete(mandateId)
+      return { is: 'done' }
+    }
     if (mandate.status === 'revoked') return { is: 'conflict', detail: 'mandate_revoked' }
     mandate.status = status
+    this.#stoppedBy.delete(mandateId)
     if (status !== 'active') this.#endHolds(mandate, nowMs)
     this.#recordEvent(event, mandateId)
     return { is: 'done' }
+  }
+
+  /** Pauses what is active, and takes over what an earlier stop has paused. */
+  #stopAll(name: string, nowMs: number): Answer {
+    this.#lastStop = name
+    for (const mandate of this.#mandates.values()) {
+      if (mandate.status === 'active') {
+        mandate.status = 'paused'
+        this.#endHolds(mandate, nowMs)
+        this.#recordEvent('mandate.paused', mandate.id)
+      } else if (mandate.status !== 'paused' || !this.#stoppedBy.has(mandate.id)) continue
+      this.#stoppedBy.set(mandate.id, name)
+    }
+    return { is: 'done' }
+  }
+
+  #undoStop(name: string | null): Answer {
+    if (name !== null && name !== this.#lastStop) return { is: 'done' }
+    for (const id of this.#stoppedBy.keys()) {
+      const mandate = this.#mandate(id)
+      if (mandate.status !== 'paused') continue
+      mandate.status = 'active'
+      this.#recordEvent('mandate.resumed', id)
+    }
+    this.#stoppedBy.clear()
+    return { is: 'done' }
+  }
+
+  #voidProof(nonce: string, nowMs: number): Answer {
+    const hold = this.#hold(nonce)
+    this.#release(
+      this.#mandate(hold.mandateId),
+      hold.expiresAtMs > nowMs ? 'voided' : 'expired',
+      (one) => one === hold,
+    )
+    return { is: 'proof', status: hold.status, transactionId: hold.transactionId }
   }
 
   #issueProof({ agentId, mandateId, amountMicro, domain }: ProofRequest, nowMs: number): Answer {
@@ -168,11 +227,14 @@ export class ModelLedger {
 
   #verify(keyId: string, { nonce, idempotencyKey }: VerifyRequest, nowMs: number): Answer {
     const hold = this.#hold(nonce)
+    const isCollector = hold.domain === collectorDomain
+    if (isCollector && this.#isCollectorDisabled) return { is: 'unauthorized' }
     const isRetry = hold.capturedBy === keyId && hold.idempotencyKey === idempotencyKey
     if (hold.transactionId !== null && isRetry) {
       return { is: 'verified', transactionId: hold.transactionId, isReplay: true }
     }
     if (nowMs - hold.issuedAtMs > validityWindowMs) return { is: 'failed', reason: 'proof_expired' }
+    if (isCollector && this.#isDomainReleased) return { is: 'conflict', detail: 'seller_not_yours' }
     if (hold.status === 'captured') return { is: 'failed', reason: 'nonce_reused' }
     if (hold.status !== 'open' || hold.expiresAtMs <= nowMs) return { is: 'failed', reason: 'proof_expired' }
     const transactionId = this.#nextId('transaction')

@@ -8,6 +8,7 @@ import { record } from './recorder.ts'
 
 const ownerKeyId = 'owner'
 const collectorKeyId = 'collector'
+const operatorKeyId = 'operator'
 
 /** How long the clients of a run trade, by a clock that jumps from one event to the next. */
 const openMs = 15 * 60_000
@@ -16,10 +17,10 @@ const openMs = 15 * 60_000
  * What a faithful ledger leaves behind: many clients at once, some of whose requests and answers are
  * lost on the way or come late. The same in every run of one seed.
  */
-export async function runModel(seed: number): Promise<Evidence> {
+export async function runModel(seed: number, { hasOperator = false } = {}): Promise<Evidence> {
   const random = seededRandom(seed)
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
-  const ledger = new ModelLedger([ownerKeyId, collectorKeyId])
+  const ledger = new ModelLedger([ownerKeyId, collectorKeyId, operatorKeyId])
   const { sleep } = time
   const closesAtMs = time.nowMs + openMs
 
@@ -62,6 +63,7 @@ export async function runModel(seed: number): Promise<Evidence> {
     isOpen: () => time.nowMs < closesAtMs,
     ownerKeyId,
     collectorKeyId,
+    operatorKeyId: hasOperator ? operatorKeyId : undefined,
   }
   void sweepForEver()
   await time.runUntil(trade(market, { buyers: 2, owners: 2, teams: 3 }))

@@ -4,12 +4,15 @@ import { holdGraceMs } from '../../src/domain/proof.ts'
 import { sweptWithinMs } from './check-holds.ts'
 import type { ComplaintKind } from './complaint.ts'
 import { isDone } from './dossier.ts'
+import { collectorDomain } from './market.ts'
 import { isAbout, type Spoiled } from './spoiled.ts'
 
 interface PlantedBug {
   readonly bug: string
   /** What the checker must say about it. */
   readonly complaint: ComplaintKind
+  /** Whether it needs a run in which somebody stops all mandates, disables accounts and releases domains. */
+  readonly isGoverned?: true
   readonly plant: (spoiled: Spoiled) => void
 }
 
@@ -339,9 +342,104 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   {
+    bug: 'a proof that was granted while all mandates were stopped',
+    complaint: 'success after stop',
+    isGoverned: true,
+    plant: (spoiled) => {
+      const { hold, stop } = spoiled.stoppedHold()
+      spoiled.removeCalls(({ request }) => ['undo-stop', 'resume-mandate'].includes(request.act))
+      const call = spoiled.dossier.grants.get(hold.nonce)
+      assert.ok(call)
+      Object.assign(call, { beganMs: stop.endedMs + 1, endedMs: stop.endedMs + 10 })
+    },
+  },
+  {
+    bug: 'a mandate that a stop of all left active',
+    complaint: 'record lost',
+    isGoverned: true,
+    plant: (spoiled) => {
+      const { hold } = spoiled.stoppedHold()
+      spoiled.removeCalls(({ request }) =>
+        ['undo-stop', 'resume-mandate', 'pause-mandate'].includes(request.act),
+      )
+      const last = spoiled.calls.findLast(({ request }) => request.act === 'stop-all')
+      assert.ok(last)
+      spoiled.removeCalls((call) => call !== last && call.request.act === 'stop-all')
+      last.answer = { is: 'done' }
+      spoiled.mandateOf(hold).status = 'active'
+    },
+  },
+  {
+    bug: 'a hold that a stop of all left open',
+    complaint: 'hold not released',
+    isGoverned: true,
+    plant: (spoiled) => spoiled.reopen(spoiled.stoppedHold().hold),
+  },
+  {
+    bug: 'a proof that was charged after it was voided',
+    complaint: 'success after stop',
+    plant: (spoiled) => {
+      const hold = spoiled.paidHold()
+      const first = spoiled.firstVerification(hold)
+      spoiled.calls.push({
+        keyId: 'owner',
+        request: { act: 'void-proof', nonce: hold.nonce },
+        beganMs: spoiled.paymentOf(hold).createdAtMs - 2,
+        endedMs: spoiled.paymentOf(hold).createdAtMs - 1,
+        answer: { is: 'proof', status: 'voided', transactionId: null },
+      })
+      const grant = spoiled.dossier.grants.get(hold.nonce)
+      assert.ok(grant)
+      Object.assign(grant, { endedMs: first.beganMs - 10 })
+    },
+  },
+  {
+    bug: 'a charge while the account of the collector is disabled',
+    complaint: 'success after stop',
+    isGoverned: true,
+    plant: (spoiled) => chargeWhile(spoiled, 'disable-collector', 'enable-collector'),
+  },
+  {
+    bug: 'a charge after the domain of the collector was released',
+    complaint: 'success after stop',
+    isGoverned: true,
+    plant: (spoiled) => chargeWhile(spoiled, 'release-domain', 'register-seller'),
+  },
+  {
+    bug: 'a collector that is refused though its domain was never released',
+    complaint: 'failure unexplained',
+    isGoverned: true,
+    plant: (spoiled) => {
+      spoiled.removeCalls(({ request }) => request.act === 'release-domain')
+      collected(spoiled).answer = { is: 'conflict', detail: 'seller_not_yours' }
+    },
+  },
+  {
+    bug: 'a denied proof that nobody counted',
+    complaint: 'record lost',
+    plant: (spoiled) => (spoiled.content.denials = []),
+  },
+  {
     bug: 'a request that met a bug',
     complaint: 'broken answer',
     plant: (spoiled) =>
       (spoiled.answered('mandate').call.answer = { is: 'broken', text: '500 internal_error' }),
   },
 ]
+
+function collected(spoiled: Spoiled): Spoiled['calls'][number] {
+  return spoiled.answered('verified', ({ isReplay }, { request }) => {
+    return !isReplay && request.act === 'verify' && request.domain === collectorDomain
+  }).call
+}
+
+/** Lets the collector be paid between a call that keeps it from that and the one that ends this. */
+function chargeWhile(
+  spoiled: Spoiled,
+  closing: 'disable-collector' | 'release-domain',
+  opening: 'enable-collector' | 'register-seller',
+): void {
+  const { call } = spoiled.answered('done', (_answer, { request }) => request.act === closing)
+  spoiled.removeCalls(({ request }) => request.act === opening)
+  Object.assign(collected(spoiled), { beganMs: call.endedMs + 1, endedMs: call.endedMs + 10 })
+}

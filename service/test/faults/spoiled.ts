@@ -64,6 +64,22 @@ export class Spoiled {
     return { hold, revocation: found(revocationOf(hold), 'revocation') }
   }
 
+  /** A hold that was certainly there when all mandates were stopped. */
+  stoppedHold(): { readonly hold: Writable<HoldContent>; readonly stop: Stop } {
+    const { dossier } = this
+    const stopOf = (one: HoldContent) =>
+      dossier
+        .stopAllsOf(one.mandateId)
+        .find((stop) => isDone(stop) && stop.beganMs > (dossier.heldSinceMs(one) ?? Infinity))
+    const hold = this.hold(
+      (one) =>
+        one.status === 'voided' &&
+        stopOf(one) !== undefined &&
+        dossier.isOlder(one.mandateId, stopOf(one) as Stop),
+    )
+    return { hold, stop: found(stopOf(hold), 'stop') }
+  }
+
   mandateOf({ mandateId }: { readonly mandateId: string }): Writable<MandateContent> {
     return found(
       this.content.mandates.find(({ id }) => id === mandateId),

@@ -1,18 +1,42 @@
 import type { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
 import type { TableRow } from '../../src/store/ledger/table.ts'
-import { agents, auditEvents, entries, mandates, payments } from '../../src/store/ledger/tables.ts'
+import {
+  agents,
+  auditEvents,
+  entries,
+  evaluations,
+  mandates,
+  payments,
+} from '../../src/store/ledger/tables.ts'
 import type { LedgerContent } from '../faults/history.ts'
 
+export interface ReadOptions {
+  readonly readAtMs: number
+  readonly clockSkewMs: number
+  /** When each payment was asked for and captured, by its nonce and its transaction: clocks of services may be wrong. */
+  readonly madeAtMs: ReadonlyMap<string, number>
+}
+
 /** The content of a ledger in memory, as the checker of the faults has it. */
-export function readMemory(database: MemoryDatabase, readAtMs: number): LedgerContent {
+export function readMemory(
+  database: MemoryDatabase,
+  { readAtMs, clockSkewMs, madeAtMs }: ReadOptions,
+): LedgerContent {
   const rowsOf = <Of extends Table>(table: Of) => database.rowsOf(table) as unknown as TableRow<Of>[]
   const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
   const betweenAccounts = new Set(
     rowsOf(payments).flatMap(({ nonce, sellerAccountId, accountId }) =>
       sellerAccountId !== null && sellerAccountId !== accountId ? [nonce] : [],
     ),
+  )
+  const deniedProofs = new Set(
+    rowsOf(evaluations).flatMap(({ id, subject }) => (subject === 'proof' ? [id] : [])),
+  )
+  const denialEntries = rowsOf(entries).filter(
+    ({ id, kind }) => kind === 'more_denied' || deniedProofs.has(id),
   )
   const paid = rowsOf(entries).filter(({ kind }) => kind === 'paid')
   return {
@@ -25,16 +49,32 @@ export function readMemory(database: MemoryDatabase, readAtMs: number): LedgerCo
     })),
     holds: rowsOf(payments).map((payment) => {
       const mandate = mandateOf.get(payment.mandateId)
-      return { ...payment, status: mandate ? statusOf(payment, mandate, readAtMs) : payment.status }
+      const issuedAtMs = madeAtMs.get(payment.nonce) ?? payment.issuedAtMs
+      const expiresAtMs = issuedAtMs + payment.expiresAtMs - payment.issuedAtMs
+      return {
+        ...payment,
+        issuedAtMs,
+        expiresAtMs,
+        status: mandate ? statusOf(payment, mandate, readAtMs) : payment.status,
+      }
     }),
-    transactions: rowsOf(entries).map((entry) => ({
-      ...entry,
-      mandateId: entry.mandateId ?? '',
-      side: entry.kind === 'received' ? 'payee' : 'payer',
-      isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
-      status: entry.kind === 'received' ? 'paid' : entry.kind,
-      createdAtMs: entry.atMs,
+    clockSkewMs,
+    denials: rowsOf(mandates).map(({ id, denials }) => ({
+      mandateId: id,
+      count: denialEntries
+        .filter(({ mandateId }) => mandateId === id)
+        .reduce((sum, { count }) => sum + count, Math.max(0, denials - maxDenialsPerMinute)),
     })),
+    transactions: rowsOf(entries)
+      .filter((entry) => !denialEntries.includes(entry))
+      .map((entry) => ({
+        ...entry,
+        mandateId: entry.mandateId ?? '',
+        side: entry.kind === 'received' ? 'payee' : 'payer',
+        isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
+        status: entry.kind === 'received' ? 'paid' : entry.kind,
+        createdAtMs: madeAtMs.get(entry.id) ?? entry.atMs,
+      })),
     events: [
       ...rowsOf(auditEvents).map(({ type, subjectId }) => ({ type, subjectId, nonce: null })),
       ...paid.map(({ id, nonce }) => ({ type: 'payment.verified', subjectId: id, nonce })),

@@ -1,13 +1,14 @@
 import { auditEvent } from '../../src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
-import type { Caller, Mandate } from '../../src/domain/records.ts'
+import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
 import type { Driver } from '../../src/store/ledger/driver.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
-import { createAccount } from '../../src/store/ledger/operations/accounts.ts'
-import { createAgent, revokeAgent } from '../../src/store/ledger/operations/agents.ts'
+import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
+import { issueProof, revokeAgent } from '../../src/store/ledger/acts.ts'
+import { createAgent } from '../../src/store/ledger/operations/agents.ts'
 import { issueApiKey, revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import {
@@ -15,10 +16,13 @@ import {
   moveMandate,
   releaseExpiredPayments,
 } from '../../src/store/ledger/operations/mandates.ts'
-import { capture, issueProof, settleLate } from '../../src/store/ledger/operations/payments.ts'
+import { capture, settleLate } from '../../src/store/ledger/operations/payments.ts'
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
-import { createSeller } from '../../src/store/ledger/operations/sellers.ts'
+import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
+import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
+import { resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
 import {
+  accounts,
   apiKeys,
   mandates,
   payments,
@@ -43,6 +47,8 @@ export interface SimulationOptions {
   readonly faultPercent?: number
   /** How long the clients trade, by the clock of the simulation. */
   readonly openMs?: number
+  /** They go on until they have made so many calls. */
+  readonly minCalls?: number
   /** How long everything may take; what goes on then is cut off. */
   readonly maxMs?: number
   readonly buyers?: number
@@ -66,6 +72,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     faultPercent = 10,
     openMs = 60_000,
     maxMs = 3_600_000,
+    minCalls = 0,
     buyers = 3,
     owners = 2,
     teams = 2,
@@ -74,18 +81,22 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
   const database = new MemoryDatabase()
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
-  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver }
+  const madeAtMs = new Map<string, number>()
+  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver, madeAtMs }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs
+  const isOpen = () => time.nowMs < closesAtMs || recorder.calls.length < minCalls
   const owner = await time.runUntil(openAccount(world, ids, 'owner'))
   const collector = await time.runUntil(openAccount(world, ids, 'merchant'))
+  const operator = await time.runUntil(openAccount(world, ids, 'operator'))
+  const parties = { owner, collector }
 
   /** The way of a request to one of the services and back. */
   async function send(keyId: string, request: Request): Promise<Answer> {
     await time.sleep(random.below(20))
     const service = random.pick(services)
-    const answered = service.answer(keyId, request, owner)
+    const answered = service.answer(keyId, request, parties)
     // A client that waits for an answer in vain gives up.
     const answer = await Promise.race([answered, time.sleep(12_000).then((): Answer => ({ is: 'unknown' }))])
     await time.sleep(random.below(20))
@@ -97,16 +108,25 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     send: recorder.send,
     sleep: time.sleep,
     random,
-    isOpen: () => time.nowMs < closesAtMs,
+    isOpen,
     ownerKeyId: owner.keyId,
     collectorKeyId: collector.keyId,
+    operatorKeyId: operator.keyId,
   }
-  void crashNowAndThen(services, world, () => time.nowMs < closesAtMs)
+  void crashNowAndThen(services, world, isOpen)
+  void moveClocks(services, world)
   void sweepForEver(services, world)
   await time.runUntil(Promise.race([trade(market, { buyers, owners, teams }), time.sleep(maxMs)]))
   // What is still under way comes to its end, and what has expired is released.
   await time.runUntil(time.sleep(validityWindowMs + holdGraceMs + 60_000))
-  return { calls: recorder.calls, content: readMemory(database, time.nowMs) }
+  return {
+    calls: recorder.calls,
+    content: readMemory(database, {
+      readAtMs: time.nowMs,
+      clockSkewMs: maxClockSkewMs,
+      madeAtMs: world.madeAtMs,
+    }),
+  }
 }
 
 interface World {
@@ -114,6 +134,8 @@ interface World {
   readonly time: VirtualTime
   readonly database: MemoryDatabase
   readonly faultPercent: number
+  /** When each payment was asked for and captured, by its nonce and its transaction. */
+  readonly madeAtMs: Map<string, number>
   readonly changeOperation: NonNullable<SimulationOptions['changeOperation']>
   readonly changeDriver: NonNullable<SimulationOptions['changeDriver']>
 }
@@ -122,6 +144,8 @@ interface World {
 class SimulatedService {
   readonly #world: World
   readonly #ids: Ids
+  /** How far its clock is ahead. */
+  clockSkewMs = 0
   #ledger: Ledger
   #life = { isOver: false }
 
@@ -142,10 +166,10 @@ class SimulatedService {
     return this.#ledger.run(this.#world.changeOperation(operation), call)
   }
 
-  async answer(keyId: string, request: Request, owner: Caller): Promise<Answer> {
+  async answer(keyId: string, request: Request, parties: Parties): Promise<Answer> {
     const life = this.#life
     try {
-      const answer = await this.#answer(keyId, request, owner)
+      const answer = await this.#answer(keyId, request, parties)
       return life.isOver ? { is: 'unknown' } : answer
     } catch (error) {
       if (error instanceof StoreUnavailableError) return { is: 'unavailable' }
@@ -153,11 +177,13 @@ class SimulatedService {
     }
   }
 
-  async #answer(keyId: string, request: Request, { accountId }: Caller): Promise<Answer> {
+  async #answer(keyId: string, request: Request, { owner, collector }: Parties): Promise<Answer> {
+    const { accountId } = owner
     const { time, database } = this.#world
-    const nowMs = time.nowMs
+    const nowMs = time.nowMs + this.clockSkewMs
     const key = (database.rowsOf(apiKeys) as unknown as ApiKeyRow[]).find(({ id }) => id === keyId)
-    if (!key || key.revokedAtMs !== null) return { is: 'unauthorized' }
+    const account = key && findRow(database, accounts, { id: key.accountId })
+    if (!key || key.revokedAtMs !== null || account?.disabledAtMs !== null) return { is: 'unauthorized' }
     const caller: Caller = {
       accountId: key.accountId,
       environment,
@@ -196,10 +222,8 @@ class SimulatedService {
       }
       case 'revoke-agent': {
         const { agentId: id } = request
-        const outcome = await this.run(revokeAgent, {
-          agent: { ...scope, id },
-          event: event('agent.revoked', id),
-        })
+        const revocation = { agent: { ...scope, id }, event: event('agent.revoked', id) }
+        const outcome = await revokeAgent(this, revocation, () => event('proofs.voided', id))
         return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
       }
       case 'pause-mandate':
@@ -221,7 +245,9 @@ class SimulatedService {
           expiresAtMs: nowMs + validityWindowMs + holdGraceMs,
           transactionId: null,
         } as const
-        const outcome = await this.run(issueProof, { hold })
+        this.#world.madeAtMs.set(nonce, time.nowMs)
+        const denialIds = { recordId: this.#ids.next('transaction'), countId: this.#ids.next('transaction') }
+        const outcome = await issueProof(this, { hold, denialIds })
         if (outcome.decision === 'approved') return { is: 'granted', nonce }
         if (outcome.decision === 'denied') return { is: 'denied', code: outcome.code }
         return { is: 'broken', text: outcome.decision }
@@ -256,14 +282,55 @@ class SimulatedService {
         const outcome =
           nowMs - proof.issuedAtMs > validityWindowMs
             ? await this.run(settleLate, attempt)
-            : await this.run(capture, { ...attempt, transactionId: this.#ids.next('transaction') })
+            : await this.run(capture, { ...attempt, transactionId: this.#newTransaction() })
         if (outcome.outcome === 'failed') return { is: 'failed', reason: outcome.reason }
-        if (outcome.outcome === 'refused') return { is: 'broken', text: outcome.code }
+        if (outcome.outcome === 'refused') {
+          if (outcome.code === 'invalid_api_key') return { is: 'unauthorized' }
+          const isReleased = outcome.code === 'seller_not_yours'
+          return isReleased ? { is: 'conflict', detail: outcome.code } : { is: 'broken', text: outcome.code }
+        }
         return {
           is: 'verified',
           transactionId: outcome.transactionId,
           isReplay: outcome.outcome === 'replayed',
         }
+      }
+      case 'stop-all': {
+        const stopId = this.#ids.ofStop(scope, request.name)
+        const { failedIds } = await stopAll({ ...this.#ofAll(scope, keyId), stopId })
+        return failedIds.length > 0 ? { is: 'unavailable' } : { is: 'done' }
+      }
+      case 'undo-stop': {
+        const stopId = request.name === null ? null : this.#ids.ofStop(scope, request.name)
+        await resumeAll({ ...this.#ofAll(scope, keyId), stopId })
+        return { is: 'done' }
+      }
+      case 'void-proof': {
+        const { nonce } = request
+        const wish = { ...scope, nonce, event: event('proof.voided', nonce) }
+        const row = await this.run(voidPayment, wish)
+        return row
+          ? { is: 'proof', status: row.status, transactionId: row.transactionId }
+          : { is: 'broken', text: `${nonce} is not there` }
+      }
+      case 'disable-collector':
+      case 'enable-collector': {
+        const to = request.act === 'disable-collector' ? 'disabled' : 'active'
+        await this.run(moveAccount, { id: collector.accountId, to, atMs: nowMs, events: [] })
+        return { is: 'done' }
+      }
+      case 'release-domain': {
+        const registration = { environment, domain: collectorDomain } as const
+        const events = { own: event('seller.released', ''), theirs: event('seller.released', '') }
+        await this.run(releaseDomain, { registration, events })
+        return { is: 'done' }
+      }
+      case 'register-seller': {
+        const { accountId: sellerAccountId } = collector
+        const id = this.#ids.next('seller')
+        const seller = newSeller({ accountId: sellerAccountId, environment }, id, nowMs)
+        await this.run(createSeller, { seller, event: event('seller.created', id) })
+        return { is: 'done' }
       }
       case 'read-mandate': {
         const row = findRow(database, mandates, { accountId, id: request.mandateId })
@@ -281,6 +348,22 @@ class SimulatedService {
     }
   }
 
+  sweep(mandate: { readonly accountId: string; readonly mandateId: string }): Promise<unknown> {
+    const nowMs = this.#world.time.nowMs + this.clockSkewMs
+    return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
+  }
+
+  #ofAll(scope: Scope, actor: string) {
+    const now = () => this.#world.time.nowMs + this.clockSkewMs
+    return { ledger: this, scope, actor, now, nextEventId: () => this.#ids.next('auditEvent') }
+  }
+
+  #newTransaction(): string {
+    const id = this.#ids.next('transaction')
+    this.#world.madeAtMs.set(id, this.#world.time.nowMs)
+    return id
+  }
+
   #start(): Ledger {
     const { random, time, database, faultPercent, changeDriver } = this.#world
     const life = this.#life
@@ -294,6 +377,26 @@ class SimulatedService {
       lanes: 2,
       maxBatch: 1 + random.below(16),
     })
+  }
+}
+
+/** Whose mandates there are, and who sells to their agents from another account. */
+interface Parties {
+  readonly owner: Caller
+  readonly collector: Caller
+}
+
+/** How far the clock of a service may be wrong. */
+const maxClockSkewMs = 3_000
+
+/** Sets the clocks of services back and forth. */
+async function moveClocks(
+  services: readonly [SimulatedService, SimulatedService],
+  { random, time, faultPercent }: World,
+): Promise<void> {
+  while (faultPercent > 0) {
+    await time.sleep(random.below(20_000))
+    random.pick(services).clockSkewMs = random.below(2 * maxClockSkewMs) - maxClockSkewMs
   }
 }
 
@@ -326,15 +429,17 @@ async function sweepForEver(
       mandates,
     ) as unknown as MandateRow[]) {
       if (heldMicro === 0n) continue
-      const swept = random
-        .pick(services)
-        .run(releaseExpiredPayments, { accountId, mandateId, nowMs: time.nowMs })
+      const swept = random.pick(services).sweep({ accountId, mandateId })
       swept.catch(() => undefined)
     }
   }
 }
 
-async function openAccount({ time, database }: World, ids: Ids, role: 'owner' | 'merchant'): Promise<Caller> {
+async function openAccount(
+  { time, database }: World,
+  ids: Ids,
+  role: 'owner' | 'merchant' | 'operator',
+): Promise<Caller> {
   const ledger = new Ledger({
     driver: createFaultyDriver({
       database,
@@ -362,16 +467,9 @@ async function openAccount({ time, database }: World, ids: Ids, role: 'owner' | 
     events: [],
   })
   const caller: Caller = { ...scope, keyId, role, agentId: null }
-  if (role === 'owner') return caller
+  if (role !== 'merchant') return caller
   const id = ids.next('seller')
-  const seller = {
-    ...scope,
-    id,
-    name: 'shop',
-    domain: collectorDomain,
-    priceConfig: '{}',
-    createdAtMs: time.nowMs,
-  }
+  const seller = newSeller(scope, id, time.nowMs)
   const details = {
     id: ids.next('auditEvent'),
     type: 'seller.created',
@@ -381,6 +479,10 @@ async function openAccount({ time, database }: World, ids: Ids, role: 'owner' | 
   } as const
   await ledger.run(createSeller, { seller, event: auditEvent(caller, caller, details) })
   return caller
+}
+
+function newSeller(scope: Scope, id: string, createdAtMs: number) {
+  return { ...scope, id, name: 'shop', domain: collectorDomain, priceConfig: '{}', createdAtMs }
 }
 
 function newKey(
