@@ -1,22 +1,31 @@
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
 
 import { findComplaints } from '../faults/checker.ts'
-import { simulate, type SimulationOptions } from './simulation.ts'
+import { shrink } from './shrink.ts'
+import type { SimulationOptions } from './simulation.ts'
+import type { Progress, Share } from './worker.ts'
 
-const help = `npm run simulate -- [--seeds <n>] [--from <seed>] [--faults <percent>]
+const help = `npm run simulate -- [--seeds <n>] [--from <seed>] [--faults <percent>] [--calls <n>] [--workers <n>]
 
-Runs the operations of the new ledger on tables in memory, with services that crash and connections that fail, and judges
-every history. The same seed gives the same history. Prints the shortest failing history that it finds for a seed.
+Runs the operations of the new ledger on tables in memory, with services that crash, connections that fail and clocks that
+are wrong, and judges every history. The same seed gives the same history. For a seed that fails, it prints the shortest
+failing history that it finds.
 
-  --seeds   how many histories (default 1000)
-  --from    the first seed (default 1)
-  --faults  how many of a hundred transactions something happens to (default 10)`
+  --seeds    how many histories (default 1000)
+  --from     the first seed (default 1)
+  --faults   how many of a hundred transactions something happens to (default 10)
+  --calls    min calls of a history (default 200)
+  --workers  how many run at once (default: one for each core)`
 
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1000' },
     from: { type: 'string', default: '1' },
     faults: { type: 'string', default: '10' },
+    calls: { type: 'string', default: '200' },
+    workers: { type: 'string', default: String(availableParallelism()) },
     help: { type: 'boolean', default: false },
   },
 })
@@ -24,46 +33,61 @@ if (values.help) console.log(help)
 else process.exitCode = (await run()) ? 0 : 1
 
 async function run(): Promise<boolean> {
-  const [seeds, from, faultPercent] = [values.seeds, values.from, values.faults].map(Number)
-  if (!(seeds! > 0) || !(from! >= 0) || !(faultPercent! >= 0)) {
+  const numbers = [values.seeds, values.from, values.faults, values.calls, values.workers].map(Number)
+  const [seeds = 0, from = 0, faultPercent = 0, minCalls = 0, workers = 0] = numbers
+  if (numbers.some((number) => !(number >= 0)) || seeds === 0 || workers === 0) {
     console.error(help)
     return false
   }
+  const options = { faultPercent, minCalls, openMs: 0 }
   const beganMs = performance.now()
-  let calls = 0
-  for (let seed = from!; seed < from! + seeds!; seed++) {
-    const options = { seed, faultPercent: faultPercent!, openMs: 10_000 }
-    const evidence = await simulate(options)
-    calls += evidence.calls.length
-    if (findComplaints(evidence).length > 0) {
-      await report(options)
-      return false
-    }
-    if (seed % 100 === 0) show(seed - from! + 1, seeds!, calls, beganMs)
-  }
-  show(seeds!, seeds!, calls, beganMs)
-  return true
+  const done = { histories: 0, calls: 0 }
+  const failedSeeds: number[] = []
+  const shown = setInterval(() => show(done, seeds, beganMs), 10_000)
+  const shares = Array.from({ length: workers }, (_, index) => ({
+    from: from + index,
+    until: from + seeds,
+    step: workers,
+    options,
+  }))
+  await Promise.all(
+    shares.map((share) =>
+      runShare(share, ({ histories, calls, failedSeed }) => {
+        done.histories += histories
+        done.calls += calls
+        if (failedSeed !== undefined) failedSeeds.push(failedSeed)
+        return failedSeeds.length === 0
+      }),
+    ),
+  )
+  clearInterval(shown)
+  show(done, seeds, beganMs)
+  const [seed] = failedSeeds
+  if (seed !== undefined) await report({ ...options, seed })
+  return seed === undefined
 }
 
-function show(done: number, seeds: number, calls: number, beganMs: number): void {
-  const seconds = (performance.now() - beganMs) / 1_000
-  console.log(`${done} of ${seeds} histories, ${calls} calls in ${seconds.toFixed(1)} s, no fault`)
+/** Runs a share in a thread of its own, until it is done or the listener says no. */
+function runShare(share: Share, listen: (progress: Progress) => boolean): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('worker.ts', import.meta.url), { workerData: share })
+    worker.on('message', (progress: Progress) => {
+      if (!listen(progress)) void worker.terminate()
+    })
+    worker.on('error', reject)
+    worker.on('exit', () => resolve())
+  })
 }
 
-/** Finds a shorter history of the seed that fails, too, and prints it. */
-async function report(options: SimulationOptions & { readonly openMs: number }): Promise<void> {
-  let shortest = options
-  for (let openMs = options.openMs / 2; openMs >= 500; openMs /= 2) {
-    for (const buyers of [1, 2, 3]) {
-      const shorter = { ...options, openMs, buyers, owners: 1, teams: 1 }
-      if (findComplaints(await simulate(shorter)).length > 0) {
-        shortest = shorter
-        break
-      }
-    }
-  }
-  const evidence = await simulate(shortest)
-  console.error(`Seed ${options.seed} fails: ${JSON.stringify(shortest)}`)
+function show({ histories, calls }: Omit<Progress, 'failedSeed'>, seeds: number, beganMs: number): void {
+  const seconds = ((performance.now() - beganMs) / 1_000).toFixed(1)
+  console.log(`${histories} of ${seeds} histories, ${calls} calls in ${seconds} s`)
+}
+
+async function report(options: SimulationOptions): Promise<void> {
+  console.error(`Seed ${options.seed} fails. Looking for a shorter history …`)
+  const { options: shortest, evidence } = await shrink(options)
+  console.error(`Shortest: ${JSON.stringify(shortest)}`)
   for (const { keyId, request, beganMs, endedMs, answer } of evidence.calls) {
     console.error(`${beganMs}..${endedMs} ${keyId} ${text(request)} -> ${text(answer)}`)
   }

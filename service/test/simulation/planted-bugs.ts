@@ -1,10 +1,21 @@
+import type { DriverTransaction } from '../../src/store/ledger/driver.ts'
 import type { Change, Decision, Facts } from '../../src/store/ledger/operation.ts'
 import type { Table } from '../../src/store/ledger/table.ts'
-import { agents, entries, mandates, payments } from '../../src/store/ledger/tables.ts'
+import {
+  accounts,
+  agents,
+  apiKeys,
+  auditEvents,
+  entries,
+  evaluations,
+  mandates,
+  payments,
+  sellerDomains,
+} from '../../src/store/ledger/tables.ts'
 import type { SimulationOptions } from './simulation.ts'
 
 type Row = Readonly<Record<string, unknown>>
-type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'openMs'>
+type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'minCalls'>
 
 /** Bugs that the operations, the runner and the drivers could have. The simulator must find each. */
 export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
@@ -49,8 +60,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
     ),
-    // Only a budget that is nearly spent shows it.
-    openMs: 120_000,
   },
   { bug: 'a capture is not added to what is spent', ...inOperation('capture', without(mandates)) },
   { bug: 'a capture leaves no entry in the journal', ...inOperation('capture', without(entries)) },
@@ -64,7 +73,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   { bug: 'a proof holds nothing', ...inOperation('issueProof', without(mandates)) },
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
-  { bug: 'a revoked agent keeps its open proofs', ...inOperation('revokeAgent', without(mandates)) },
+  {
+    bug: 'a revoked agent keeps its open proofs',
+    ...inOperation('revokeAgent', without(mandates)),
+    // The sweep ends them soon.
+    minCalls: 600,
+  },
   {
     bug: 'a pause ends no proofs',
     ...inOperation(
@@ -161,6 +175,115 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
         ),
     }),
   },
+  { bug: 'a stop of all leaves mandates active', ...inOperation('stopMandate', without(mandates)) },
+  {
+    bug: 'a stop of all ends no proofs',
+    ...inOperation(
+      'stopMandate',
+      changing((change, facts) => {
+        if (change.table !== mandates) return [change]
+        const { epoch, heldMicro, openPayments } = facts.row(mandates, change.row as never)!
+        return [{ ...change, row: { ...change.row, epoch, heldMicro, openPayments } }]
+      }),
+    ),
+  },
+  { bug: 'a void gives nothing back', ...inOperation('voidPayment', without(mandates)) },
+  { bug: 'a void leaves the proof open', ...inOperation('voidPayment', without(payments)) },
+  {
+    bug: 'a disabled account stays active',
+    ...inOperation('moveAccount', without(accounts)),
+  },
+  { bug: 'a released domain stays registered', ...inOperation('releaseDomain', without(sellerDomains)) },
+  {
+    bug: 'a denied proof is not recorded',
+    ...inOperation(
+      'issueProof',
+      changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
+    ),
+  },
+  { bug: 'a revoked key goes on working', ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
+  { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
+  {
+    bug: 'a revoked agent has no event',
+    ...inOperation('revokeAgent', without(auditEvents)),
+  },
+  { bug: 'an evaluation is not in the journal', ...inOperation('evaluate', without(entries)) },
+  {
+    bug: 'a capture keeps what its proof held',
+    ...inOperation(
+      'capture',
+      changing((change, facts) => {
+        if (change.table !== mandates) return [change]
+        const before = facts.row(mandates, change.row as never)
+        return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
+      }),
+    ),
+  },
+  {
+    bug: 'a resume leaves the mandate paused',
+    ...inOperation(
+      'moveMandate',
+      changing((change) => (change.table === mandates && change.row['status'] === 'active' ? [] : [change])),
+    ),
+  },
+  {
+    bug: 'a commit is answered before it is made',
+    ...inTransaction((transaction) => ({
+      commit: async (changes) => void transaction.commit(changes).catch(() => undefined),
+    })),
+  },
+  {
+    bug: 'rows are read before they are locked',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => {
+        const unlocked = reads.map((read) => ({ ...read, isLocked: false }))
+        const { found } = await transaction.read(unlocked, options)
+        const { blocked } = await transaction.read(reads, options)
+        return { found, blocked }
+      },
+    })),
+  },
+  {
+    bug: 'a row that another transaction has locked is taken for missing',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => ({ ...(await transaction.read(reads, options)), blocked: new Set() }),
+    })),
+  },
+  {
+    bug: 'a row that another transaction has locked is read without a lock',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => {
+        const answer = await transaction.read(reads, options)
+        const again = await transaction.read(
+          reads.map((read) => ({ ...read, isLocked: false })),
+          options,
+        )
+        return answer.blocked.size > 0 ? again : answer
+      },
+    })),
+  },
+  {
+    bug: 'removed rows stay',
+    ...inTransaction((transaction) => ({
+      commit: (changes) => transaction.commit(changes.filter(({ now }) => now)),
+    })),
+  },
+  {
+    bug: 'a range of rows is cut off after the first',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => {
+        const { found, blocked } = await transaction.read(reads, options)
+        return { found: found.map((rows) => rows.slice(0, 1)), blocked }
+      },
+    })),
+  },
+  {
+    bug: 'new rows are written, and changed ones are not',
+    ...inTransaction((transaction) => ({
+      commit: (changes) => transaction.commit(changes.filter(({ before }) => !before)),
+    })),
+  },
 ]
 
 interface Spoiling {
@@ -183,15 +306,32 @@ function inOperation(name: string, { decide }: Spoiling): Planting {
 function seeing(table: Table, spoil: (row: Row) => Row): Spoiling {
   return {
     decide: (decide) => (call, facts) =>
-      decide(call, {
-        isRerun: facts.isRerun,
-        knows: (read) => facts.knows(read),
-        rows: (of, range) => facts.rows(of, range),
-        row: (of, key) => {
-          const row = facts.row(of, key)
-          return row && (of as Table) === table ? (spoil(row) as typeof row) : row
-        },
-      }),
+      decide(
+        call,
+        seenWith(facts, (of, row) => (of === table ? spoil(row) : row)),
+      ),
+  }
+}
+
+function seenWith(facts: Facts, spoil: (table: Table, row: Row) => Row): Facts {
+  return {
+    isRerun: facts.isRerun,
+    knows: (read) => facts.knows(read),
+    rows: (of, range) => facts.rows(of, range),
+    row: (of, key) => {
+      const row = facts.row(of, key)
+      return row && (spoil(of, row) as typeof row)
+    },
+  }
+}
+
+/** Changes what a transaction does. */
+function inTransaction(spoil: (transaction: DriverTransaction) => Partial<DriverTransaction>): Planting {
+  return {
+    changeDriver: (driver) => ({
+      transaction: (work) =>
+        driver.transaction((transaction) => work({ ...transaction, ...spoil(transaction) })),
+    }),
   }
 }
 

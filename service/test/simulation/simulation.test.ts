@@ -3,12 +3,13 @@ import { test } from 'node:test'
 
 import { findComplaints } from '../faults/checker.ts'
 import { plantedBugs } from './planted-bugs.ts'
+import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 
 test('No history of the new ledger has a fault, whatever fails around it [decision.179]', async () => {
   for (let seed = 1; seed <= 20; seed++) {
-    const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, openMs: 30_000 })
-    assert.ok(evidence.calls.length > 100, `seed ${seed}: ${evidence.calls.length} calls`)
+    const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, minCalls: 200, openMs: 0 })
+    assert.ok(evidence.calls.length >= 200, `seed ${seed}: ${evidence.calls.length} calls`)
     assert.deepEqual(findComplaints(evidence), [], `seed ${seed}`)
   }
 })
@@ -22,16 +23,24 @@ test('The same seed gives the same history', async () => {
 })
 
 /** How many seeds a bug may take to be found. */
-const maxSeeds = 30
+const maxSeeds = 100
 
 test('The simulator finds every planted bug', async (context) => {
   for (const { bug, ...planted } of plantedBugs) {
     await context.test(bug, async () => {
       for (let seed = 1; seed <= maxSeeds; seed++) {
-        const evidence = await simulate({ seed, openMs: 30_000, maxMs: 3_600_000, ...planted })
+        const evidence = await simulate({ seed, openMs: 0, minCalls: 200, maxMs: 3_600_000, ...planted })
         if (findComplaints(evidence).length > 0) return
       }
       assert.fail(`not found with ${maxSeeds} seeds`)
     })
   }
+})
+
+test('A history that fails is shrunk to a shorter one that fails, too', async () => {
+  const [{ bug, ...planted } = assert.fail()] = plantedBugs
+  const options = { seed: 1, openMs: 0, minCalls: 200, ...planted }
+  const { evidence } = await shrink(options, { maxMs: 5_000 })
+  assert.ok(findComplaints(evidence).length > 0, bug)
+  assert.ok(evidence.calls.length < 50, `${evidence.calls.length} calls`)
 })

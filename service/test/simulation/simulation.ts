@@ -103,6 +103,8 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     return random.below(100) < 2 ? { is: 'unknown' } : answer
   }
 
+  // A client that gives up has met what cannot be.
+  const broken: unknown[] = []
   const recorder = record(send, () => time.nowMs)
   const market = {
     send: recorder.send,
@@ -116,11 +118,20 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
   void sweepForEver(services, world)
-  await time.runUntil(Promise.race([trade(market, { buyers, owners, teams }), time.sleep(maxMs)]))
+  const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
+  await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
   // What is still under way comes to its end, and what has expired is released.
   await time.runUntil(time.sleep(validityWindowMs + holdGraceMs + 60_000))
+  const endedMs = time.nowMs
+  const gaveUp = broken.map((error) => ({
+    keyId: owner.keyId,
+    request: { act: 'create-agent' } as const,
+    beganMs: endedMs,
+    endedMs,
+    answer: { is: 'broken', text: String(error) } as const,
+  }))
   return {
-    calls: recorder.calls,
+    calls: [...recorder.calls, ...gaveUp],
     content: readMemory(database, {
       readAtMs: time.nowMs,
       clockSkewMs: maxClockSkewMs,
@@ -394,7 +405,8 @@ async function moveClocks(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, faultPercent }: World,
 ): Promise<void> {
-  while (faultPercent > 0) {
+  if (faultPercent === 0) return
+  for (;;) {
     await time.sleep(random.below(20_000))
     random.pick(services).clockSkewMs = random.below(2 * maxClockSkewMs) - maxClockSkewMs
   }

@@ -1,0 +1,42 @@
+import { parentPort, workerData } from 'node:worker_threads'
+
+import { findComplaints } from '../faults/checker.ts'
+import { simulate, type SimulationOptions } from './simulation.ts'
+
+/** Seeds that a worker runs: every `step`th from `from` to below `until`. */
+export interface Share {
+  readonly from: number
+  readonly until: number
+  readonly step: number
+  readonly options: Omit<SimulationOptions, 'seed'>
+}
+
+/** What a worker reports now and then, and at its end. */
+export interface Progress {
+  readonly histories: number
+  readonly calls: number
+  readonly failedSeed: number | undefined
+}
+
+// Most errors of a simulation are meant, and their stacks cost more than what they tell.
+Error.stackTraceLimit = 0
+const { from, until, step, options } = workerData as Share
+const reportEveryMs = 1_000
+let histories = 0
+let calls = 0
+let reportedAtMs = performance.now()
+for (let seed = from; seed < until; seed += step) {
+  const evidence = await simulate({ ...options, seed })
+  histories += 1
+  calls += evidence.calls.length
+  if (findComplaints(evidence).length > 0) report(seed)
+  if (performance.now() - reportedAtMs > reportEveryMs) report()
+}
+report()
+
+function report(failedSeed?: number): void {
+  parentPort?.postMessage({ histories, calls, failedSeed } satisfies Progress)
+  histories = 0
+  calls = 0
+  reportedAtMs = performance.now()
+}
