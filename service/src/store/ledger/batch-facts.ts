@@ -24,8 +24,12 @@ export class BatchFacts implements Facts {
     this.isRerun = isRerun
   }
 
-  /** Takes in what a driver has found for these reads. */
+  /** Takes in what a driver has found for all that was asked for, and forgets what operations have changed. */
   learn(reads: readonly Read[], { found, blocked }: ReadAnswer): void {
+    // Calls that were decided on what was read before are decided anew, and may write other rows.
+    this.#places.clear()
+    this.#ranges.clear()
+    this.#added.clear()
     for (const [index, read] of reads.entries()) {
       if (blocked.has(read)) continue
       const rows = found[index] ?? []

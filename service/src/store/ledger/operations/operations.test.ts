@@ -3,7 +3,8 @@ import { test } from 'node:test'
 
 import { parseAmount } from '../../../domain/money.ts'
 import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
-import { accounts, auditEvents, mandates, payments, sellerDomains, sellers } from '../tables.ts'
+import { Ledger } from '../ledger.ts'
+import { accounts, auditEvents, entries, mandates, payments, sellerDomains, sellers } from '../tables.ts'
 import { moveAccount } from './accounts.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
@@ -117,4 +118,37 @@ test('A call that fails with a bug fails alone', async () => {
   ])
   assert.equal(decision.status, 'fulfilled')
   assert.deepEqual(failed.status === 'rejected' && (failed.reason as Error).message, 'a bug')
+})
+
+test('What a call was to write on facts that are read anew, and then decide otherwise, is not written', async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined
+  let beside: Ledger | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (driver) => {
+      const stopwatch = { nowMs: () => 0, sleep: () => Promise.resolve() }
+      beside = new Ledger({ driver, stopwatch, random: () => 0 })
+      return {
+        transaction: (work) =>
+          driver.transaction((transaction) => {
+            let reads = 0
+            return work({
+              read: async (...args) => {
+                if (++reads === 2) await meanwhile?.()
+                return transaction.read(...args)
+              },
+              commit: (changes) => transaction.commit(changes),
+            })
+          }),
+      }
+    },
+  })
+  const hold = await ledger.proof(await ledger.mandate(), '1.00')
+  const other = await ledger.proof(await ledger.mandate(), '1.00')
+  const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
+  meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()
+  // The second call asks in two steps, so that both are decided twice.
+  const wish = { ...scope, nonce: other.nonce, event: ledger.event('proof.voided', other.nonce) }
+  const [outcome] = await Promise.all([ledger.capture(hold), ledger.run(voidPayment, wish)])
+  assert.deepEqual(outcome, { outcome: 'refused', code: 'invalid_api_key' })
+  assert.deepEqual(ledger.rows(entries), [])
 })
