@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { parseAmount } from '../../../domain/money.ts'
 import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
+import { OutcomeUnknownError } from '../driver.ts'
 import { Ledger } from '../ledger.ts'
 import { accounts, auditEvents, entries, mandates, payments, sellerDomains, sellers } from '../tables.ts'
 import { moveAccount } from './accounts.ts'
@@ -151,4 +152,34 @@ test('What a call was to write on facts that are read anew, and then decide othe
   const [outcome] = await Promise.all([ledger.capture(hold), ledger.run(voidPayment, wish)])
   assert.deepEqual(outcome, { outcome: 'refused', code: 'invalid_api_key' })
   assert.deepEqual(ledger.rows(entries), [])
+})
+
+test('A capture whose answer is lost is told as made, though its account is disabled before the rerun', async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined
+  let beside: Ledger | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (driver) => {
+      beside = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: async () => {} }, random: () => 0 })
+      return {
+        transaction: (work) =>
+          driver.transaction((transaction) =>
+            work({
+              read: (reads, options) => transaction.read(reads, options),
+              commit: async (changes) => {
+                await transaction.commit(changes)
+                const after = meanwhile
+                meanwhile = undefined
+                if (!after) return
+                await after()
+                throw new OutcomeUnknownError('the connection has ended')
+              },
+            }),
+          ),
+      }
+    },
+  })
+  const hold = await ledger.proof(await ledger.mandate(), '1.00')
+  const move = { id: scope.accountId, to: 'disabled' as const, atMs: ledger.clock.nowMs, events: [] }
+  meanwhile = () => beside?.run(moveAccount, move) ?? assert.fail()
+  assert.equal((await ledger.capture(hold)).outcome, 'captured')
 })

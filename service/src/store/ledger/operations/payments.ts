@@ -145,17 +145,18 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
 
   decide(call, facts) {
     const { payerId, caller, nowMs } = call
-    if (isDisabled(caller.accountId, facts)) return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
     const payment = knownPayment(call, facts)
+    // Captured by an earlier attempt, whose answer was lost, whatever has changed since.
+    if (payment?.transactionId === call.transactionId) {
+      return unchanged({ outcome: 'captured', transactionId: call.transactionId })
+    }
+    if (isDisabled(caller.accountId, facts)) return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
     // A signed proof without its payment comes from before the store was restored: nothing is held for it.
     if (!payment) return unchanged(failed('proof_expired'))
     // Signed with our secret, but not the proof that was issued: the secret has leaked.
     if (!isIssuedFor(payment, call)) return unchanged(failed('invalid_signature'))
     const mandate = facts.row(mandates, { accountId: payerId, id: call.mandateId })
     if (!mandate) return unchanged(failed('proof_expired'))
-    if (payment.transactionId === call.transactionId) {
-      return unchanged({ outcome: 'captured', transactionId: call.transactionId })
-    }
     if (payment.transactionId !== null && isRetry(payment, call)) {
       return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
     }
