@@ -77,6 +77,7 @@ function checkKeys(dossier: Dossier, complain: Complain): void {
     const ofKey = revocations.get(keyId) ?? []
     if (answer.is === 'unauthorized') {
       // The key of the collector is refused while its account is disabled.
+      if (request.act === 'register-seller') continue
       if (request.act === 'verify' && request.domain === collectorDomain) continue
       if (!ofKey.some((revocation) => revocation.beganMs <= endedMs)) {
         complain(
