@@ -78,7 +78,7 @@ export async function openPostgres(
     driver: createPostgresDriver(pool),
     rowsOf: (table) => readTable(pool, table),
     close: async () => {
-      await pool.end()
+      if (!pool.ending) await pool.end()
       await drop()
     },
   }

@@ -1,0 +1,179 @@
+import { auditEvent } from '../src/domain/audit.ts'
+import { formatSum, type MicroUsdc } from '../src/domain/money.ts'
+import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
+import type { AuditEvent, Caller, Hold, Mandate } from '../src/domain/records.ts'
+import type { Ids } from '../src/ids.ts'
+import type { Ledger } from '../src/store/ledger/ledger.ts'
+import type { Operation } from '../src/store/ledger/operation.ts'
+import { createAccount } from '../src/store/ledger/operations/accounts.ts'
+import { createAgent } from '../src/store/ledger/operations/agents.ts'
+import { createMandate } from '../src/store/ledger/operations/mandates.ts'
+import { capture, issueProof, type CaptureCall } from '../src/store/ledger/operations/payments.ts'
+import type { ProposedTransaction } from '../src/store/store.ts'
+
+export interface TenantOptions {
+  readonly ledger: Ledger
+  readonly ids: Ids
+  /** Milliseconds since 1970. */
+  readonly clock: { ms: number }
+}
+
+/** An account with an agent, and what it does on a ledger. */
+export class LedgerTenant {
+  readonly caller: Caller
+  readonly agentId: string
+  readonly #options: TenantOptions
+
+  private constructor(options: TenantOptions, caller: Caller, agentId: string) {
+    this.#options = options
+    this.caller = caller
+    this.agentId = agentId
+  }
+
+  static async create(options: TenantOptions): Promise<LedgerTenant> {
+    const { ledger, ids, clock } = options
+    const scope = { accountId: ids.next('account'), environment: 'sandbox' } as const
+    const caller: Caller = { ...scope, keyId: ids.next('apiKey'), role: 'owner', agentId: null }
+    const account = { name: 'tenant', email: 'tenant@example.com', idpUserId: scope.accountId }
+    const key = { id: caller.keyId, role: 'owner', agentId: null, label: null, hint: '' } as const
+    await ledger.run(createAccount, {
+      account: { ...account, id: scope.accountId, createdAtMs: clock.ms, disabledAtMs: null },
+      keys: [
+        {
+          ...scope,
+          ...key,
+          secretHash: Buffer.from(scope.accountId),
+          createdAtMs: clock.ms,
+          revokedAtMs: null,
+        },
+      ],
+      events: [],
+    })
+    const tenant = new LedgerTenant(options, caller, ids.next('agent'))
+    const agent = { ...scope, id: tenant.agentId, name: 'buyer', description: null, capabilities: [] }
+    await ledger.run(createAgent, {
+      agent: { ...agent, status: 'active', createdAtMs: clock.ms, revokedAtMs: null },
+      event: tenant.event('agent.created', tenant.agentId),
+    })
+    return tenant
+  }
+
+  /** The same tenant on another ledger over the same database. */
+  on(ledger: Ledger): LedgerTenant {
+    return new LedgerTenant({ ...this.#options, ledger }, this.caller, this.agentId)
+  }
+
+  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+    return this.#options.ledger.run(operation, call)
+  }
+
+  async mandate(maxTotalMicro = 1_000_000_000_000n as MicroUsdc): Promise<string> {
+    const { ledger, ids, clock } = this.#options
+    const { accountId, environment } = this.caller
+    const id = ids.next('mandate')
+    const expiresAtMs = clock.ms + 86_400_000
+    const mandate: Mandate = {
+      accountId,
+      environment,
+      id,
+      agentId: this.agentId,
+      purpose: 'test',
+      maxTotalText: formatSum(maxTotalMicro),
+      maxTotalMicro,
+      maxPerTransactionText: formatSum(maxTotalMicro),
+      maxPerTransactionMicro: maxTotalMicro,
+      currency: 'USDC',
+      allowedSellers: ['*'],
+      allowedCategories: [],
+      expiresAtText: new Date(expiresAtMs).toISOString(),
+      expiresAtMs,
+      status: 'active',
+      spentMicro: 0n as MicroUsdc,
+      heldMicro: 0n as MicroUsdc,
+      createdAtMs: clock.ms,
+      updatedAtMs: clock.ms,
+    }
+    await ledger.run(createMandate, { mandate, event: this.event('mandate.created', id) })
+    return id
+  }
+
+  hold(mandateId: string, amountMicro = 1_000_000n as MicroUsdc): Hold {
+    const { ids, clock } = this.#options
+    const { accountId, environment } = this.caller
+    return {
+      accountId,
+      environment,
+      nonce: ids.nonce(),
+      agentId: this.agentId,
+      mandateId,
+      amountText: formatSum(amountMicro),
+      amountMicro,
+      currency: 'USDC',
+      resourceUrl: 'https://shop.example/item',
+      status: 'open',
+      issuedAtMs: clock.ms,
+      expiresAtMs: clock.ms + validityWindowMs + holdGraceMs,
+      transactionId: null,
+    }
+  }
+
+  /** A payment that can be captured. */
+  async proof(mandateId: string, amountMicro?: MicroUsdc): Promise<Hold> {
+    const hold = this.hold(mandateId, amountMicro)
+    const outcome = await this.#options.ledger.run(issueProof, { hold })
+    if (outcome.decision !== 'approved') throw new Error(JSON.stringify(outcome))
+    return hold
+  }
+
+  captureCall({ nonce, mandateId, amountText, currency, resourceUrl }: Hold): CaptureCall {
+    return {
+      payerId: this.caller.accountId,
+      caller: this.caller,
+      nonce,
+      agentId: this.agentId,
+      mandateId,
+      amountText,
+      currency,
+      resourceUrl,
+      merchantDomain: 'shop.example',
+      idempotencyKey: null,
+      transactionId: this.#options.ids.next('transaction'),
+      nowMs: this.#options.clock.ms,
+    }
+  }
+
+  capture(hold: Hold) {
+    return this.#options.ledger.run(capture, this.captureCall(hold))
+  }
+
+  proposal(mandateId: string): ProposedTransaction {
+    const { ids, clock } = this.#options
+    const { accountId, environment, agentId, amountText, amountMicro, currency, resourceUrl } =
+      this.hold(mandateId)
+    return {
+      accountId,
+      environment,
+      id: ids.next('transaction'),
+      agentId,
+      mandateId,
+      amountText,
+      amountMicro,
+      currency,
+      resourceUrl,
+      merchantDomain: 'shop.example',
+      category: null,
+      createdAtMs: clock.ms,
+    }
+  }
+
+  event(type: AuditEvent['type'], subjectId: string): AuditEvent {
+    const { ids, clock } = this.#options
+    return auditEvent(this.caller, this.caller, {
+      id: ids.next('auditEvent'),
+      type,
+      subjectId,
+      data: {},
+      atMs: clock.ms,
+    })
+  }
+}
