@@ -113,7 +113,7 @@ const rooms: readonly Room[] = [
       'npm:typebox',
       'node:',
     ],
-    types: ['service/src/domain', 'service/src/store/console-store.ts'],
+    types: ['service/src/domain', 'service/src/store/console/store.ts'],
   },
   {
     name: 'routes',
@@ -127,7 +127,7 @@ const rooms: readonly Room[] = [
       'node:stream',
       'node:timers/promises',
     ],
-    types: ['service/src/store/store.ts', 'service/src/store/console-store.ts', 'service/src/ids.ts'],
+    types: ['service/src/store/store.ts', 'service/src/store/console/store.ts', 'service/src/ids.ts'],
   },
   { name: 'composition', path: 'service/src/', values: everything },
 ]

@@ -13,6 +13,7 @@ const sharedFolders = [
   'service/src/http',
   'service/src/http/validation',
   'service/src/routes',
+  'service/src/routes/console',
 ] as const
 
 /** Files that measure time or end their process, so that others must not run beside them. */

@@ -70,7 +70,8 @@ test('HEAD on a public page answers as GET does, without the body [decision.27]'
 test('Every endpoint that is declared [version.1]', async () => {
   const declared = new Set<string>()
   const folder = new URL('../../packages/wire/src/', import.meta.url)
-  for (const name of readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.includes('.test.'))) {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  for (const name of names.filter((one) => one.endsWith('.ts') && !one.includes('.test.'))) {
     const exports = (await import(new URL(name, folder).href)) as Record<string, unknown>
     for (const value of Object.values(exports)) if (isEndpoint(value)) declared.add(value.id)
   }

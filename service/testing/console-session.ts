@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-import { consoleTokenHeader } from '@purser/wire/console-session'
+import { consoleTokenHeader } from '@purser/wire/console/session'
 
 import type { TestAnswer, TestService } from './service.ts'
 

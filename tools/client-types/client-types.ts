@@ -63,7 +63,7 @@ function staticOf({ module, access: [name, ...keys] }: NamedSchema): string {
 }
 
 function localName(module: string): string {
-  return module.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return module.replaceAll(/[/-](\w)/g, (_, letter: string) => letter.toUpperCase())
 }
 
 function objectType({ properties = {}, required = [] }: Schema): string {

@@ -19,7 +19,7 @@ export interface Vocabulary {
 }
 
 const folder = join(projectFolder, 'packages/wire/src')
-const moduleNames = readdirSync(folder)
+const moduleNames = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   .map((name) => name.slice(0, -'.ts'.length))
   .sort()

@@ -21,9 +21,10 @@ export interface Published {
   readonly gitHead: string | undefined
 }
 
-/** The sources by which a package is entered. */
+/** The sources by which a package is entered; `*` of an export stands for folders too, so it becomes a glob. */
 export function entriesOf({ exports = {}, bin = {} }: Manifest): string[] {
-  return [...new Set([...Object.values(exports), ...Object.values(bin)].map((path) => sourceOf(path)))]
+  const sources = [...Object.values(exports), ...Object.values(bin)].map((path) => sourceOf(path))
+  return [...new Set(sources.map((path) => path.replace('*', '**/*')))]
 }
 
 /** A command of the checkout may be JavaScript in `bin`, which looks at Node and runs the source of its name. */

@@ -83,7 +83,7 @@ describe('The package of the service', () => {
     const kinds: readonly RegExp[] = [
       /^(package\.json|README\.md|LICENSE|)$/,
       /^dist\/.+\.js$/,
-      /^node_modules\/@purser\/wire\/(package\.json|dist\/[a-z-]+\.js)$/,
+      /^node_modules\/@purser\/wire\/(package\.json|dist\/(console\/)?[a-z-]+\.js)$/,
       /^console\/(index\.html|theme\.js|icon\.svg|assets\/.+\.(js|css|woff2)|licences\/.+)$/,
     ]
     assert.deepEqual(

@@ -5,13 +5,13 @@ import { answerHeaders, headersOf, type AnswerHeaderId } from './answer-headers.
 import { createAgent, getAgent, listAgents, revokeAgent } from './agents.ts'
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys.ts'
 import { listAuditEvents } from './audit-log.ts'
-import { getConsoleAgent, listConsoleAgents } from './console-agents.ts'
-import { listConsoleApiKeys } from './console-api-keys.ts'
-import { streamTransactions } from './console-feed.ts'
-import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './console-mandates.ts'
-import { getOverview } from './console-overview.ts'
-import { searchConsole } from './console-search.ts'
-import { listConsoleSellers } from './console-sellers.ts'
+import { getConsoleAgent, listConsoleAgents } from './console/agents.ts'
+import { listConsoleApiKeys } from './console/api-keys.ts'
+import { streamTransactions } from './console/feed.ts'
+import { getConsoleMandate, getMandateSpend, listConsoleMandates } from './console/mandates.ts'
+import { getOverview } from './console/overview.ts'
+import { searchConsole } from './console/search.ts'
+import { listConsoleSellers } from './console/sellers.ts'
 import {
   consoleTokenHeader,
   endSession,
@@ -19,11 +19,11 @@ import {
   getSession,
   getSignInOptions,
   startSession,
-} from './console-session.ts'
-import { getConsoleStatus } from './console-status.ts'
-import { resumeAgents, stopAgents } from './console-stop.ts'
-import { getSystem } from './console-system.ts'
-import { exportTransactions, getConsoleTransaction, listConsoleTransactions } from './console-transactions.ts'
+} from './console/session.ts'
+import { getConsoleStatus } from './console/status.ts'
+import { resumeAgents, stopAgents } from './console/stop.ts'
+import { getSystem } from './console/system.ts'
+import { exportTransactions, getConsoleTransaction, listConsoleTransactions } from './console/transactions.ts'
 import { answersOf, takesSession, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 import { Environment } from './fields.ts'

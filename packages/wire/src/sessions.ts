@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { AnotherAccount, OwnerRole, ownerRoles } from './api-keys.ts'
-import { endedSession, SessionKind } from './console-session.ts'
+import { endedSession, SessionKind } from './console/session.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Environment, environments, Id, Nullable, Text, Timestamp } from './fields.ts'
 import { maxLengths } from './lengths.ts'

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 
 import type { Config } from '../config.ts'
 import { placeOfLedger } from '../open-store.ts'
-import type { SystemContext } from '../routes/console-system.ts'
+import type { SystemContext } from '../routes/console/system.ts'
 import { version } from '../version.ts'
 
 /** What the service tells an operator of itself. */

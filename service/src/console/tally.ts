@@ -2,7 +2,7 @@ import type { Scope } from '../domain/records.ts'
 import { quarterStart } from '../domain/stretches.ts'
 import { maxCountersOfAccount } from '../limits.ts'
 import type { Tally } from '../routes/context.ts'
-import type { Refusal, Tallies } from '../store/console-store.ts'
+import type { Refusal, Tallies } from '../store/console/store.ts'
 
 /** Counts what leaves no record, in memory: no refusal costs a write. */
 export interface MemoryTally extends Tally {

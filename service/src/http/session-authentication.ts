@@ -1,4 +1,4 @@
-import { consoleTokenHeader, environmentHeader } from '@purser/wire/console-session'
+import { consoleTokenHeader, environmentHeader } from '@purser/wire/console/session'
 import { environments, type Environment } from '@purser/wire/fields'
 import type { FastifyRequest } from 'fastify'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { SystemContext } from '../routes/console-system.ts'
+import type { SystemContext } from '../routes/console/system.ts'
 import type { Store } from '../store/store.ts'
 import { single } from './catalogue.ts'
 import type { Family } from './families.ts'

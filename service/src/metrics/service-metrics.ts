@@ -1,4 +1,4 @@
-import type { SystemContext } from '../routes/console-system.ts'
+import type { SystemContext } from '../routes/console/system.ts'
 import { ledgerFiguresIntervalMs, ledgerFiguresPatienceMs } from '../limits.ts'
 import { StoreMetrics, type QueueMetrics } from '../store/store-metrics.ts'
 import type { Store } from '../store/store.ts'

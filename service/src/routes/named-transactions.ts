@@ -1,4 +1,4 @@
-import type { NamedTransaction } from '@purser/wire/console-transactions'
+import type { NamedTransaction } from '@purser/wire/console/transactions'
 
 import type { Scope, Transaction } from '../domain/records.ts'
 import type { Store } from '../store/store.ts'

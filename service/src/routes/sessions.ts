@@ -6,7 +6,7 @@ import { sessionEndMs } from '../domain/session.ts'
 import { ok, refuse } from '../http/answers.ts'
 import { answerPage } from '../http/pagination.ts'
 import type { Serve } from '../http/serve.ts'
-import type { StoredSession } from '../store/console-store.ts'
+import type { StoredSession } from '../store/console/store.ts'
 import { accountMeant, toTimestamp, type RouteContext } from './context.ts'
 
 export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): void {

@@ -5,7 +5,7 @@ import type { Caller, Mandate, Scope } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { quarterMs } from './activity.ts'
-import type { Activity, ActivityQuestion, StopStep, MoveProgress } from './console-store.ts'
+import type { Activity, ActivityQuestion, StopStep, MoveProgress } from './console/store.ts'
 
 const hourMs = 4 * quarterMs
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Mandate, Scope, Transaction } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { scopeOf, shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
-import type { ConsoleFilter } from './console-store.ts'
+import type { ConsoleFilter } from './console/store.ts'
 import type { Page, PageOf } from './store.ts'
 
 // Transactions that few of many fit: the console looks at a bounded number for a page, everybody else gets it full.

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 
-import type { ConsoleDialect } from './console-source.ts'
-import type { ConsoleReads } from './console-store.ts'
+import type { ConsoleDialect } from './console/source.ts'
+import type { ConsoleReads } from './console/store.ts'
 import type { Int, Tables } from './rows.ts'
 
 /** How many holds are open, for metrics. An index holds nothing but them. */

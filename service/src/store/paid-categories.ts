@@ -2,7 +2,7 @@ import { sql, type Kysely } from 'kysely'
 
 import { idsFrom, timeOfNonce } from '../domain/id-time.ts'
 import type { Scope, Transaction } from '../domain/records.ts'
-import type { ConsoleDialect } from './console-source.ts'
+import type { ConsoleDialect } from './console/source.ts'
 import { toTransaction, type ListedRow, type Tables } from './rows.ts'
 
 /** How long before its proof a payment may have been evaluated. */

@@ -23,7 +23,7 @@ import type {
   Transaction,
 } from '../domain/records.ts'
 
-import type { StoredSession } from './console-store.ts'
+import type { StoredSession } from './console/store.ts'
 import { parseList } from './parsed-lists.ts'
 
 /** A whole number as a driver hands it over: SQLite's as bigint, PostgreSQL's bigint as text. */

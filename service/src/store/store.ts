@@ -4,7 +4,7 @@ import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
-import type { ConsoleActs, ConsoleReads, StoredSession } from './console-store.ts'
+import type { ConsoleActs, ConsoleReads, StoredSession } from './console/store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {

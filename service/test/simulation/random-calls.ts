@@ -32,7 +32,7 @@ import {
   undoStop,
 } from '../../src/store/ledger/operations/stops.ts'
 import { voidPayment, voidPayments } from '../../src/store/ledger/operations/voids.ts'
-import type { StoredSession } from '../../src/store/console-store.ts'
+import type { StoredSession } from '../../src/store/console/store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 
 /** An operation, and what it is called with. */

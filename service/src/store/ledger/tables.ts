@@ -2,7 +2,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { DenialCode } from '@purser/wire/policy'
 
 import type { MicroUsdc } from '../../domain/money.ts'
-import type { Refusal, StoredSession } from '../console-store.ts'
+import type { Refusal, StoredSession } from '../console/store.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
 
 const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf

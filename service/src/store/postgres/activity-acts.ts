@@ -1,7 +1,7 @@
 import type { Pool, QueryConfig } from 'pg'
 
 import { activityColumns, addUp } from '../activity.ts'
-import type { Refusal, Tallies } from '../console-store.ts'
+import type { Refusal, Tallies } from '../console/store.ts'
 import { intArray, textArray } from './columns.ts'
 import { query, rowsOf } from './queries.ts'
 import type { InTransaction, Transaction } from './transaction.ts'

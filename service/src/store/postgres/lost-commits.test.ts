@@ -10,7 +10,7 @@ import { postgres18 } from '../../../testing/postgres.ts'
 import { holdLifeMs, StoreLedger } from '../../../testing/store-ledger.ts'
 import { hashApiKey } from '../../domain/api-key.ts'
 import type { Agent, Hold, Mandate, Scope } from '../../domain/records.ts'
-import type { MoveProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, StopStep } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { openPostgresStore } from './postgres-store.ts'
 

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../domain/records.ts'
-import type { SessionKey, StoredSession } from '../console-store.ts'
+import type { SessionKey, StoredSession } from '../console/store.ts'
 import { query, rowsOf } from './queries.ts'
 import type { SessionRow } from '../rows.ts'
 import { insertEvent, isRecorded } from './audit-acts.ts'

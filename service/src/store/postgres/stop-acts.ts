@@ -2,7 +2,7 @@ import type { QueryConfig } from 'pg'
 
 import { auditEvent } from '../../domain/audit.ts'
 import type { Scope } from '../../domain/records.ts'
-import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console/store.ts'
 import { voidedIn } from '../voided-holds.ts'
 import { textArray } from './columns.ts'
 import { endHoldsOf } from './hold-acts.ts'

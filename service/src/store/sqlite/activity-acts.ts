@@ -1,5 +1,5 @@
 import { activityColumns, addUp, addUpSum } from '../activity.ts'
-import type { Tallies } from '../console-store.ts'
+import type { Tallies } from '../console/store.ts'
 import { ActivitySums, type CountedTransaction } from './activity-sums.ts'
 import type { SqliteDatabase } from './open.ts'
 

@@ -9,7 +9,7 @@ import { Kysely, sql, SqliteDialect, type CompiledQuery } from 'kysely'
 
 import { shopDomain, StoreLedger } from '../../../testing/store-ledger.ts'
 import type { Source } from '../bounded-list.ts'
-import type { ListFilter } from '../console-source.ts'
+import type { ListFilter } from '../console/source.ts'
 import type { Tables } from '../rows.ts'
 import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'

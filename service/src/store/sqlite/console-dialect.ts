@@ -4,7 +4,7 @@ import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { activityColumns } from '../activity.ts'
 import { plainSource, type Between, type Source } from '../bounded-list.ts'
-import { isIndexed, type ConsoleDialect } from '../console-source.ts'
+import { isIndexed, type ConsoleDialect } from '../console/source.ts'
 import { listOfMerchant } from './transaction-lists.ts'
 
 /**

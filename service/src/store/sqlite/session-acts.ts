@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../domain/records.ts'
-import type { SessionKey, StoredSession } from '../console-store.ts'
+import type { SessionKey, StoredSession } from '../console/store.ts'
 import type { SessionRow } from '../rows.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { SqliteDatabase } from './open.ts'

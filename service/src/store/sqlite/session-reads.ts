@@ -1,5 +1,5 @@
 import type { Account } from '../../domain/records.ts'
-import type { ConsoleReads, SessionKey, StoredSession } from '../console-store.ts'
+import type { ConsoleReads, SessionKey, StoredSession } from '../console/store.ts'
 import { toAccount, toSession, type AccountRow, type SessionRow } from '../rows.ts'
 import type { SqliteDatabase } from './open.ts'
 

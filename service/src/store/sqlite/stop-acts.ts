@@ -1,6 +1,6 @@
 import { auditEvent } from '../../domain/audit.ts'
 import type { Scope } from '../../domain/records.ts'
-import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console-store.ts'
+import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../console/store.ts'
 import { voidedIn } from '../voided-holds.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'

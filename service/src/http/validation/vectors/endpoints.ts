@@ -5,7 +5,9 @@ import type { Endpoint } from '@purser/wire/endpoint'
 /** Every endpoint of the interface, found by looking through the wire package. */
 export async function findEndpoints(): Promise<Endpoint[]> {
   const folder = new URL('.', import.meta.resolve('@purser/wire/endpoint'))
-  const files = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.includes('.test.'))
+  const files = (await readdir(folder, { recursive: true })).filter(
+    (name) => name.endsWith('.ts') && !name.includes('.test.'),
+  )
   const modules = await Promise.all(
     files.map(async (name): Promise<object> => import(new URL(name, folder).href)),
   )

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../../domain/records.ts'
-import type { Refusal, Tallies } from '../../console-store.ts'
+import type { Refusal, Tallies } from '../../console/store.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, keyUses, refusals, sellerDomains } from '../tables.ts'
 

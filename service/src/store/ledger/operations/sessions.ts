@@ -1,5 +1,5 @@
 import type { AuditEvent } from '../../../domain/records.ts'
-import type { SessionKey, StoredSession } from '../../console-store.ts'
+import type { SessionKey, StoredSession } from '../../console/store.ts'
 import {
   lock,
   look,

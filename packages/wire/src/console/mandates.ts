@@ -1,0 +1,122 @@
+import { Type, type Static } from 'typebox'
+
+import { ownerRoles } from '../api-keys.ts'
+import { Activity } from './overview.ts'
+import { endpoint } from '../endpoint.ts'
+import { described, Id, Name, OneOf, Sum, Text } from '../fields.ts'
+import { Mandate, mandateStatuses } from '../mandates.ts'
+import { PageOf, pageParameters } from '../pages.ts'
+import { ProofRecord } from '../payments.ts'
+import { maxItems, maxLengths } from '../lengths.ts'
+
+/** A mandate with what a table of them shows beside. */
+export const ListedMandate = Type.Object({
+  ...Mandate.properties,
+  agent_name: described(Name, 'Name of its agent.'),
+  is_agent_revoked: Type.Boolean({
+    description: 'Whether its agent is revoked, so that nothing can be spent, whatever its `status`.',
+  }),
+  is_stopped: Type.Boolean({ description: 'Whether a stop of all agents paused it.' }),
+})
+export type ListedMandate = Static<typeof ListedMandate>
+
+/** What a list of mandates is narrowed to; of a revoked agent none is active or paused. */
+export const listedStatuses = [...mandateStatuses, 'expired', 'agent_revoked'] as const
+export type ListedStatus = (typeof listedStatuses)[number]
+export const ListedStatus = OneOf(listedStatuses)
+
+const MandateParams = Type.Object({ mandate_id: described(Id, 'Id of the mandate.') })
+
+export const listConsoleMandates = endpoint({
+  id: 'listConsoleMandates',
+  method: 'GET',
+  path: '/v1/console/mandates',
+  tag: 'Console',
+  summary:
+    'Mandates, newest first. A page may hold fewer than asked for while `Link` still names a next one.',
+  roles: ownerRoles,
+  query: Type.Object({
+    ...pageParameters,
+    agent_id: Type.Optional(described(Id, 'Only mandates of this agent.')),
+    status: Type.Optional(described(ListedStatus, 'Only mandates in this state.')),
+    q: Type.Optional(
+      Text(maxLengths.search, {
+        description: 'Only mandates with this text in their purpose; upper and lower case are the same.',
+      }),
+    ),
+  }),
+  responses: { 200: PageOf(ListedMandate) },
+  responseDescriptions: { 200: 'A page of mandates.' },
+  errors: ['query_too_slow'],
+})
+
+export const MandateDetail = Type.Object({
+  ...ListedMandate.properties,
+  paid_count: Type.Integer({ description: 'Number of verified payments.' }),
+  denied_count: Type.Integer({ description: 'Number of evaluations that were denied.' }),
+  open_holds: Type.Array(ProofRecord, {
+    maxItems: maxItems.openHolds,
+    description: 'Open proofs, soonest to expire first, at most 100; `held_total` counts all.',
+  }),
+})
+export type MandateDetail = Static<typeof MandateDetail>
+
+export const getConsoleMandate = endpoint({
+  id: 'getConsoleMandate',
+  method: 'GET',
+  path: '/v1/console/mandates/{mandate_id}',
+  tag: 'Console',
+  summary: 'One mandate with its open holds.',
+  roles: ownerRoles,
+  params: MandateParams,
+  responses: { 200: MandateDetail },
+  responseDescriptions: { 200: 'The mandate.' },
+  errors: ['not_found', 'query_too_slow'],
+})
+
+/** The widths of the buckets that spend over time is given in. */
+export const spendSteps = ['hour', 'day'] as const
+export const SpendStep = OneOf(spendSteps)
+
+export const MandateSpend = Type.Object({
+  mandate_id: described(Id, 'Id of the mandate.'),
+  step: described(SpendStep, 'Width of a bucket.'),
+  spent_before: described(Sum, 'Sum in USDC of what was paid before the first bucket.'),
+  stretches: Type.Array(Activity, {
+    maxItems: maxItems.stretches,
+    description: 'The buckets, oldest first, also those in which nothing happened.',
+  }),
+})
+export type MandateSpend = Static<typeof MandateSpend>
+
+export const getMandateSpend = endpoint({
+  id: 'getMandateSpend',
+  method: 'GET',
+  path: '/v1/console/mandates/{mandate_id}/spend',
+  tag: 'Console',
+  summary: 'What was paid under a mandate over time.',
+  roles: ownerRoles,
+  params: MandateParams,
+  query: Type.Object({
+    starts_at: Type.Optional(
+      Type.String({
+        format: 'date-time',
+        maxLength: maxLengths.timestamp,
+        description:
+          'Start of the first bucket, as time with its zone, rounded down to a quarter of an hour. When left out, the last bucket is the current one.',
+      }),
+    ),
+    step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` when left out.')),
+    stretches: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: maxItems.stretches,
+        default: 30,
+        description: 'Number of buckets.',
+      }),
+    ),
+  }),
+  responses: { 200: MandateSpend },
+  responseDescriptions: { 200: 'What was paid, in buckets of equal width.' },
+  errors: ['not_found', 'query_too_slow'],
+})

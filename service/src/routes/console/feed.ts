@@ -1,0 +1,204 @@
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { streamTransactions, type FeedEnd } from '@purser/wire/console/feed'
+import type { NamedTransaction } from '@purser/wire/console/transactions'
+
+import { advanceFeed, readFeedPlace, settledAt, writeFeedPlace, type FeedPlace } from '../../domain/feed.ts'
+import type { Scope, Transaction } from '../../domain/records.ts'
+import { refuse } from '../../http/answers.ts'
+import type { Call, Serve } from '../../http/serve.ts'
+import { createStreamSlots } from '../../http/stream-slots.ts'
+import {
+  feedHeartbeatMs,
+  feedIntervalMs,
+  feedRecheckMs,
+  maxFeedBacklogBytes,
+  maxFeedEventBytes,
+  maxFeeds,
+  maxFeedsOfAccount,
+} from '../../limits.ts'
+import type { Newest } from '../../store/console/store.ts'
+import type { RouteContext } from '../context.ts'
+import { nameTransactions } from '../named-transactions.ts'
+
+/** The open feeds of a process. */
+export interface Feeds {
+  readonly open: number
+  /** Tells every reader that the service stops, and ends their streams. */
+  readonly end: () => void
+}
+
+/** Who reads a feed, and from where on. */
+interface Reader extends Pick<Call<never, never, never>, 'isStillLetIn' | 'takeTurn'> {
+  readonly place: FeedPlace | undefined
+}
+
+/** How many of the newest transactions are looked at, which bounds what a feed costs. */
+const lookedAt = 1_000
+
+/** How many are looked at for those that a feed begins with, of whichever environment. */
+const lookedAtFirst = 100
+
+/** How many transactions one event carries at the most, and how many a feed begins with. */
+const carried = { most: 200, first: 20 }
+
+export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): Feeds {
+  const slots = createStreamSlots({ most: maxFeeds, mostOfAccount: maxFeedsOfAccount })
+  const streams = new Set<FeedStream>()
+  const newest = shareLooks(async (scope, id) => {
+    const atMs = now()
+    return { ...(await store.newestTransactions(scope, { id, limit: lookedAt })), atMs }
+  })
+
+  serve(streamTransactions, async ({ caller, query, header, isStillLetIn, takeTurn }) => {
+    const stream = new FeedStream()
+    if (!slots.take(caller.accountId, stream)) return refuse('too_many_streams')
+    streams.add(stream)
+    stream.once('close', () => streams.delete(stream))
+    const place = readFeedPlace(query.last_event_id ?? header('last-event-id') ?? '')
+    run(stream, caller, { place, isStillLetIn, takeTurn }).catch((error: unknown) => {
+      // The reader comes again, and finds its place.
+      stream.destroy(error instanceof Error ? error : new Error(String(error)))
+    })
+    const headers = {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store, no-transform',
+      'x-accel-buffering': 'no',
+    }
+    return { status: 200, body: undefined, stream, headers }
+  })
+
+  async function run(stream: FeedStream, scope: Scope, reader: Reader): Promise<void> {
+    let place = reader.place ?? (await reader.takeTurn(() => begin(stream, scope)))
+    // Who goes on hears at once that he is connected, though nothing may have happened since.
+    let isFirstLook = reader.place !== undefined
+    let sinceHeartbeatMs = 0
+    let sinceRecheckMs = 0
+    const goOn = async () => {
+      if (stream.destroyed) return
+      const looked = await newest(scope, place.settledBelow)
+      const step = advanceFeed(place, looked, looked.atMs)
+      place = step.place
+      if (step.fresh.length > 0 || step.hasGap || isFirstLook) await send(stream, scope, step.fresh, step)
+      isFirstLook = false
+    }
+    while (!stream.destroyed) {
+      await reader.takeTurn(goOn)
+      if (sinceRecheckMs >= feedRecheckMs) {
+        sinceRecheckMs = 0
+        if (!(await reader.isStillLetIn())) return stream.end('signed_out')
+      }
+      if (sinceHeartbeatMs >= feedHeartbeatMs) {
+        sinceHeartbeatMs = 0
+        stream.heartbeat()
+      }
+      await sleep(feedIntervalMs, undefined, { ref: false })
+      sinceRecheckMs += feedIntervalMs
+      sinceHeartbeatMs += feedIntervalMs
+    }
+  }
+
+  async function send(
+    stream: FeedStream,
+    scope: Scope,
+    newestFirst: readonly Transaction[],
+    { place, hasGap }: { readonly place: FeedPlace; readonly hasGap: boolean },
+  ): Promise<void> {
+    const shown = newestFirst.slice(0, carried.most)
+    const isCut = hasGap || shown.length < newestFirst.length
+    stream.transactions(await nameTransactions(store, scope, shown), { place, hasGap: isCut })
+  }
+
+  /** What a feed without a past begins with: the newest, and a place after them. */
+  async function begin(stream: FeedStream, scope: Scope): Promise<FeedPlace> {
+    const start = { settledBelow: settledAt(now()), tails: new Set<string>() }
+    const older = await store.newestTransactions(scope, { id: '', limit: lookedAtFirst })
+    // Later, so that nothing can appear between the two that is in neither.
+    const recent = await store.newestTransactions(scope, { id: start.settledBelow, limit: lookedAt })
+    const { place } = advanceFeed(start, recent, now())
+    const known = new Set(recent.items.map(({ id }) => id))
+    const latest = [...recent.items, ...older.items.filter(({ id }) => !known.has(id))]
+    latest.sort((left, right) => (left.id < right.id ? 1 : -1))
+    await send(stream, scope, latest.slice(0, carried.first), { place, hasGap: false })
+    return place
+  }
+
+  return {
+    get open() {
+      return slots.open
+    },
+    end: () => {
+      for (const stream of streams) stream.end('service_stopping')
+    },
+  }
+}
+
+/** What a look found, and when it began. */
+interface Look extends Newest {
+  readonly atMs: number
+}
+
+/** How long a look is used for all feeds of its scope: what happens may be shown so much later. */
+const sharedForMs = feedIntervalMs / 2
+
+/** Those who look at the same place of a scope at about the same time share one look. */
+function shareLooks(look: (scope: Scope, id: string) => Promise<Look>) {
+  const looks = new Map<string, Promise<Look>>()
+  return (scope: Scope, id: string): Promise<Look> => {
+    const key = `${scope.accountId} ${scope.environment} ${id}`
+    const known = looks.get(key)
+    if (known) return known
+    const looking = look(scope, id)
+    looks.set(key, looking)
+    const forget = () => looks.delete(key)
+    looking.then(() => setTimeout(forget, sharedForMs).unref(), forget)
+    return looking
+  }
+}
+
+/** One reader's stream of server-sent events. One that is not read is cut off before it fills the memory. */
+class FeedStream extends Readable {
+  override _read(): void {
+    // What there is has been pushed.
+  }
+
+  transactions(
+    newestFirst: readonly NamedTransaction[],
+    { place, hasGap }: { readonly place: FeedPlace; readonly hasGap: boolean },
+  ): void {
+    const shown = withinBytes(newestFirst)
+    const isCut = hasGap || shown.length < newestFirst.length
+    const data = `{"transactions":[${shown.toReversed().join(',')}],"has_gap":${isCut}}`
+    this.#send(`id: ${writeFeedPlace(place)}\nevent: transactions\ndata: ${data}\n\n`)
+  }
+
+  heartbeat(): void {
+    this.#send(': \n\n')
+  }
+
+  end(reason: FeedEnd): void {
+    if (this.destroyed || this.readableEnded) return
+    this.#send(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`)
+    this.push(null)
+  }
+
+  #send(text: string): void {
+    if (this.destroyed) return
+    if (this.readableLength > maxFeedBacklogBytes) this.destroy()
+    else this.push(text)
+  }
+}
+
+/** The first of the transactions as JSON, as many as fit into one event. */
+function withinBytes(transactions: readonly NamedTransaction[]): string[] {
+  const shown: string[] = []
+  let bytes = 0
+  for (const transaction of transactions) {
+    const json = JSON.stringify(transaction)
+    bytes += Buffer.byteLength(json)
+    if (bytes > maxFeedEventBytes && shown.length > 0) break
+    shown.push(json)
+  }
+  return shown
+}

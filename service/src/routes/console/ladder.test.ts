@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+
+import { startTestService } from '../../../testing/service.ts'
+
+test('A check that was not reached says truly what it would have compared [decision.115]', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  const mandate = await purser.mandates.create({
+    agent_id: agent.id,
+    purpose: 'Research data',
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '7.00',
+    allowed_sellers: ['api.example.com'],
+    allowed_categories: ['data', 'maps'],
+    expires_at: '2099-01-01T00:00:00Z',
+  })
+  const rows: [category: string | null, values: string][] = [
+    ['games', 'games ∉ {data, maps}'],
+    ['maps', 'maps ∈ {data, maps}'],
+    [null, 'no category ∉ {data, maps}'],
+  ]
+  for (const [category, values] of rows) {
+    const { transaction_id } = await purser.policy.evaluate({
+      agent_id: agent.id,
+      mandate_id: mandate.id,
+      merchant_domain: 'elsewhere.example',
+      amount: '8.00',
+      resource_url: 'https://elsewhere.example/data',
+      category,
+    })
+    const { checks } = await purser.console.transactions.get(transaction_id)
+    assert.deepEqual(
+      checks.slice(5, 8).map((check) => [check.state, check.values]),
+      [
+        ['failed', 'elsewhere.example ∉ {api.example.com}'],
+        ['not_reached', values],
+        ['not_reached', '8.00 > 7.00'],
+      ],
+    )
+  }
+})

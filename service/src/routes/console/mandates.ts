@@ -1,0 +1,90 @@
+import {
+  getConsoleMandate,
+  getMandateSpend,
+  listConsoleMandates,
+  type ListedMandate,
+} from '@purser/wire/console/mandates'
+
+import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { quarterStart, sumBuckets } from '../../domain/stretches.ts'
+import { ok, refuse } from '../../http/answers.ts'
+import { answerPage } from '../../http/pagination.ts'
+import type { Serve } from '../../http/serve.ts'
+import { readDateTime } from '../../http/validation/date-time.ts'
+import type { ConsoleMandate } from '../../store/console/store.ts'
+import { toWireActivity } from './overview.ts'
+import type { RouteContext } from '../context.ts'
+import { toWire as toWireMandate } from '../mandates.ts'
+import { toWire as toWireProof } from '../payments.ts'
+
+const hourMs = 3_600_000
+const widths = { hour: hourMs, day: 24 * hourMs } as const
+
+/** Most open holds of a mandate that are shown. */
+const mostOpenHolds = 100
+
+export function serveConsoleMandates(
+  serve: Serve,
+  { store, now }: Pick<RouteContext, 'store' | 'now'>,
+): void {
+  serve(listConsoleMandates, ({ caller, query, url }) => {
+    const filter = { agentId: query.agent_id, status: query.status, text: query.q, nowMs: now() }
+    return answerPage(query, url, (page) => store.listConsoleMandates(caller, filter, page), toWire)
+  })
+
+  serve(getConsoleMandate, async ({ caller, params }) => {
+    const key = { ...caller, id: params.mandate_id }
+    const mandate = await store.findConsoleMandate(key)
+    if (!mandate) return refuse('not_found')
+    const nowMs = now()
+    const [holds, [sums]] = await Promise.all([
+      store.listOpenHolds(key, nowMs, mostOpenHolds),
+      store.readActivity(caller, { dimension: 'mandate', subjects: [mandate.id], fromMs: 0, isTotal: true }),
+    ])
+    return ok({
+      ...toWire(mandate),
+      paid_count: sums?.paidCount ?? 0,
+      denied_count: sums?.deniedCount ?? 0,
+      open_holds: holds.map((hold) => toWireProof(hold, nowMs)),
+    })
+  })
+
+  serve(getMandateSpend, async ({ caller, params, query }) => {
+    const mandate = await store.findConsoleMandate({ ...caller, id: params.mandate_id })
+    if (!mandate) return refuse('not_found')
+    const step = query.step ?? 'day'
+    const count = query.stretches ?? 30
+    const widthMs = widths[step]
+    const nowMs = now()
+    const startsAtMs = quarterStart(
+      query.starts_at === undefined
+        ? quarterStart(nowMs) - (quarterStart(nowMs) % widthMs) - (count - 1) * widthMs
+        : Math.max(0, readDateTime(query.starts_at)),
+    )
+    const subjects = [mandate.id]
+    const parts = await store.readActivity(caller, {
+      dimension: 'mandate',
+      subjects,
+      fromMs: startsAtMs,
+      stretchMs: widthMs,
+    })
+    // What was spent since then, taken from all that is spent, leaves what was spent before.
+    const since = parts.reduce((sum, { paidMicro }) => sum + paidMicro, 0n)
+    const before = mandate.spentMicro > since ? mandate.spentMicro - since : 0n
+    return ok({
+      mandate_id: mandate.id,
+      step,
+      spent_before: formatSum(before as MicroUsdc),
+      stretches: sumBuckets(parts, { startsAtMs, widthMs, count }).map(toWireActivity),
+    })
+  })
+}
+
+function toWire(mandate: ConsoleMandate): ListedMandate {
+  return {
+    ...toWireMandate(mandate),
+    agent_name: mandate.agentName,
+    is_agent_revoked: mandate.isAgentRevoked,
+    is_stopped: mandate.isStopped,
+  }
+}

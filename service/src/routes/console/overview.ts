@@ -1,0 +1,112 @@
+import { getOverview, type Activity as WireActivity, type NearBudget } from '@purser/wire/console/overview'
+import { denialCodes } from '@purser/wire/policy'
+
+import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { remainingBudget } from '../../domain/policy.ts'
+import { quarterStart, sumBuckets, type Bucket } from '../../domain/stretches.ts'
+import { ok } from '../../http/answers.ts'
+import type { Serve } from '../../http/serve.ts'
+import { readDateTime } from '../../http/validation/date-time.ts'
+import type { Activity, ConsoleMandate } from '../../store/console/store.ts'
+import { toTimestamp, type RouteContext } from '../context.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+export function serveConsoleOverview(
+  serve: Serve,
+  { store, now }: Pick<RouteContext, 'store' | 'now'>,
+): void {
+  serve(getOverview, async ({ caller, query }) => {
+    const nowMs = now()
+    const asked =
+      query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : readDateTime(query.day_starts_at)
+    const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))
+    // The last of the hours is the one that is not over, so the first quarter is 23 and some hours ago.
+    const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs
+    const [budgets, checklist, all, denied, refused] = await Promise.all([
+      store.readBudgets(caller, nowMs),
+      store.readChecklist(caller),
+      store.readActivity(caller, {
+        dimension: 'all',
+        subjects: [''],
+        fromMs: Math.min(dayStartsAtMs, hoursStartMs),
+      }),
+      store.readActivity(caller, {
+        dimension: 'reason',
+        subjects: denialCodes,
+        fromMs: hoursStartMs,
+        isTotal: true,
+      }),
+      store.readRefusals(caller, { kind: 'proof', subjects: [''], fromMs: hoursStartMs }),
+    ])
+    const spentLastDay = await store.readActivity(caller, {
+      dimension: 'mandate',
+      subjects: budgets.nearest.map(({ id }) => id),
+      fromMs: hoursStartMs,
+      isTotal: true,
+    })
+    const hours = sumBuckets(all, { startsAtMs: hoursStartMs, widthMs: hourMs, count: 24 })
+    const reasons = denialCodes
+      .map((code) => ({
+        reason_code: code,
+        evaluations: denied.find(({ subject }) => subject === code)?.deniedCount ?? 0,
+        proofs: refused.find(({ reason }) => reason === code)?.count ?? 0,
+      }))
+      .filter((reason) => countOf(reason) > 0)
+      .sort((left, right) => countOf(right) - countOf(left))
+    const [today] = sumBuckets(all, { startsAtMs: dayStartsAtMs, widthMs: 3 * dayMs, count: 1 })
+    return ok({
+      at: toTimestamp(nowMs),
+      day_starts_at: toTimestamp(dayStartsAtMs),
+      spent_today: formatSum(today?.paidMicro ?? (0n as MicroUsdc)),
+      paid_today: today?.paidCount ?? 0,
+      remaining: formatSum(budgets.remainingMicro),
+      active_mandates: budgets.activeMandates,
+      open_holds: { count: budgets.openHolds, amount: formatSum(budgets.heldMicro) },
+      last_day_starts_at: toTimestamp(hoursStartMs),
+      denied_last_day: reasons.reduce((sum, reason) => sum + countOf(reason), 0),
+      hours: hours.map(toWireActivity),
+      nearest_budgets: budgets.nearest.map((mandate) => toNearBudget(mandate, spentLastDay, nowMs)),
+      denial_reasons: reasons,
+      stopped_mandates: budgets.stoppedMandates,
+      checklist,
+    })
+  })
+}
+
+/** How often a reason stood in the way, whether a decision was asked for or a proof. */
+function countOf({ evaluations, proofs }: { readonly evaluations: number; readonly proofs: number }): number {
+  return evaluations + proofs
+}
+
+/** What happened in a stretch of time, as the interface writes it. */
+export function toWireActivity(bucket: Bucket): WireActivity {
+  return {
+    starts_at: toTimestamp(bucket.startsAtMs),
+    paid_count: bucket.paidCount,
+    paid_total: formatSum(bucket.paidMicro),
+    approved_count: bucket.approvedCount,
+    denied_count: bucket.deniedCount,
+  }
+}
+
+function toNearBudget(mandate: ConsoleMandate, spent: readonly Activity[], nowMs: number): NearBudget {
+  const spentLastDay = spent.find(({ subject }) => subject === mandate.id)?.paidMicro ?? (0n as MicroUsdc)
+  const left = remainingBudget(mandate)
+  const lastsMs = spentLastDay > 0n ? Number((left * BigInt(dayMs)) / spentLastDay) : Infinity
+  const isExhausted = nowMs + lastsMs < mandate.expiresAtMs
+  return {
+    mandate_id: mandate.id,
+    agent_id: mandate.agentId,
+    agent_name: mandate.agentName,
+    purpose: mandate.purpose,
+    max_spend_total: mandate.maxTotalText,
+    spent_total: formatSum(mandate.spentMicro),
+    held_total: formatSum(mandate.heldMicro),
+    remaining_budget: formatSum(left),
+    spent_last_day: formatSum(spentLastDay),
+    exhausted_at: isExhausted ? toTimestamp(nowMs + lastsMs) : null,
+    expires_at: mandate.expiresAtText,
+  }
+}

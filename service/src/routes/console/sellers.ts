@@ -1,0 +1,49 @@
+import { listConsoleSellers, type SellerSummary } from '@purser/wire/console/sellers'
+import { verificationFailures } from '@purser/wire/payments'
+
+import { formatSum, type MicroUsdc } from '../../domain/money.ts'
+import { dayStart } from '../../domain/stretches.ts'
+import { answerPage } from '../../http/pagination.ts'
+import type { Serve } from '../../http/serve.ts'
+import { toTimestamp, type RouteContext } from '../context.ts'
+import { toWire as toWireSeller } from '../sellers.ts'
+
+const monthMs = 30 * 24 * 3_600_000
+
+export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): void {
+  serve(listConsoleSellers, ({ caller, query, url }) => {
+    const fromMs = dayStart(now() - monthMs)
+    return answerPage(
+      query,
+      url,
+      async (page) => {
+        const { items, next } = await store.listConsoleSellers(caller, page)
+        const subjects = items.map(({ domain }) => domain)
+        const [totals, latest, failures] = await Promise.all([
+          store.readActivity(caller, { dimension: 'seller_total', subjects, fromMs: 0 }),
+          store.readActivity(caller, { dimension: 'seller', subjects, fromMs, isTotal: true }),
+          store.readRefusals(caller, { kind: 'verification', subjects, fromMs }),
+        ])
+        const summaries = items.map((seller): SellerSummary => {
+          const isOwn = ({ subject }: { readonly subject: string }) => subject === seller.domain
+          const total = totals.find(isOwn)
+          return {
+            ...toWireSeller(seller),
+            paid_count: total?.paidCount ?? 0,
+            revenue_total: formatSum(total?.paidMicro ?? nothing),
+            last_month_starts_at: toTimestamp(fromMs),
+            revenue_last_month: formatSum(latest.find(isOwn)?.paidMicro ?? nothing),
+            failures_last_month: verificationFailures.flatMap((reason) => {
+              const count = failures.find((one) => isOwn(one) && one.reason === reason)?.count ?? 0
+              return count > 0 ? [{ reason, count }] : []
+            }),
+          }
+        })
+        return { items: summaries, next }
+      },
+      (summary) => summary,
+    )
+  })
+}
+
+const nothing = 0n as MicroUsdc

@@ -1,0 +1,159 @@
+import {
+  endSession,
+  getSession,
+  getSignInOptions,
+  startSession,
+  type Session as WireSession,
+  type SessionKind,
+} from '@purser/wire/console/session'
+import type { ErrorCode } from '@purser/wire/errors'
+import { environments, type Environment } from '@purser/wire/fields'
+import { interfaceVersion } from '@purser/wire/openapi'
+
+import { auditEvent } from '../../domain/audit.ts'
+import type { Account, Caller } from '../../domain/records.ts'
+import {
+  csrfTokenOf,
+  mintSessionToken,
+  readSessionToken,
+  sessionEndMs,
+  sessionLifeMs,
+} from '../../domain/session.ts'
+import { ok, refuse, unprocessable, type Answer } from '../../http/answers.ts'
+import type { CallerSession } from '../../http/authentication.ts'
+import type { Serve } from '../../http/serve.ts'
+import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-cookie.ts'
+import { toTimestamp, type RouteContext } from '../context.ts'
+
+export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
+  /** Who calls with a key, from an `Authorization` header. */
+  readonly authenticateKey: (
+    authorization: string,
+  ) => Promise<{ readonly caller: Caller } | { readonly refusal: ErrorCode }>
+  /** Where a browser begins to sign in at the identity provider, when one is set up. */
+  readonly oidcPath: string | null
+}
+
+export function serveConsoleSession(serve: Serve, context: SessionContext): void {
+  const { store, now, site, authenticateKey, oidcPath } = context
+
+  serve(getSignInOptions, async () => ok({ version: interfaceVersion, oidc_path: oidcPath }))
+
+  serve(
+    startSession,
+    async ({ body, header, isSameSite }) => {
+      if (!isSameSite()) return refuse('cross_site_request')
+      const { api_key: key = null, set_up_token: token = null } = body
+      if ((key === null) === (token === null)) return oneOfTwo(body)
+      const found = key === null ? await fromSetUpLink(token ?? '') : await fromKey(key)
+      if ('status' in found) return found
+      const started = await beginSession(context, found)
+      const account = await store.findAccount({ id: found.accountId })
+      if (!account) return refuse('invalid_api_key')
+      const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
+      return {
+        status: 201,
+        body: toWire(started.session, account),
+        headers: { 'set-cookie': sessionCookie(started.session.text, isSecure) },
+      }
+    },
+    { isSignIn: true },
+  )
+
+  serve(getSession, async ({ session }) => {
+    const account = session && (await store.findAccount({ id: session.accountId }))
+    if (!session || !account) return refuse('no_session')
+    return ok(toWire(session, account))
+  })
+
+  serve(endSession, async ({ caller, session, header }) => {
+    if (!session) return refuse('no_session')
+    await store.endSession(session, sessionEvent(context, caller, session.id, 'session.ended'))
+    const isSecure = isSecureRequest(header('x-forwarded-proto'), site)
+    return ok({ ended: true }, { 'set-cookie': endedCookie(isSecure) })
+  })
+
+  async function fromKey(key: string): Promise<NewSignIn | Answer> {
+    const authentication = await authenticateKey(`Bearer ${key}`)
+    if ('refusal' in authentication) return refuse('invalid_api_key')
+    const { accountId, environment, keyId, role } = authentication.caller
+    if (role !== 'owner' && role !== 'operator') return refuse('insufficient_scope')
+    return { kind: 'key', accountId, role, keyId, environment }
+  }
+
+  /** A link is spent by the one who takes its record away, whoever else has followed it. */
+  async function fromSetUpLink(text: string): Promise<NewSignIn | Answer> {
+    const token = readSessionToken(text)
+    const link = token && (await store.findSession(token))
+    if (!token || link?.kind !== 'set_up_link' || !(link.endsAtMs > now())) return refuse('set_up_link_spent')
+    if (!(await store.endSession(token, undefined))) return refuse('set_up_link_spent')
+    const { accountId, role, keyId } = link
+    return { kind: 'set_up', accountId, role, keyId, environment: null }
+  }
+}
+
+/** Who has shown who he is, and how. */
+export interface NewSignIn {
+  readonly kind: SessionKind
+  readonly accountId: string
+  readonly role: 'owner' | 'operator'
+  readonly keyId: string | null
+  readonly environment: Environment | null
+}
+
+/** A new session, kept, with a token that nobody has seen before. */
+export async function beginSession(
+  context: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
+  signIn: NewSignIn,
+): Promise<{ readonly session: CallerSession }> {
+  const nowMs = context.now()
+  const text = mintSessionToken(signIn.accountId, context.randomBytes)
+  const token = readSessionToken(text)
+  if (!token) throw new Error('a token was made that cannot be read')
+  const session = {
+    ...signIn,
+    ...token,
+    id: context.ids.next('session'),
+    createdAtMs: nowMs,
+    usedAtMs: nowMs,
+    endsAtMs: nowMs + sessionLifeMs,
+  }
+  const caller = {
+    accountId: signIn.accountId,
+    environment: signIn.environment ?? environments[0],
+    keyId: signIn.keyId ?? session.id,
+  }
+  await context.store.createSession(session, sessionEvent(context, caller, session.id, 'session.started'))
+  return { session: { ...session, text } }
+}
+
+function sessionEvent(
+  { ids, now }: Pick<RouteContext, 'ids' | 'now'>,
+  caller: Pick<Caller, 'accountId' | 'environment' | 'keyId'>,
+  subjectId: string,
+  type: 'session.started' | 'session.ended',
+) {
+  return auditEvent(caller, caller, { id: ids.next('auditEvent'), type, subjectId, data: {}, atMs: now() })
+}
+
+function oneOfTwo(body: unknown): Answer {
+  const message = 'Value error, send one of api_key and set_up_token'
+  return unprocessable([
+    { type: 'value_error', loc: ['body'], msg: message, input: body, ctx: { error: 'one of the two' } },
+  ])
+}
+
+function toWire(session: CallerSession, account: Account): WireSession {
+  return {
+    id: session.id,
+    kind: session.kind === 'set_up_link' ? 'set_up' : session.kind,
+    account: { id: account.id, name: account.name, email: account.email },
+    role: session.role,
+    key_id: session.keyId,
+    environments: session.environment === null ? [...environments] : [session.environment],
+    csrf_token: csrfTokenOf(session.text),
+    created_at: toTimestamp(session.createdAtMs),
+    expires_at: toTimestamp(sessionEndMs(session)),
+    ends_at: toTimestamp(session.endsAtMs),
+  }
+}

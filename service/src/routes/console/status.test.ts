@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser } from '@purser/client'
+
+import { serviceStores } from '../../../testing/service-stores.ts'
+import {
+  createTenant,
+  issueKey,
+  preparePurchase,
+  startTestService,
+  type TestService,
+} from '../../../testing/service.ts'
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} the status counts the stopped mandates of the account and environment, and of no other [decision.160]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const clientOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
+      const purser = clientOf(service.sandboxKey)
+      const others = [service.productionKey, (await createTenant(service)).sandboxKey].map(clientOf)
+      await preparePurchase(service)
+      assert.equal(await stopped(purser), 0)
+      await purser.console.stop()
+      assert.equal(await stopped(purser), 1)
+      for (const other of others) assert.equal(await stopped(other), 0)
+      await purser.console.resume()
+      assert.equal(await stopped(purser), 0)
+      assert.equal(Date.parse((await purser.console.status()).at), service.clock.nowMs)
+      await assert.rejects(clientOf(await issueKey(service, { role: 'merchant' })).console.status(), {
+        code: 'insufficient_scope',
+      })
+    },
+  )
+}
+
+test('A page that only asks for the status keeps no session alive [decision.160] [decision.110]', async (context) => {
+  const service = await startTestService(context)
+  const cookie = await signIn(service)
+  const ask = async () => (await fetch(`${service.url}/v1/console/status`, { headers: { cookie } })).status
+  for (let hour = 0; hour < 8; hour++) {
+    assert.equal(await ask(), 200, `hour ${hour}`)
+    service.clock.nowMs += 3_600_000
+  }
+  assert.equal(await ask(), 401)
+})
+
+async function stopped(purser: Purser): Promise<number> {
+  return (await purser.console.status()).stopped_mandates
+}
+
+async function signIn(service: TestService): Promise<string> {
+  const answer = await service.call('POST', '/v1/console/session', { body: { api_key: service.sandboxKey } })
+  assert.equal(answer.status, 201)
+  return answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser, type ListAuditEventsQuery } from '@purser/client'
+import Database from 'better-sqlite3'
+
+import { serviceStores } from '../../../testing/service-stores.ts'
+import { createTenant, startTestService, type TestService } from '../../../testing/service.ts'
+
+/** More than one step of a stop moves. */
+const many = 205
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} a stop reaches every mandate of the account and environment, and no other; resuming takes back this stop alone [decision.113]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const clientOf = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
+      const purser = clientOf(service.sandboxKey)
+      const [first, ...rest] = await makeMandates(purser, many)
+      const [elsewhere] = await makeMandates(clientOf(service.productionKey), 1)
+      const stranger = clientOf((await createTenant(service)).sandboxKey)
+      const [ofStranger] = await makeMandates(stranger, 1)
+      const [paused, held] = rest
+      assert.ok(first && elsewhere && ofStranger && paused && held)
+      await purser.mandates.pause(paused.id)
+      const payment = paymentOf(held)
+      const proof = await purser.payments.requestProof(payment)
+      assert.ok(proof.decision === 'approved')
+
+      const stop = await purser.console.stop()
+      assert.deepEqual([stop.paused_mandates, stop.voided_holds], [many - 1, 1])
+      const statuses = async () =>
+        (await purser.mandates.list({ limit: 200 }).toArray({ limit: 500 })).map(({ status }) => status)
+      assert.deepEqual(new Set(await statuses()), new Set(['paused']))
+      const [event] = (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
+      assert.deepEqual(
+        [event?.subject_id, event?.data['paused_mandates'], event?.data['voided_holds']],
+        [stop.stop_id, many - 1, 1],
+      )
+      const named = event?.data['mandate_ids'] as string[]
+      const covered = [first, ...rest].filter(({ id }) => id !== paused.id).map(({ id }) => id)
+      assert.equal(named.length, 100)
+      assert.ok(named.every((id) => covered.includes(id)))
+      const charge = { proof: proof.proof, merchant_domain: domain, expected_amount: '1.00' }
+      assert.deepEqual(await purser.payments.verify(charge), { verified: false, reason: 'proof_expired' })
+      assert.equal((await clientOf(service.productionKey).mandates.get(elsewhere.id)).status, 'active')
+      assert.equal((await stranger.mandates.get(ofStranger.id)).status, 'active')
+
+      // A second stop finds nothing more; one mandate is taken up again by hand, and stopped by it.
+      assert.equal((await purser.console.stop()).paused_mandates, 0)
+      await purser.mandates.resume(first.id)
+      const second = await purser.console.stop()
+      assert.equal(second.paused_mandates, 1)
+      assert.equal((await purser.console.resume(second.stop_id)).resumed_mandates, 1)
+      assert.equal((await statuses()).filter((status) => status === 'active').length, 1)
+      assert.equal((await purser.console.resume()).resumed_mandates, many - 2)
+      assert.equal((await purser.mandates.get(paused.id)).status, 'paused', 'its owner had paused it')
+      assert.equal((await purser.payments.requestProof(payment)).decision, 'approved')
+    },
+  )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} a stop and a resumption are one entry each in the audit log, and each mandate keeps its own history [decision.163]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const mandates = await makeMandates(purser, 3)
+      const [first] = mandates
+      assert.ok(first)
+      await purser.mandates.pause(first.id)
+      await purser.mandates.resume(first.id)
+      const log = async (query: ListAuditEventsQuery = {}) =>
+        (await purser.auditLog.list(query).page()).items.map(({ type }) => type)
+      const before = await log()
+      assert.deepEqual(before.slice(0, 2), ['mandate.resumed', 'mandate.paused'], 'by hand')
+
+      const { stop_id } = await purser.console.stop()
+      assert.deepEqual(await log(), ['agents.stopped', ...before])
+      await purser.console.resume(stop_id)
+      assert.deepEqual(await log(), ['agents.resumed', 'agents.stopped', ...before])
+      await purser.console.stop()
+      await purser.console.resume()
+      const after = await log()
+      assert.deepEqual(after.slice(0, 3), ['agents.resumed', 'agents.stopped', 'agents.resumed'])
+      assert.equal(after.length, before.length + 4)
+      const [last] = (await purser.auditLog.list().page()).items
+      assert.ok(last)
+      assert.deepEqual(
+        (last.data['mandate_ids'] as string[]).toSorted(),
+        mandates.map(({ id }) => id).toSorted(),
+      )
+
+      const [resumed, paused] = (await purser.auditLog.list({ subject_id: first.id }).page()).items
+      assert.deepEqual([resumed?.type, paused?.type], ['mandate.resumed', 'mandate.paused'])
+      assert.match(String(paused?.data['stop_id']), /^stop_/)
+      assert.equal((await log({ type: 'mandate.paused' })).length, 1 + 3 + 3)
+    },
+  )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back [decision.113]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const [first, second, third] = await makeMandates(purser, many)
+      assert.ok(first && second && third)
+      const proof = await purser.payments.requestProof(paymentOf(first))
+      assert.ok(proof.decision === 'approved')
+      const stopped = async () =>
+        (await purser.auditLog.list({ type: 'agents.stopped' }).toArray({ limit: 9 })).map(
+          ({ subject_id, data: { paused_mandates, voided_holds } }) => ({
+            stop_id: subject_id,
+            paused_mandates,
+            voided_holds,
+          }),
+        )
+
+      // The first two answers are lost, and with them how many were paused.
+      const losing = losingAnswers(service, 2)
+      const whole = await losing.purser.console.stop()
+      assert.equal(losing.keys.length, 3)
+      assert.equal(new Set(losing.keys).size, 1)
+      assert.deepEqual([whole.paused_mandates, whole.voided_holds], [many, 1])
+      assert.deepEqual(await stopped(), [whole], 'one stop, one event')
+
+      // What was resumed meanwhile is paused again by a repetition, and then the log says so.
+      const [key = ''] = losing.keys
+      await purser.mandates.resume(second.id)
+      await purser.mandates.pause(third.id)
+      const again = await purser.console.stop({ idempotencyKey: key })
+      assert.deepEqual(again, { ...whole, paused_mandates: many - 1 }, 'without what its owner paused')
+      assert.deepEqual(await stopped(), [again, whole])
+
+      const other = await purser.console.stop()
+      assert.deepEqual([other.paused_mandates, other.voided_holds], [0, 0])
+      assert.notEqual(other.stop_id, whole.stop_id)
+      assert.equal((await purser.console.resume(whole.stop_id)).resumed_mandates, many - 1)
+      assert.equal((await purser.mandates.get(first.id)).status, 'active')
+      assert.equal((await purser.mandates.get(third.id)).status, 'paused')
+    },
+  )
+
+  test(
+    `On ${name} the Idempotency-Key of a stop names it within its account and environment alone [decision.113] [decision.1]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const strangerKey = (await createTenant(service)).sandboxKey
+      const clients = [service.sandboxKey, service.productionKey, strangerKey].map(
+        (apiKey) => new Purser({ apiKey, baseUrl: service.url }),
+      )
+      const [own, production, stranger] = clients
+      assert.ok(own && production && stranger)
+      for (const [index, purser] of clients.entries()) await makeMandates(purser, index + 1)
+      const stops = []
+      for (const purser of clients) stops.push(await purser.console.stop({ idempotencyKey: 'stop 1' }))
+      assert.deepEqual(
+        stops.map(({ paused_mandates }) => paused_mandates),
+        [1, 2, 3],
+      )
+      const ids = stops.map(({ stop_id }) => stop_id)
+      assert.equal(new Set(ids).size, 3)
+      for (const id of ids) assert.match(id, /^stop_[0-7][0-9a-hjkmnp-tv-z]{25}$/)
+      assert.deepEqual(await own.console.stop({ idempotencyKey: 'stop 1' }), stops[0])
+      for (const id of ids.slice(1)) assert.equal((await own.console.resume(id)).resumed_mandates, 0)
+      assert.equal((await production.console.resume(ids[1])).resumed_mandates, 2)
+      assert.equal((await stranger.console.resume(ids[2])).resumed_mandates, 3)
+    },
+  )
+}
+
+test('A stop is told whole when an earlier attempt at it ended half way or before it was written down, and a key that is none stops nobody [decision.113]', async (context) => {
+  const service = await startTestService(context)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const [mandate] = await makeMandates(purser, 1)
+  assert.ok(mandate)
+  for (const key of ['', 'x'.repeat(256)]) {
+    const refused = await service.call('POST', '/v1/console/stop', { headers: { 'idempotency-key': key } })
+    assert.deepEqual([refused.status, refused.text], [400, '{"detail":"invalid_idempotency_key"}'])
+  }
+  assert.equal((await purser.mandates.get(mandate.id)).status, 'active')
+  const idempotencyKey = 'stop 1'
+  const first = await purser.console.stop({ idempotencyKey })
+  const forget = new Database(service.databasePath)
+  forget.exec("delete from recorded_events where type = 'agents.stopped'")
+  forget.close()
+  const [newest] = (await purser.auditLog.list().page()).items
+  assert.equal(newest?.type, 'mandate.paused', 'without the event of the stop its parts stand in the log')
+  await makeMandates(purser, 1)
+  const whole = await purser.console.stop({ idempotencyKey })
+  assert.deepEqual(whole, { ...first, paused_mandates: 2 })
+  const events = (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
+  assert.deepEqual(
+    events.map(({ data }) => [data['paused_mandates'], data['voided_holds']]),
+    [[2, 0]],
+  )
+})
+
+/** A client whose first stops are heard, and whose answers are lost. */
+function losingAnswers(service: TestService, count: number) {
+  const keys: (string | null)[] = []
+  const purser = new Purser({
+    apiKey: service.sandboxKey,
+    baseUrl: service.url,
+    sleep: async () => {},
+    fetch: async (input, init) => {
+      const answer = await fetch(input, init)
+      keys.push(new Headers(init?.headers).get('idempotency-key'))
+      if (keys.length > count) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection broke after the stop')
+    },
+  })
+  return { purser, keys: keys as string[] }
+}
+
+function paymentOf({ id, agent_id }: { readonly id: string; readonly agent_id: string }) {
+  return { agent_id, mandate_id: id, amount: '1.00', resource_url }
+}
+
+const domain = 'api.example.com'
+const resource_url = `https://${domain}/data`
+
+async function makeMandates(purser: Purser, count: number) {
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  const mandate = {
+    agent_id: agent.id,
+    purpose: 'Research data',
+    max_spend_total: '10.00',
+    max_spend_per_transaction: '1.00',
+    allowed_sellers: [domain],
+    expires_at: '2099-01-01T00:00:00Z',
+  }
+  return Promise.all(Array.from({ length: count }, () => purser.mandates.create(mandate)))
+}

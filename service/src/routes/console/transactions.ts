@@ -1,0 +1,86 @@
+import {
+  exportTransactions,
+  getConsoleTransaction,
+  listConsoleTransactions,
+  namedCsvColumns,
+} from '@purser/wire/console/transactions'
+import type { Environment } from '@purser/wire/fields'
+
+import type { Scope } from '../../domain/records.ts'
+import { ok, refuse } from '../../http/answers.ts'
+import { answerPage } from '../../http/pagination.ts'
+import type { Serve } from '../../http/serve.ts'
+import { readDateTime } from '../../http/validation/date-time.ts'
+import type { ConsoleFilter } from '../../store/console/store.ts'
+import type { Page } from '../../store/store.ts'
+import { toTimestamp, type RouteContext } from '../context.ts'
+import { ladderOf } from './ladder.ts'
+import type { AnswerExport } from '../csv-export.ts'
+import { nameTransactions } from '../named-transactions.ts'
+import { toWire as toWireProof } from '../payments.ts'
+import { toWire } from '../transactions.ts'
+
+export function serveConsoleTransactions(
+  serve: Serve,
+  { store, now }: Pick<RouteContext, 'store' | 'now'>,
+  answerExport: AnswerExport,
+): void {
+  serve(listConsoleTransactions, ({ caller, query, url }) =>
+    answerPage(
+      query,
+      url,
+      (page) => readNamed(caller, filterOf(query), page),
+      (item) => item,
+    ),
+  )
+
+  serve(exportTransactions, async ({ caller, query, isStillLetIn, takeTurn }) => {
+    const filter = filterOf(query)
+    const readPage = (page: Page) => readNamed(caller, filter, page)
+    return answerExport({ caller, columns: namedCsvColumns, readPage, isStillLetIn, takeTurn })
+  })
+
+  async function readNamed(scope: Scope, filter: ConsoleFilter, page: Page) {
+    const { items, next } = await store.listConsoleTransactions(scope, filter, page)
+    return { items: await nameTransactions(store, scope, items), next }
+  }
+
+  serve(getConsoleTransaction, async ({ caller, params }) => {
+    const decision = await store.findDecision({ ...caller, id: params.transaction_id })
+    if (!decision) return refuse('not_found')
+    const { transaction, isReceived, agent, mandate, hold } = decision
+    return ok({
+      transaction: toWire(transaction),
+      agent_name: agent?.name ?? null,
+      mandate_purpose: mandate?.purpose ?? null,
+      checked_at: isReceived ? null : toTimestamp(hold?.issuedAtMs ?? transaction.createdAtMs),
+      checks: isReceived ? [] : ladderOf(decision),
+      proof: hold ? toWireProof(hold, now()) : null,
+    })
+  })
+}
+
+interface FilterQuery {
+  readonly environment?: Environment
+  readonly agent_id?: string
+  readonly mandate_id?: string
+  readonly status?: ConsoleFilter['status']
+  readonly merchant_domain?: string
+  readonly direction?: ConsoleFilter['direction']
+  readonly reason_code?: string
+  readonly created_from?: string
+  readonly created_before?: string
+}
+
+function filterOf(query: FilterQuery): ConsoleFilter {
+  return {
+    agentId: query.agent_id,
+    mandateId: query.mandate_id,
+    status: query.status,
+    merchantDomain: query.merchant_domain,
+    direction: query.direction,
+    reasonCode: query.reason_code,
+    fromMs: query.created_from === undefined ? undefined : readDateTime(query.created_from),
+    beforeMs: query.created_before === undefined ? undefined : readDateTime(query.created_before),
+  }
+}

@@ -1,0 +1,46 @@
+import {
+  Kysely,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  type CompiledQuery,
+} from 'kysely'
+
+import type { Tables } from '../rows.ts'
+
+/** Sends one statement that only reads; its rows. */
+export type RunQuery = (text: string, values: readonly unknown[]) => Promise<unknown[]>
+
+/** Writes statements as the dialect does, and has them run elsewhere: each by itself, none in a transaction. */
+export function kyselyOver(run: RunQuery, dialect: Dialect): Kysely<Tables> {
+  const connection: DatabaseConnection = {
+    executeQuery: async <Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> => ({
+      rows: (await run(sql, parameters)) as Row[],
+    }),
+    streamQuery: () => {
+      throw new Error('the console streams page by page')
+    },
+  }
+  const driver: Driver = {
+    init: async () => undefined,
+    acquireConnection: async () => connection,
+    beginTransaction: refuse,
+    commitTransaction: refuse,
+    rollbackTransaction: refuse,
+    releaseConnection: async () => undefined,
+    destroy: async () => undefined,
+  }
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => dialect.createAdapter(),
+      createQueryCompiler: () => dialect.createQueryCompiler(),
+      createIntrospector: (db) => dialect.createIntrospector(db),
+      createDriver: () => driver,
+    },
+  })
+}
+
+async function refuse(): Promise<void> {
+  throw new Error('the console has no transactions')
+}

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser, type ExportTransactionsQuery, type Transaction } from '@purser/client'
+
+import { maxExportsOfAccount } from '../../src/limits.ts'
+import { execute } from '../../testing/postgres-databases.ts'
+import { postgres18 } from '../../testing/postgres.ts'
+import { lengthenTransactions } from '../../testing/long-records.ts'
+import { readCsv } from '../../testing/read-csv.ts'
+import { serviceStores } from '../../testing/service-stores.ts'
+import {
+  issueProof,
+  preparePurchase,
+  startTestService,
+  verifyProof,
+  type Purchase,
+  type TestService,
+} from '../../testing/service.ts'
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} the export is what the database holds over many pages, and fits its filters [decision.114]`,
+    { skip: missing ?? false },
+    async (t) => {
+      const ledger = await open()
+      const service = await startTestService(t, ledger.settings)
+      t.after(ledger.discard)
+      const purchase = await preparePurchase(service)
+      await verifyProof(service, await issueProof(service, purchase, '1.50'))
+      for (const category of hostileCategories) await evaluate(service, purchase, { category })
+      await evaluateMany(service, purchase, 1_100)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const all = await purser.transactions.list({ limit: 200 }).toArray({ limit: 2_000 })
+      assert.equal(all.length, 1_101 + hostileCategories.length)
+      assert.deepEqual(
+        readCsv(await exported(purser))
+          .map(withoutNames)
+          .map(asTransaction),
+        all,
+      )
+      const denied = all.filter(({ status }) => status === 'denied')
+      assert.ok(denied.length > 0 && denied.length < all.length)
+      assert.deepEqual(
+        readCsv(await exported(purser, { status: 'denied' }))
+          .map(withoutNames)
+          .map(asTransaction),
+        denied,
+      )
+    },
+  )
+}
+
+test(
+  'An export is sent as it is read: one that breaks off does not look whole [decision.114]',
+  {
+    skip: postgres18.missing ?? false,
+  },
+  async (t) => {
+    const database = await postgres18.createDatabase()
+    const service = await startTestService(t, { PURSER_DATABASE: database.url, PURSER_WORKERS: '1' })
+    t.after(database.drop)
+    const purchase = await preparePurchase(service)
+    await evaluateMany(service, purchase, 700)
+    await lengthenTransactions(database.url)
+    const headers = { authorization: `Bearer ${service.sandboxKey}` }
+    const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
+    assert.equal(answer.headers.get('content-length'), null)
+    const reader = answer.body?.getReader()
+    const first = await reader?.read()
+    assert.match(new TextDecoder().decode(first?.value), /^id,/)
+    // What is not read yet cannot be read any more: had all of it been, the rest would still arrive.
+    await execute(database.url, 'alter table transactions rename to transactions_away')
+    await assert.rejects(async () => {
+      while (!(await reader?.read())?.done);
+    }, TypeError)
+    await execute(database.url, 'alter table transactions_away rename to transactions')
+  },
+)
+
+test('An account has so many exports under way and no more; one that is broken off makes room [decision.114]', async (t) => {
+  const service = await startTestService(t)
+  const purchase = await preparePurchase(service)
+  await evaluateMany(service, purchase, 400)
+  await lengthenTransactions(service.databasePath)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
+  const cut = new AbortController()
+  const begin = () => purser.console.transactions.exportCsv({}, { signal: cut.signal })
+  for (let count = 0; count < maxExportsOfAccount; count++) await begin()
+  await assert.rejects(begin(), { code: 'too_many_streams' })
+  cut.abort()
+  for (;;) {
+    const again = await purser.console.transactions.exportCsv().catch((error: { code: string }) => error.code)
+    if (again === 'too_many_streams') continue
+    assert.ok(again instanceof ReadableStream)
+    await again.cancel()
+    break
+  }
+})
+
+const hostileCategories = [
+  '=1+1',
+  '@cmd',
+  '-2',
+  '+1',
+  '\t=1',
+  ' =1',
+  'a "quoted", one\r\nof two lines',
+  "'quoted",
+]
+
+async function evaluateMany(service: TestService, purchase: Purchase, count: number) {
+  const atOnce = Array.from({ length: 50 }, (_, client) => client)
+  await Promise.all(
+    atOnce.map(async (client) => {
+      for (let made = client; made < count; made += atOnce.length) {
+        const amount = made % 3 === 0 ? '999.00' : '1.00'
+        await evaluate(service, purchase, { category: 'data', amount })
+      }
+    }),
+  )
+}
+
+async function evaluate(service: TestService, purchase: Purchase, fields: object): Promise<void> {
+  const { status, text } = await service.call('POST', '/v1/policy/evaluate', {
+    body: {
+      agent_id: purchase.agentId,
+      mandate_id: purchase.mandateId,
+      merchant_domain: purchase.merchantDomain,
+      amount: '1.00',
+      resource_url: purchase.resourceUrl,
+      ...fields,
+    },
+  })
+  assert.ok([200, 402].includes(status), text)
+}
+
+async function exported(purser: Purser, query?: ExportTransactionsQuery): Promise<string> {
+  return new Response(await purser.console.transactions.exportCsv(query)).text()
+}
+
+/** A line without the names, which the export has beside the ids. */
+function withoutNames(record: Record<string, string>): Record<string, string> {
+  const names = ['agent_name', 'mandate_purpose', 'seller_name']
+  return Object.fromEntries(Object.entries(record).filter(([column]) => !names.includes(column)))
+}
+
+/** A record without the apostrophe that keeps a text from being a formula. */
+function asTransaction(record: Record<string, string>): Transaction {
+  const entries = Object.entries(record).map(([name, text]) => [
+    name,
+    text === '' ? null : text.replace(/^'(?=\s*[=+\-@])/, ''),
+  ])
+  return Object.fromEntries(entries) as Transaction
+}

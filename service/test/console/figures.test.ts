@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser, type ListConsoleMandatesQuery, type Mandate, type NewMandate } from '@purser/client'
+
+import { serviceStores } from '../../testing/service-stores.ts'
+import { startTestService, testStartMs, type TestService } from '../../testing/service.ts'
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+const domain = 'api.example.com'
+const resource_url = `https://${domain}/data`
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} every screen of the console is told what happened, to the last digit, also by a service that came later [decision.112]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const first = await startTestService(context, ledger.settings)
+      const past = await happen(first)
+      // What a service counted in memory is written down when it stops.
+      await first.stop()
+      const later = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: first.sandboxKey, baseUrl: later.url })
+
+      await context.test('The overview: what is gone, what is left, and when that is gone', async () => {
+        const overview = await purser.console.overview()
+        const { spent_today, paid_today, remaining, active_mandates, open_holds, denied_last_day } = overview
+        assert.deepEqual(
+          { spent_today, paid_today, remaining, active_mandates, open_holds, denied_last_day },
+          {
+            spent_today: '16.00',
+            paid_today: 3,
+            remaining: '124.00',
+            active_mandates: 3,
+            open_holds: { count: 1, amount: '3.00' },
+            // Refused proofs among them: they leave no record, but a payment was denied all the same.
+            denied_last_day: 6,
+          },
+        )
+        assert.deepEqual(
+          overview.hours.map(({ paid_total }) => paid_total).filter((total) => total !== '0.00'),
+          ['10.00', '6.00'],
+        )
+        assert.deepEqual(overview.denial_reasons, [
+          { reason_code: 'amount_exceeds_per_transaction_limit', evaluations: 1, proofs: 3 },
+          { reason_code: 'total_budget_exceeded', evaluations: 2, proofs: 0 },
+        ])
+        assert.deepEqual(overview.checklist, {
+          agent: true,
+          mandate: true,
+          seller: true,
+          proof: true,
+          paid: true,
+        })
+        // 65.00 are left, and 15.00 went in a day; 9.00 of 1.00 a day outlast their mandate.
+        assert.deepEqual(
+          overview.nearest_budgets.map(({ mandate_id, spent_last_day, exhausted_at }) => [
+            mandate_id,
+            spent_last_day,
+            exhausted_at,
+          ]),
+          [
+            [past.data.id, '15.00', new Date(testStartMs + (65 / 15) * dayMs).toISOString()],
+            [past.short.id, '1.00', null],
+          ],
+        )
+        const sinceTen = await purser.console.overview({
+          day_starts_at: new Date(testStartMs - 2 * hourMs).toISOString(),
+        })
+        assert.deepEqual([sinceTen.spent_today, sinceTen.paid_today], ['6.00', 2])
+      })
+
+      await context.test(
+        'A mandate: its payments, its denials, its open holds, its spend by day',
+        async () => {
+          const detail = await purser.console.mandates.get(past.data.id)
+          assert.deepEqual(
+            [detail.spent_total, detail.held_total, detail.remaining_budget, detail.agent_name],
+            ['35.00', '3.00', '65.00', 'research-bot'],
+          )
+          assert.deepEqual([detail.paid_count, detail.denied_count], [3, 3])
+          assert.deepEqual(
+            detail.open_holds.map(({ nonce, amount, status }) => [nonce, amount, status]),
+            [[past.openNonce, '3.00', 'open']],
+          )
+          const days = { step: 'day', stretches: 3, starts_at: '2026-11-18T00:00:00Z' } as const
+          const spend = await purser.console.mandates.spend(past.data.id, days)
+          assert.deepEqual(
+            [spend.spent_before, ...spend.stretches.map(({ paid_total }) => paid_total)],
+            ['20.00', '0.00', '0.00', '15.00'],
+          )
+        },
+      )
+
+      await context.test('An agent: its spend, and what revoking it would stop', async () => {
+        const agent = await purser.console.agents.get(past.data.agent_id)
+        const { spent_total, held_total, open_holds, active_mandates, remaining_budget, working_keys } = agent
+        assert.deepEqual(
+          { spent_total, held_total, open_holds, active_mandates, remaining_budget, working_keys },
+          {
+            spent_total: '36.00',
+            held_total: '3.00',
+            open_holds: 1,
+            active_mandates: 3,
+            remaining_budget: '124.00',
+            working_keys: 1,
+          },
+        )
+        const { items } = await purser.console.agents.list().page()
+        assert.deepEqual(
+          items.map((one) => [one.name, one.spent_total]),
+          [
+            ['idle-bot', '0.00'],
+            ['research-bot', '36.00'],
+          ],
+        )
+        assert.deepEqual(items.at(-1), agent)
+      })
+
+      await context.test('A seller: its revenue, and why verifications failed', async () => {
+        const { items } = await purser.console.sellers.list().page()
+        assert.deepEqual(
+          items.map(({ domain, paid_count, revenue_total, revenue_last_month, failures_last_month }) => [
+            domain,
+            paid_count,
+            revenue_total,
+            revenue_last_month,
+            failures_last_month,
+          ]),
+          [
+            [
+              domain,
+              4,
+              '36.00',
+              '16.00',
+              [
+                { reason: 'amount_mismatch', count: 2 },
+                { reason: 'nonce_reused', count: 1 },
+              ],
+            ],
+          ],
+        )
+      })
+
+      await context.test('Keys: whose each is, and when it was last used', async () => {
+        const { items } = await purser.console.apiKeys.list().page()
+        const used = items
+          .filter(({ role }) => role === 'agent')
+          .map(({ label, agent_name, last_used_at }) => [label, agent_name, last_used_at])
+        assert.deepEqual(used, [
+          ['never used', 'research-bot', null],
+          ['used in the morning', 'research-bot', new Date(testStartMs - 3 * hourMs).toISOString()],
+        ])
+        assert.ok(items.some(({ role, last_used_at }) => role === 'operator' && last_used_at !== null))
+      })
+
+      await context.test(
+        'A search: by a part of a name, purpose or domain, by a whole id, and by nothing else',
+        async () => {
+          assert.deepEqual(await found(purser, 'ESEARCH'), ['agent research-bot', 'mandate Research data'])
+          assert.deepEqual(await found(purser, 'example.com'), [`seller ${domain}`])
+          assert.deepEqual(await found(purser, past.denied), [`transaction ${domain}`])
+          assert.deepEqual(await found(purser, past.short.id), ['mandate Fares'])
+          for (const nothing of ['%', '_', '*', `${past.denied}x`, ' ']) {
+            assert.deepEqual(await found(purser, nothing), [], nothing)
+          }
+        },
+      )
+
+      await context.test(
+        'A revoked agent: what it spent stays, and nothing is left of its mandates',
+        async () => {
+          await purser.agents.revoke(past.data.agent_id)
+          const agent = await purser.console.agents.get(past.data.agent_id)
+          assert.deepEqual(
+            [agent.spent_total, agent.active_mandates, agent.remaining_budget],
+            ['36.00', 0, '0.00'],
+          )
+          const { active_mandates, remaining, nearest_budgets } = await purser.console.overview()
+          assert.deepEqual([active_mandates, remaining, nearest_budgets], [0, '0.00', []])
+        },
+      )
+    },
+  )
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} letters beyond ASCII are found, too [decision.114]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      context.after(ledger.discard)
+      const service = await startTestService(context, ledger.settings)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const agent = await purser.agents.create({ name: 'Ärzte-Bot' })
+      await purser.mandates.create({
+        agent_id: agent.id,
+        purpose: 'Über NACHT',
+        max_spend_total: '1.00',
+        max_spend_per_transaction: '1.00',
+        allowed_sellers: [],
+        expires_at: '2099-01-01T00:00:00Z',
+      })
+      const purposes = async (q: string) =>
+        (await purser.console.mandates.list({ q }).page()).items.map(({ purpose }) => purpose)
+      for (const typed of ['Ärzte-Bot', 'Ärzte-bOT', 'RZTE'])
+        assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
+      for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
+        assert.deepEqual(await purposes(typed), ['Über NACHT'])
+      // PostgreSQL knows the cases that the locale of the database knows; that of tests is C.
+      if (name !== 'SQLite') return
+      assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
+      assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
+    },
+  )
+
+  test(
+    `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active [decision.21]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const working = await purser.agents.create({ name: 'working' })
+      const gone = await purser.agents.create({ name: 'gone' })
+      const mandate = (agent_id: string, purpose: string, lastsMs = dayMs) =>
+        purser.mandates.create({
+          agent_id,
+          purpose,
+          max_spend_total: '50.00',
+          max_spend_per_transaction: '30.00',
+          expires_at: new Date(testStartMs + lastsMs).toISOString(),
+        })
+      await mandate(working.id, 'working, active')
+      await purser.mandates.pause((await mandate(working.id, 'working, paused')).id)
+      const { id } = await mandate(gone.id, 'gone, active')
+      await purser.mandates.pause((await mandate(gone.id, 'gone, paused')).id)
+      await purser.mandates.revoke((await mandate(gone.id, 'gone, revoked')).id)
+      await mandate(gone.id, 'gone, expired', -1)
+      await purser.agents.revoke(gone.id)
+
+      const listed = async (status?: ListConsoleMandatesQuery['status']) =>
+        (await purser.console.mandates.list(status && { status }).page()).items.map(({ purpose }) => purpose)
+      assert.deepEqual(await listed('active'), ['working, active'])
+      assert.deepEqual(await listed('paused'), ['working, paused'])
+      assert.deepEqual(await listed('agent_revoked'), ['gone, paused', 'gone, active'])
+      assert.deepEqual(await listed('expired'), ['gone, expired'])
+      assert.deepEqual(await listed('revoked'), ['gone, revoked'])
+      assert.equal((await listed()).length, 6)
+      assert.equal((await purser.console.overview()).active_mandates, 1)
+      assert.equal((await purser.console.mandates.get(id)).is_agent_revoked, true)
+      const { items } = await purser.console.mandates.list({ agent_id: working.id }).page()
+      assert.deepEqual(
+        items.map(({ is_agent_revoked }) => is_agent_revoked),
+        [false, false],
+      )
+      const { status, remaining_budget } = await purser.mandates.get(id)
+      assert.deepEqual(
+        [status, remaining_budget],
+        ['active', '50.00'],
+        'the record is as the interface has it',
+      )
+    },
+  )
+}
+
+/** What a search names, by kind and label. */
+async function found(purser: Purser, text: string): Promise<string[]> {
+  return (await purser.console.search(text)).map(({ kind, label }) => `${kind} ${label}`)
+}
+
+/** Forty days of a small account: three mandates, payments old and new, denials, refusals, an open hold. */
+async function happen(service: TestService) {
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const at = (beforeMs: number) => (service.clock.nowMs = testStartMs - beforeMs)
+  at(41 * dayMs)
+  await purser.sellers.create({ name: 'Shop', domain, price_config: {} })
+  const agent = await purser.agents.create({ name: 'research-bot' })
+  at(40.5 * dayMs)
+  await purser.agents.create({ name: 'idle-bot' })
+  const mandate = (fields: Partial<NewMandate>) =>
+    purser.mandates.create({
+      agent_id: agent.id,
+      purpose: 'Untouched',
+      max_spend_total: '50.00',
+      max_spend_per_transaction: '30.00',
+      allowed_sellers: [domain],
+      expires_at: '2099-01-01T00:00:00Z',
+      ...fields,
+    })
+  const data = await mandate({
+    purpose: 'Research data',
+    max_spend_total: '100.00',
+    max_spend_per_transaction: '80.00',
+  })
+  const soon = new Date(testStartMs + 12 * hourMs).toISOString()
+  const short = await mandate({ purpose: 'Fares', max_spend_total: '10.00', expires_at: soon })
+  await mandate({})
+
+  const proofOf = ({ agent_id, id: mandate_id }: Mandate, amount: string) =>
+    purser.payments.requestProof({ agent_id, mandate_id, amount, resource_url })
+  async function pay(from: Mandate, amount: string, expected = [amount]): Promise<void> {
+    const answer = await proofOf(from, amount)
+    assert.ok(answer.decision === 'approved')
+    for (const expected_amount of expected) {
+      await purser.payments.verify({ proof: answer.proof, merchant_domain: domain, expected_amount })
+    }
+  }
+  const evaluate = ({ agent_id, id: mandate_id }: Mandate, amount: string) =>
+    purser.policy.evaluate({ agent_id, mandate_id, amount, resource_url, merchant_domain: domain })
+
+  at(40 * dayMs)
+  await pay(data, '20.00')
+  at(3 * hourMs)
+  const morning = { role: 'agent', environment: 'sandbox', agent_id: agent.id } as const
+  const used = await purser.apiKeys.create({ ...morning, label: 'used in the morning' })
+  await new Purser({ apiKey: used.key, baseUrl: service.url }).agents.get(agent.id)
+  const unused = await purser.apiKeys.create({ ...morning, label: 'never used' })
+  await purser.apiKeys.revoke(unused.id)
+  await pay(data, '10.00', ['9.00', '1.00', '10.00', '10.00'])
+  at(hourMs)
+  await pay(data, '5.00')
+  await pay(short, '1.00')
+  assert.equal((await evaluate(data, '2.00')).decision, 'approved')
+  assert.equal((await evaluate(data, '81.00')).reason_code, 'amount_exceeds_per_transaction_limit')
+  for (let count = 0; count < 3; count++) assert.equal((await proofOf(data, '81.00')).decision, 'denied')
+  await evaluate(data, '70.00')
+  const { transaction_id: denied } = await evaluate(data, '70.00')
+  at(0)
+  const open = await proofOf(data, '3.00')
+  assert.ok(open.decision === 'approved')
+  return { data, short, denied, openNonce: open.proof.nonce }
+}

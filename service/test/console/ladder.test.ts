@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { Purser, type Mandate, type NewMandate, type TransactionDetail } from '@purser/client'
+
+import { serviceStores } from '../../testing/service-stores.ts'
+import { startTestService } from '../../testing/service.ts'
+
+const domain = 'api.example.com'
+const resource_url = `https://${domain}/data`
+
+/** What is evaluated, where it differs from a payment that passes. */
+interface Proposal {
+  readonly agent_id?: string
+  readonly mandate_id?: string
+  readonly amount?: string
+  readonly merchant_domain?: string
+  readonly category?: string
+}
+
+for (const { name, missing, open } of serviceStores) {
+  test(
+    `On ${name} a denial names the check that failed with the values that it compared, whichever of the nine [decision.115]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const agent = await purser.agents.create({ name: 'research-bot' })
+      const retired = await purser.agents.create({ name: 'prototype-7' })
+      const mandate = (fields: Partial<NewMandate> = {}) =>
+        purser.mandates.create({
+          agent_id: agent.id,
+          purpose: 'Research data',
+          max_spend_total: '10.00',
+          max_spend_per_transaction: '7.00',
+          allowed_sellers: [domain, 'data.example.org'],
+          allowed_categories: ['data'],
+          expires_at: '2026-11-21T00:00:00Z',
+          ...fields,
+        })
+      const spent = await mandate()
+      await pay(purser, spent, '4.20')
+      const ofRetired = await mandate({ agent_id: retired.id })
+      await purser.agents.revoke(retired.id)
+      const paused = await mandate()
+      await purser.mandates.pause(paused.id)
+      const over = await mandate({ expires_at: '2026-11-20T11:00:00Z' })
+
+      const rows: [check: number, values: string, proposal: Proposal][] = [
+        [1, 'no agent agent_nobody', { agent_id: 'agent_nobody' }],
+        [2, 'revoked', { agent_id: retired.id, mandate_id: ofRetired.id }],
+        [3, 'no mandate mandate_none of this agent', { mandate_id: 'mandate_none' }],
+        [3, `no mandate ${ofRetired.id} of this agent`, { mandate_id: ofRetired.id }],
+        [4, 'The mandate is paused; its owner can resume it.', { mandate_id: paused.id }],
+        [5, '2026-11-20T12:00:00.000Z ≥ 2026-11-20T11:00:00Z', { mandate_id: over.id }],
+        [6, `shop.example.net ∉ {${domain}, data.example.org}`, { merchant_domain: 'shop.example.net' }],
+        [7, 'games ∉ {data}', { category: 'games' }],
+        [8, '7.01 > 7.00', { amount: '7.01' }],
+        [9, '4.20 + 6.00 > 10.00', { amount: '6.00' }],
+      ]
+      const denials: [(typeof rows)[number], string][] = []
+      for (const row of rows) {
+        const { transaction_id, decision } = await purser.policy.evaluate({
+          agent_id: agent.id,
+          mandate_id: spent.id,
+          amount: '1.00',
+          merchant_domain: domain,
+          category: 'data',
+          resource_url,
+          ...row[2],
+        })
+        assert.equal(decision, 'denied', row[1])
+        denials.push([row, transaction_id])
+      }
+      // What happens later changes nothing of what was compared then.
+      await pay(purser, spent, '3.00')
+      await purser.mandates.revoke(spent.id)
+      service.clock.nowMs += 24 * 3_600_000
+      for (const [[check, values], id] of denials) {
+        const detail = await purser.console.transactions.get(id)
+        assert.deepEqual(
+          detail.checks.map(({ state }) => state),
+          Array.from({ length: 9 }, (_, index) =>
+            index + 1 < check ? 'passed' : index + 1 === check ? 'failed' : 'not_reached',
+          ),
+          values,
+        )
+        assert.equal(rung(detail, check), values)
+        assert.equal(detail.checked_at, '2026-11-20T12:00:00.000Z')
+        assert.equal(detail.proof, null)
+      }
+    },
+  )
+
+  test(
+    `On ${name} a payment is told with the checks of its proof, what others held then, and its charge [decision.115]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const ledger = await open()
+      const service = await startTestService(context, ledger.settings)
+      context.after(ledger.discard)
+      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+      const agent = await purser.agents.create({ name: 'research-bot' })
+      const mandate = await purser.mandates.create({
+        agent_id: agent.id,
+        purpose: 'Research data',
+        max_spend_total: '10.00',
+        max_spend_per_transaction: '7.00',
+        allowed_sellers: ['*'],
+        expires_at: '2099-01-01T00:00:00Z',
+      })
+      await pay(purser, mandate, '4.20')
+      await ask(purser, mandate, '1.00')
+      const { nonce, id } = await pay(purser, mandate, '2.00')
+      const detail = await purser.console.transactions.get(id)
+      assert.deepEqual(
+        detail.checks.map(({ state }) => state),
+        [...Array.from({ length: 6 }, () => 'passed'), 'not_asked', 'passed', 'passed'],
+      )
+      assert.equal(rung(detail, 6), `${domain} ∈ {*}`)
+      assert.equal(rung(detail, 9), '4.20 + 1.00 held + 2.00 ≤ 10.00')
+      assert.deepEqual(
+        [detail.proof?.nonce, detail.proof?.status, detail.proof?.transaction_id],
+        [nonce, 'captured', id],
+      )
+    },
+  )
+}
+
+function rung({ checks }: TransactionDetail, check: number): string | undefined {
+  return checks.find((one) => one.check === check)?.values
+}
+
+async function ask(purser: Purser, { agent_id, id }: Mandate, amount: string) {
+  const answer = await purser.payments.requestProof({ agent_id, mandate_id: id, amount, resource_url })
+  assert.ok(answer.decision === 'approved')
+  return answer.proof
+}
+
+async function pay(purser: Purser, mandate: Mandate, amount: string): Promise<{ nonce: string; id: string }> {
+  const proof = await ask(purser, mandate, amount)
+  const answer = await purser.payments.verify({ proof, merchant_domain: domain, expected_amount: amount })
+  assert.ok(answer.verified)
+  return { nonce: proof.nonce, id: answer.transaction_id }
+}

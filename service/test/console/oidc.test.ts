@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+
+import { Provider } from 'oidc-provider'
+
+import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
+import { createTenant, startTestService } from '../../testing/service.ts'
+import { firstUserId } from '../../src/first-start.ts'
+
+const clientId = 'purser'
+const clientSecret = 'a secret of the provider and the service'
+
+test('Who the identity provider vouches for is signed in to the account that carries his user id [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  const tenant = await createTenant(service, 'ada')
+  const options = await service.call('GET', '/v1/console/sign-in', { key: null })
+  assert.equal(options.body.oidc_path, '/console/sign-in')
+
+  const browser = new Browser()
+  const end = await visit(browser, 'ada')
+  assert.equal(end.url, `${service.url}/console/`)
+  const cookie = browser.cookiesFor(service.url)
+  const session = await service.call('GET', '/v1/console/session', { key: null, headers: { cookie } })
+  assert.deepEqual(
+    [session.status, session.body.kind, session.body.role, session.body.key_id, session.body.environments],
+    [200, 'oidc', 'owner', null, ['sandbox', 'production']],
+  )
+  assert.equal(session.body.account.id, tenant.accountId)
+  const signedIn = browserOf(service, {
+    ...session,
+    headers: new Headers({ 'set-cookie': `${cookie}; Path=/` }),
+  })
+  assert.equal(cookieOf({ headers: new Headers({ 'set-cookie': cookie }) }), cookie)
+  const made = await signedIn.call('POST', '/agents', {
+    body: { name: 'mine' },
+    headers: { 'x-purser-environment': 'production' },
+  })
+  assert.equal(made.status, 201, made.text)
+  const owners = await service.call('GET', '/agents', { key: tenant.productionKey })
+  assert.deepEqual(
+    owners.body.map(({ name }: { name: string }) => name),
+    ['mine'],
+  )
+  const events = await service.call('GET', '/v1/audit-log?type=agent.created', { key: tenant.productionKey })
+  assert.equal(events.body[0].actor, session.body.id, 'the session is who acted')
+  assert.equal((await signedIn.call('DELETE', '/v1/console/session')).status, 200)
+  assert.equal((await signedIn.call('GET', '/agents')).status, 401)
+})
+
+test('Who comes from the identity provider gets a session of his own, whatever cookie he came with [decision.110] [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  const tenant = await createTenant(service, 'ada')
+  const attacker = await signIn(service)
+  const browser = new Browser()
+  browser.plant(attacker.cookie, service.url)
+  await visit(browser, 'ada')
+  const cookie = browser.cookiesFor(service.url)
+  assert.match(cookie, /purser-session=/)
+  assert.doesNotMatch(cookie, new RegExp(attacker.cookie))
+  const session = await service.call('GET', '/v1/console/session', { key: null, headers: { cookie } })
+  assert.equal(session.body.account.id, tenant.accountId)
+  const planted = (await attacker.call('GET', '/v1/console/session')).body
+  assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is still its own')
+})
+
+test('A user of the provider whom no account carries is told so, and no account is made [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  const browser = new Browser()
+  const end = await visit(browser, 'stranger')
+  assert.equal(end.status, 403)
+  assert.match(end.text, /No account is yours yet/)
+  assert.match(end.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
+})
+
+test("The operator's account, which the first start made, is no user's of the provider, whatever he calls himself [decision.111] [decision.5]", async (t) => {
+  const { service, visit } = await prepare(t)
+  const browser = new Browser()
+  const end = await visit(browser, firstUserId)
+  assert.equal(end.status, 403)
+  assert.match(end.text, /No account is yours yet/)
+  assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
+})
+
+test('An answer of the provider counts only in the browser that asked for it, once, and as it was asked for [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  await createTenant(service, 'ada')
+  const browser = new Browser()
+  const callback = await visit(browser, 'ada', { stopBefore: '/console/sign-in/callback' })
+  const stranger = await fetch(callback.url, { redirect: 'manual' })
+  assert.equal(stranger.status, 400, 'another browser began nothing')
+  const forged = new URL(callback.url)
+  forged.searchParams.set('state', 'forged')
+  const wrong = await browser.fetch(forged.href)
+  assert.equal(wrong.status, 403, 'a state that nobody asked for')
+  assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
+  const gone = await browser.fetch(callback.url)
+  assert.equal(gone.status, 400, 'the sign-in is over')
+})
+
+test('A sign-in that takes longer than ten minutes is over, and one that is refused signs nobody in [decision.111]', async (t) => {
+  const { service, visit } = await prepare(t)
+  await createTenant(service, 'ada')
+  const slow = new Browser()
+  const callback = await visit(slow, 'ada', { stopBefore: '/console/sign-in/callback' })
+  const startMs = service.clock.nowMs
+  service.clock.nowMs += 10 * 60_000
+  assert.equal((await slow.fetch(callback.url)).status, 400)
+  service.clock.nowMs = startMs
+  const refused = new Browser()
+  const begun = await refused.fetch(`${service.url}/console/sign-in`)
+  const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state')
+  const answer = await refused.fetch(
+    `${service.url}/console/sign-in/callback?error=access_denied&state=${state}`,
+  )
+  assert.equal(answer.status, 403)
+  assert.match(await answer.text(), /You were not signed in/)
+})
+
+test('While the identity provider does not answer, the page says so, and keys still sign in [decision.111]', async (t) => {
+  const { service, stopProvider } = await prepare(t)
+  await stopProvider()
+  const answer = await fetch(`${service.url}/console/sign-in`, { redirect: 'manual' })
+  assert.equal(answer.status, 502)
+  assert.match(await answer.text(), /does not answer/)
+  const byKey = { key: null, body: { api_key: service.sandboxKey } }
+  assert.equal((await service.call('POST', '/v1/console/session', byKey)).status, 201)
+})
+
+/** A service and a real provider, which knows the service and asks whoever comes for his name. */
+async function prepare(t: TestContext) {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await freePort()
+  const publicUrl = `http://127.0.0.1:${port}`
+  const service = await startTestService(t, {
+    PURSER_PORT: String(port),
+    PURSER_PUBLIC_URL: publicUrl,
+    PURSER_OIDC_ISSUER: issuer,
+    PURSER_OIDC_CLIENT_ID: clientId,
+    PURSER_OIDC_CLIENT_SECRET: clientSecret,
+  })
+  const provider = new Provider(issuer, {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        redirect_uris: [`${publicUrl}/console/sign-in/callback`],
+        response_types: ['code'],
+        grant_types: ['authorization_code'],
+      },
+    ],
+    pkce: { required: () => true },
+    // The service's clock stands still at a day of its own; what matters here is not when.
+    clockTolerance: 60,
+    cookies: { keys: ['a key of the test'] },
+    findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
+  })
+  const answer = provider.callback()
+  server.on('request', (request, response) => void answer(request, response))
+  const stopProvider = async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const visit = (browser: Browser, user: string, options: { stopBefore?: string } = {}) =>
+    walk(browser, { start: `${service.url}/console/sign-in`, user, ...options })
+  return { service, visit, stopProvider }
+}
+
+/** Follows the way of a sign-in to its end, answering the provider's questions as the user. */
+async function walk(
+  browser: Browser,
+  { start, user, stopBefore }: { start: string; user: string; stopBefore?: string },
+) {
+  let url = start
+  for (let steps = 0; steps < 20; steps++) {
+    if (stopBefore !== undefined && new URL(url).pathname === stopBefore) {
+      return { url, status: 0, text: '', headers: new Headers() }
+    }
+    let answer = await browser.fetch(url)
+    const text = answer.status < 300 || answer.status >= 400 ? await answer.text() : ''
+    const form = /<form[^>]*action="([^"]+)"/.exec(text)?.[1]
+    const prompt = /name="prompt" value="(\w+)"/.exec(text)?.[1]
+    if (form && prompt) {
+      const fields = new URLSearchParams({
+        prompt,
+        ...(prompt === 'login' ? { login: user, password: 'x' } : {}),
+      })
+      answer = await browser.fetch(new URL(form.replaceAll('&amp;', '&'), url).href, {
+        method: 'POST',
+        body: fields,
+      })
+    }
+    const location = answer.headers.get('location')
+    if (location === null) return { url, status: answer.status, text, headers: answer.headers }
+    url = new URL(location, url).href
+    if (new URL(url).pathname === '/console/')
+      return { url, status: answer.status, text: '', headers: answer.headers }
+  }
+  throw new Error(`the sign-in has no end: ${url}`)
+}
+
+/** As much of a browser as a sign-in needs: cookies, by host and path, and no redirect by itself. */
+class Browser {
+  readonly #cookies = new Map<string, { value: string; path: string; origin: string }>()
+
+  async fetch(url: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    const cookie = this.cookiesFor(url)
+    if (cookie !== '') headers.set('cookie', cookie)
+    const response = await fetch(url, {
+      ...init,
+      headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(20_000),
+    })
+    for (const set of response.headers.getSetCookie()) this.#take(set, url)
+    return response
+  }
+
+  /** A cookie that somebody else put there. */
+  plant(cookie: string, url: string): void {
+    this.#take(`${cookie}; Path=/`, url)
+  }
+
+  cookiesFor(url: string): string {
+    const { origin, pathname } = new URL(url)
+    return [...this.#cookies]
+      .filter(([, one]) => one.origin === origin && (pathname.startsWith(one.path) || one.path === '/'))
+      .map(([key, { value }]) => `${key.split(' ')[1]}=${value}`)
+      .join('; ')
+  }
+
+  #take(set: string, url: string): void {
+    const [pair = '', ...attributes] = set.split(/; */)
+    const [name, value] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]
+    const { origin } = new URL(url)
+    const path = /path=([^;]+)/i.exec(attributes.join(';'))?.[1] ?? '/'
+    const key = `${origin} ${name} ${path}`
+    if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(attributes.join(';'))) this.#cookies.delete(key)
+    else this.#cookies.set(key, { value, path, origin })
+  }
+}
+
+/** A port that was free a moment ago: the provider must know the address of the service before that starts. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
