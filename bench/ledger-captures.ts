@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -7,30 +7,35 @@ import { auditEvent } from '../service/src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../service/src/domain/money.ts'
 import type { Caller, Hold, Mandate } from '../service/src/domain/records.ts'
 import { createIds } from '../service/src/ids.ts'
+import { Ledger } from '../service/src/store/ledger/ledger.ts'
 import { createAccount } from '../service/src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../service/src/store/ledger/operations/agents.ts'
+import { evaluate } from '../service/src/store/ledger/operations/evaluations.ts'
 import { createMandate } from '../service/src/store/ledger/operations/mandates.ts'
 import { capture, issueProof } from '../service/src/store/ledger/operations/payments.ts'
 import { SqliteLedger } from '../service/src/store/ledger/sqlite/ledger-thread.ts'
 import { ledgerSteps } from '../service/src/store/ledger/sqlite/schema.ts'
-import { openSqliteFile } from '../service/src/store/sqlite/open.ts'
+import { createSqliteDriver } from '../service/src/store/ledger/sqlite/sqlite-driver.ts'
+import { openSqliteFile, type SqliteDatabase } from '../service/src/store/sqlite/open.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
-import type { Capture } from '../service/src/store/store.ts'
+import type { Capture, ProposedTransaction } from '../service/src/store/store.ts'
 
-// Captures of the new ledger and of today's store, in turns, each through its thread on a file of its own:
-// node bench/ledger-captures.ts [--clients 64] [--mandates 1000] [--rounds 5] [--seconds 2] [--folder .]
+// Proofs, captures and evaluations of the new ledger and of today's store, in turns, each on a file of its own. Each is
+// written by its thread, or in this one with --here:
+// node bench/ledger-captures.ts [--here] [--clients 64] [--mandates 1000] [--rounds 5] [--calls 40000] [--folder .]
 
 const { values } = parseArgs({
   options: {
     clients: { type: 'string', default: '64' },
     mandates: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '2' },
+    calls: { type: 'string', default: '40000' },
+    here: { type: 'boolean', default: false },
     folder: { type: 'string', default: '.' },
   },
 })
 const clients = Number(values.clients)
-const seconds = Number(values.seconds)
+const callsPerRound = Number(values.calls)
 
 const ids = createIds(Date.now)
 const accountId = ids.next('account')
@@ -41,98 +46,122 @@ const mandateIds = Array.from({ length: Number(values.mandates) }, () => ids.nex
 const resourceUrl = 'https://shop.example/v1/reports/2026-11'
 const manyMicro = 1_000_000_000_000n as MicroUsdc
 
-/** What is measured: a ledger with its mandates, which issues proofs and captures them. */
+/** What is measured: a ledger with its mandates. */
 interface Contestant {
-  readonly name: string
   readonly issue: (hold: Hold) => Promise<unknown>
   readonly capture: (call: Capture) => Promise<{ readonly outcome: string }>
-  readonly bytes: () => number
+  readonly evaluate: (call: ProposedTransaction) => Promise<unknown>
   readonly close: () => Promise<void>
 }
 
+interface Result {
+  readonly perSecond: number
+  readonly cpuMicros: number
+}
+
+const operations = ['proof', 'capture', 'evaluation'] as const
+type Results = Readonly<Record<(typeof operations)[number], Result>>
+
 const folder = mkdtempSync(join(values.folder, 'ledger-captures-'))
 try {
-  const contestants = [await openToday(), await openNew()]
-  const results = new Map<string, { perSecond: number; cpuMicros: number }[]>()
+  const today = await openToday()
+  const fresh = await openNew()
+  const pairs: { today: Results; fresh: Results }[] = []
   for (let round = 0; round < Number(values.rounds); round++) {
-    for (const contestant of round % 2 === 0 ? contestants : contestants.toReversed()) {
-      const result = await measure(contestant)
-      results.set(contestant.name, [...(results.get(contestant.name) ?? []), result])
-    }
+    const first = await measure(round % 2 === 0 ? today : fresh)
+    const second = await measure(round % 2 === 0 ? fresh : today)
+    pairs.push(round % 2 === 0 ? { today: first, fresh: second } : { today: second, fresh: first })
   }
-  for (const { name, bytes } of contestants) {
-    const rounds = results.get(name) ?? []
-    const rates = rounds.map(({ perSecond }) => Math.round(perSecond))
-    const cpu = median(rounds.map(({ cpuMicros }) => cpuMicros)).toFixed(1)
+  for (const operation of operations) {
+    const line = (name: 'today' | 'fresh') => {
+      const rounds = pairs.map((pair) => pair[name][operation])
+      const perSecond = Math.round(median(rounds.map((one) => one.perSecond)))
+      return `${perSecond}/s ${median(rounds.map((one) => one.cpuMicros)).toFixed(1)} µs`
+    }
+    const ratio = (field: keyof Result) =>
+      median(pairs.map((pair) => pair.fresh[operation][field] / pair.today[operation][field])).toFixed(2)
     console.log(
-      `${name}: ${median(rates)}/s (${rates.join(' ')}), ${cpu} µs of CPU each, ${bytes()} bytes on disk`,
+      `${operation}: today ${line('today')}, new ${line('fresh')}; rate ${ratio('perSecond')}, CPU ${ratio('cpuMicros')}`,
     )
   }
-  const [today, other] = contestants.map(({ name }) => results.get(name) ?? [])
-  const ratios = (other ?? []).map(({ perSecond }, index) => perSecond / (today?.[index]?.perSecond ?? 0))
-  console.log(`new / today: ${median(ratios).toFixed(2)} (${ratios.map((one) => one.toFixed(2)).join(' ')})`)
-  for (const { close } of contestants) await close()
+  await today.close()
+  await fresh.close()
 } finally {
   rmSync(folder, { recursive: true })
 }
 
-async function measure({ issue, capture }: Contestant) {
-  const holds = Array.from({ length: Math.ceil(seconds * (clients === 1 ? 8_000 : 40_000)) }, (_, index) =>
+async function measure({ issue, capture, evaluate }: Contestant): Promise<Results> {
+  const holds = Array.from({ length: callsPerRound }, (_, index) =>
     newHold(mandateIds[index % mandateIds.length]!),
   )
-  for (let start = 0; start < holds.length; start += 1_000) {
-    await Promise.all(holds.slice(start, start + 1_000).map(issue))
-  }
-  // What the proofs have left in the log is copied first.
+  const captures = holds.map(captureOf)
+  const proposals = holds.map(proposalOf)
+  const proof = await time(holds, issue)
+  // What was left in the log is copied first.
   await sleep(500)
+  const captured = await time(captures, async (call) => {
+    const { outcome } = await capture(call)
+    if (outcome !== 'captured') throw new Error(outcome)
+  })
+  await sleep(500)
+  const evaluation = await time(proposals, evaluate)
+  await sleep(500)
+  return { proof, capture: captured, evaluation }
+}
+
+async function time<Call>(calls: readonly Call[], make: (call: Call) => Promise<unknown>): Promise<Result> {
   let next = 0
   const cpu = process.cpuUsage()
   const beganMs = performance.now()
   const client = async () => {
-    while (next < holds.length && performance.now() - beganMs < seconds * 1_000) {
-      const { outcome } = await capture(captureOf(holds[next++]!))
-      if (outcome !== 'captured') throw new Error(outcome)
-    }
+    while (next < calls.length) await make(calls[next++]!)
   }
   await Promise.all(Array.from({ length: clients }, client))
   const tookMs = performance.now() - beganMs
   const { user, system } = process.cpuUsage(cpu)
-  return { perSecond: (next / tookMs) * 1_000, cpuMicros: (user + system) / next }
+  return { perSecond: (calls.length / tookMs) * 1_000, cpuMicros: (user + system) / calls.length }
 }
 
 async function openToday(): Promise<Contestant> {
   const path = join(folder, 'today.db')
-  const store = openSqliteStore({ path, ownThread: true })
+  const store = openSqliteStore({ path, ownThread: !values.here })
   await store.createAccount(newAccount(), [], [])
   await store.createAgent(newAgent(), event('agent.created', agentId))
   for (const id of mandateIds) await store.createMandate(newMandate(id), event('mandate.created', id))
   return {
-    name: "today's store",
     issue: (hold) => store.issueProof(hold),
     capture: (call) => store.capture(call),
-    bytes: () => statSync(path).size,
+    evaluate: (call) => store.evaluate(call),
     close: () => store.close(),
   }
 }
 
 async function openNew(): Promise<Contestant> {
   const file = openSqliteFile(join(folder, 'new.db'), ledgerSteps)
-  const ledger = new SqliteLedger({ path: file.path })
+  const ledger = values.here ? newLedger(file.database) : new SqliteLedger({ path: file.path })
   await ledger.run(createAccount, { account: newAccount(), keys: [], events: [] })
   await ledger.run(createAgent, { agent: newAgent(), event: event('agent.created', agentId) })
   for (const id of mandateIds) {
     await ledger.run(createMandate, { mandate: newMandate(id), event: event('mandate.created', id) })
   }
   return {
-    name: 'new ledger',
     issue: (hold) => ledger.run(issueProof, { hold }),
     capture: (call) => ledger.run(capture, { ...call, payerId: accountId }),
-    bytes: () => statSync(file.path).size,
+    evaluate: (call) => ledger.run(evaluate, call),
     close: async () => {
-      await ledger.close()
+      if ('close' in ledger) await ledger.close()
       file.close()
     },
   }
+}
+
+/** The new ledger in this thread. */
+function newLedger(database: SqliteDatabase): Ledger {
+  return new Ledger({
+    driver: createSqliteDriver({ database }),
+    stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
+    random: Math.random,
+  })
 }
 
 function event(type: 'agent.created' | 'mandate.created', subjectId: string) {
@@ -195,6 +224,12 @@ function captureOf({ nonce, mandateId }: Hold): Capture {
   const terms = { nonce, agentId, mandateId, amountText: '1.00', currency: 'USDC', resourceUrl }
   const merchant = { merchantDomain: 'shop.example', idempotencyKey: null }
   return { ...terms, ...merchant, caller, transactionId: ids.next('transaction'), nowMs: Date.now() }
+}
+
+function proposalOf({ mandateId, amountText, amountMicro, issuedAtMs }: Hold): ProposedTransaction {
+  const terms = { agentId, mandateId, amountText, amountMicro, currency: 'USDC', resourceUrl } as const
+  const merchant = { merchantDomain: 'shop.example', category: null }
+  return { ...scope, ...terms, ...merchant, id: ids.next('transaction'), createdAtMs: issuedAtMs }
 }
 
 function median(values: readonly number[]): number {
