@@ -57,7 +57,7 @@ export async function openSqlite(): Promise<
   return {
     database,
     path,
-    driver: createSqliteDriver({ database }),
+    driver: createSqliteDriver({ database, generationSize: 8 }),
     rowsOf: async (table) => readAll(database, table),
     close: async () => {
       close()

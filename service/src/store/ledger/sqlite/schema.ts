@@ -40,8 +40,23 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
+/** The index of open payments by expiry, which `OpenPayments` writes, and how far each such index is written. */
+const ownTables = `
+create table open_payments (
+  account_id blob not null,
+  mandate_id blob not null,
+  epoch integer not null,
+  expires_at_ms integer not null,
+  nonce blob not null,
+  primary key (account_id, mandate_id, epoch, expires_at_ms, nonce)
+) strict, without rowid;
+create table index_marks (
+  name text not null primary key,
+  up_to_no integer not null
+) strict, without rowid;`
+
 /** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
-export const ledgerSteps: readonly string[] = [allTables.map(createTable).join('\n')]
+export const ledgerSteps: readonly string[] = [[...allTables.map(createTable), ownTables].join('\n')]
 
 /** A table of the file: all of a declared table, or a part of its columns. */
 export interface Part {
@@ -65,21 +80,22 @@ export function partsOf(table: Table): readonly [Part] | readonly [Part, Part] {
 function createTable(table: Table): string {
   const { name, columns, key, indexes, checks } = table
   const parts = partsOf(table)
+  const isNumbered = parts.length > 1 || table === payments
   const statements = parts.map((part, index) => {
     const names = part.columns.map(sqlName)
     const inPart = (check: string) => part === parts.find((one) => speaksOf(check, one))
     const keyLine = `(${columnList(key)})`
     const lines = [
-      ...(parts.length > 1 ? ['no integer primary key'] : []),
+      ...(isNumbered ? ['no integer primary key'] : []),
       ...part.columns.map((column, place) => declareColumn(names[place]!, columns[column]!)),
       ...(growingTables.includes(table) ? [`blank blob default (zeroblob(${reservedBytes}))`] : []),
-      ...(index > 0 ? [] : [parts.length > 1 ? `unique ${keyLine}` : `primary key ${keyLine}`]),
+      ...(index > 0 ? [] : [isNumbered ? `unique ${keyLine}` : `primary key ${keyLine}`]),
       ...checks.filter(inPart).map((check) => `check (${check})`),
     ]
     const options = longTables.includes(table) ? 'strict' : 'strict, without rowid'
     return `create table ${part.name} (\n  ${lines.join(',\n  ')}\n) ${options};`
   })
-  const indexStatements = indexes.map((index) => {
+  const indexStatements = (table === payments ? [] : indexes).map((index) => {
     const indexName = `${name}_by_${index.slice(1).map(sqlName).join('_')}`
     return `create index ${indexName} on ${name} (${columnList(index)});`
   })

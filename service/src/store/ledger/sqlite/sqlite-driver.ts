@@ -6,6 +6,8 @@ import type { NetChange } from '../batch-facts.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
 import type { Read } from '../operation.ts'
 import { keyText, type Table } from '../table.ts'
+import { payments } from '../tables.ts'
+import { OpenPayments } from './open-payments.ts'
 import type { Row } from './row-codec.ts'
 import { RowCache } from './row-cache.ts'
 import { TableStatements } from './table-statements.ts'
@@ -16,15 +18,25 @@ export interface SqliteDriverOptions {
   readonly sync?: () => void
   /** Called before each commit: from then on other connections may see what it wrote. */
   readonly onCommit?: () => void
+  /** How many payments are kept in memory before those still open are indexed. */
+  readonly generationSize?: number
 }
 
 /**
  * A driver that keeps the ledger in a SQLite file. Nothing else may write its tables: it keeps the rows that it has met, and
  * runs one transaction at a time, so nothing is ever locked.
  */
-export function createSqliteDriver({ database, sync, onCommit }: SqliteDriverOptions): Driver {
+export function createSqliteDriver({
+  database,
+  sync,
+  onCommit,
+  generationSize,
+}: SqliteDriverOptions): Driver {
   const statements = new Map<Table, TableStatements>()
   const cache = new RowCache()
+  const openPayments = new OpenPayments(database, generationSize)
+  let addedPayments = 0
+  let lastPayment: bigint | undefined
   let isBusy = false
   let failure: Error | undefined
 
@@ -37,7 +49,9 @@ export function createSqliteDriver({ database, sync, onCommit }: SqliteDriverOpt
   }
 
   function find(read: Read): readonly Row[] {
-    if (read.kind === 'range') return statementsOf(read.table).findRange(read)
+    if (read.kind === 'range') {
+      return read.table === payments ? openPayments.find(read) : statementsOf(read.table).findRange(read)
+    }
     const row = cache.find(read.table, keyText(read.table, read.key), () =>
       statementsOf(read.table).find(read.key),
     )
@@ -46,16 +60,23 @@ export function createSqliteDriver({ database, sync, onCommit }: SqliteDriverOpt
 
   function write({ table, before, now }: NetChange): void {
     const prepared = statementsOf(table)
-    if (!before) prepared.insert(now!)
-    else if (now) prepared.update(before, now)
+    if (!before) {
+      const no = prepared.insert(now!)
+      if (table !== payments) return
+      addedPayments += 1
+      lastPayment = BigInt(no!)
+    } else if (now) prepared.update(before, now)
     else prepared.delete(before)
   }
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
+    addedPayments = 0
+    lastPayment = undefined
     database.exec('begin immediate')
     try {
       for (const change of changes) write(change)
+      openPayments.writeOld(addedPayments)
       onCommit?.()
       database.exec('commit')
     } catch (error) {
@@ -73,6 +94,7 @@ export function createSqliteDriver({ database, sync, onCommit }: SqliteDriverOpt
       })
       throw failure
     }
+    openPayments.committed(changes, lastPayment)
     for (const { table, before, now } of changes) cache.set(table, keyText(table, (now ?? before)!), now)
   }
 

@@ -66,7 +66,8 @@ export class TableStatements {
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
 
-  insert(row: Row): void {
+  /** The number of the row that it adds. */
+  insert(row: Row): bigint | number | undefined {
     let no: bigint | number | undefined
     for (const part of this.#parts) {
       const statement = this.#prepare(`insert ${part.name}`, part.columns, () => this.#insertText(part))
@@ -75,6 +76,7 @@ export class TableStatements {
         this.#parts.length > 1 ? statement.run(no, ...values) : statement.run(...values)
       no = lastInsertRowid
     }
+    return no
   }
 
   /** Writes what differs between the two. */

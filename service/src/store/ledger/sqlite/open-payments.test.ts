@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { createIds } from '../../../ids.ts'
+import { openSqliteFile } from '../../sqlite/open.ts'
+import type { RangeRead } from '../operation.ts'
+import { payments, type PaymentRow } from '../tables.ts'
+import { ledgerSteps } from './schema.ts'
+import { createSqliteDriver } from './sqlite-driver.ts'
+
+const ids = createIds(() => 1_000)
+const accountId = ids.next('account')
+const agentId = ids.next('agent')
+const mandateIds = [ids.next('mandate'), ids.next('mandate'), ids.next('mandate')]
+
+test('Open payments are found in order, in memory, in the index, and after a new start', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-open-payments-'))
+  const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
+  const open = () => createSqliteDriver({ database, generationSize: 8 })
+  let driver = open()
+  const expected: PaymentRow[] = []
+  for (let batch = 0; batch < 40; batch++) {
+    const added = Array.from({ length: 1 + (batch % 5) }, (_, index) => newPayment(batch * 5 + index))
+    expected.push(...added)
+    await commit(added.map((now) => ({ table: payments, before: undefined, now })))
+    if (batch % 4 === 3) {
+      const [before] = expected.splice(Math.floor(expected.length / 2), 1)
+      await commit([{ table: payments, before, now: { ...before!, status: 'expired' } }])
+    }
+    if (batch % 10 === 9) driver = open()
+    // A commit that fails changes nothing.
+    await assert.rejects(commit([{ table: payments, before: undefined, now: expected[0]! }]))
+    for (const mandateId of mandateIds) {
+      const wanted = expected.filter((row) => row.mandateId === mandateId)
+      const found = await find({ mandateId, after: 0, upTo: 10_000, limit: 1_000 })
+      assert.deepEqual(found, inOrder(wanted))
+    }
+  }
+  const indexed = Number(database.prepare('select count(*) from open_payments').pluck().get())
+  assert.ok(indexed > 60 && indexed < expected.length, `${indexed} of ${expected.length}`)
+
+  const mandateId = mandateIds[0]!
+  const wanted = inOrder(expected.filter((row) => row.mandateId === mandateId))
+  const [after, upTo] = [wanted[3]!.expiresAtMs, wanted.at(-3)!.expiresAtMs]
+  const within = wanted.filter(({ expiresAtMs }) => expiresAtMs > after && expiresAtMs <= upTo)
+  assert.deepEqual(await find({ mandateId, after, upTo, limit: 1_000 }), within)
+  const first = await find({ mandateId, after, upTo, limit: 5 })
+  assert.ok(first.length > 0 && first.length <= 5)
+  assert.deepEqual(first, within.slice(0, first.length))
+  assert.deepEqual(await find({ mandateId, epoch: 2, after: 0, upTo: 10_000, limit: 5 }), [])
+  close()
+  rmSync(folder, { recursive: true })
+
+  function commit(changes: Parameters<Parameters<Parameters<typeof driver.transaction>[0]>[0]['commit']>[0]) {
+    return driver.transaction((transaction) => transaction.commit(changes))
+  }
+
+  /** The open ones: the index also has some that have ended since. */
+  async function find(
+    bounds: Pick<RangeRead, 'after' | 'upTo' | 'limit'> & { mandateId: string; epoch?: number },
+  ) {
+    const { mandateId, epoch = 1, ...rest } = bounds
+    const where = { accountId, mandateId, epoch }
+    const range = {
+      kind: 'range',
+      table: payments,
+      where,
+      orderBy: 'expiresAtMs',
+      ...rest,
+      isLocked: false,
+    } as const
+    const { found } = await driver.transaction((transaction) =>
+      transaction.read([range], { waitsForLocks: true }),
+    )
+    return (found[0] as PaymentRow[]).filter(({ status }) => status === 'open')
+  }
+})
+
+function inOrder(rows: readonly PaymentRow[]): PaymentRow[] {
+  return rows.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)
+}
+
+function newPayment(place: number): PaymentRow {
+  return {
+    accountId,
+    nonce: ids.nonce(),
+    environment: 'sandbox',
+    agentId,
+    mandateId: mandateIds[place % 3]!,
+    amountText: '1.00',
+    amountMicro: 1_000_000n as MicroUsdc,
+    currency: 'USDC',
+    resourceUrl: 'https://shop.example/report',
+    status: 'open',
+    epoch: 1,
+    issuedAtMs: 1,
+    // The order of expiry is not that of issue.
+    expiresAtMs: 1_000 + ((place * 7) % 211),
+    spentBeforeMicro: 0n as MicroUsdc,
+    heldBeforeMicro: 0n as MicroUsdc,
+    transactionId: null,
+    capturedBy: null,
+    capturedAtMs: null,
+    merchantDomain: null,
+    idempotencyKey: null,
+    sellerAccountId: null,
+    sellerId: null,
+  }
+}
