@@ -8,8 +8,8 @@ import { deriveProofKeys } from '../service/src/domain/proof.ts'
 import type { Caller } from '../service/src/domain/records.ts'
 import { startFiguresKeeper } from '../service/src/console/figures-keeper.ts'
 import { createTally } from '../service/src/console/tally.ts'
-import { prepareFirstStart } from '../service/src/first-start.ts'
-import { startHoldSweep } from '../service/src/hold-sweep.ts'
+import { prepareFirstStart } from '../service/src/start/first-start.ts'
+import { startHoldSweep } from '../service/src/background/hold-sweep.ts'
 import { createIds } from '../service/src/ids.ts'
 import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
@@ -88,7 +88,7 @@ async function openStore(ledger: Ledger): Promise<Store> {
     : withSingleTransactions(store, { url, form: captures })
 }
 
-/** The service as `service/src/start.ts` makes it, but for how its store writes. */
+/** The service as `service/src/start/start.ts` makes it, but for how its store writes. */
 async function openService({ ledger, mandates, buyers: known }: OpenOrder) {
   const store = await openStore(ledger)
   const secrets = [randomBytes(32).toString('hex')] as const

@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 
 import { parse } from 'yaml'
 
-import { nameFaults } from '../service/src/setting-names.ts'
+import { nameFaults } from '../service/src/settings/names.ts'
 import { projectFolder } from '../tools/source-files.ts'
 
 const deployFolder = join(projectFolder, 'deploy')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 
+import { importsOf } from './imports.ts'
 import { sourceFiles, type SourceFile } from './source-files.ts'
 
 /** A room of the house, and what its files may import; types may come from further away than values. */
@@ -18,6 +18,7 @@ const everything = ['service/src', 'service/package.json', 'packages/wire/src', 
 /** What each framework's file may import besides is its framework. */
 const mcp = ['packages/mcp/src', 'npm:@purser/client', 'npm:@modelcontextprotocol/server', 'npm:zod', 'node:']
 
+/** From the lowest to the highest: no room imports from one behind it. */
 const rooms: readonly Room[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
@@ -50,6 +51,8 @@ const rooms: readonly Room[] = [
     values: [
       'packages/cli/src',
       'npm:@purser/client',
+      // Loaded when it is called, where it is installed.
+      'npm:@purser/service/commands',
       'npm:@commander-js/extra-typings',
       'npm:string-width',
       'node:',
@@ -85,6 +88,13 @@ const rooms: readonly Room[] = [
     ],
     types: ['packages/wire/src'],
   },
+  { name: 'limits', path: 'service/src/limits.ts', values: ['packages/wire/src'] },
+  {
+    name: 'ids',
+    path: 'service/src/ids.ts',
+    values: ['service/src/domain', 'npm:uuid', 'node:crypto'],
+  },
+  { name: 'histogram', path: 'service/src/metrics/histogram.ts', values: [] },
   {
     name: 'store',
     path: 'service/src/store',
@@ -129,11 +139,19 @@ const rooms: readonly Room[] = [
     ],
     types: ['service/src/store/store.ts', 'service/src/store/console/store.ts', 'service/src/ids.ts'],
   },
-  { name: 'composition', path: 'service/src/', values: everything },
+  // These may import all that stands before them.
+  { name: 'settings', path: 'service/src/settings/', values: everything },
+  { name: 'background', path: 'service/src/background/', values: everything },
+  { name: 'metrics', path: 'service/src/metrics/', values: everything },
+  { name: 'console', path: 'service/src/console/', values: everything },
+  { name: 'application', path: 'service/src/app.ts', values: everything },
+  { name: 'others', path: 'service/src/', values: everything },
+  { name: 'start', path: 'service/src/start/', values: everything },
+  { name: 'processes', path: 'service/src/processes/', values: everything },
+  { name: 'commands', path: 'service/src/commands/', values: everything },
+  { name: 'process', path: 'service/src/main.ts', values: everything },
+  { name: 'program', path: 'service/src/purser-service.ts', values: everything },
 ]
-
-/** The composition root is at the top: nothing below may reach up to it. */
-const roots = ['service/src/main.ts', 'service/src/commands', 'service/src/start.ts', 'service/src/app.ts']
 
 const files = sourceFiles([
   'packages/wire/src',
@@ -158,6 +176,18 @@ test('A forbidden import is seen', () => {
   assert.equal(forbiddenImports(planted).length, 2)
 })
 
+test('No file imports from a room above its own', () => {
+  assert.deepEqual(files.flatMap(upwardImports), [])
+})
+
+test('An import from above is seen, also of a type', () => {
+  const planted = {
+    path: 'service/src/console/pages.ts',
+    text: "import type { RunningService } from '../start/start.ts'\nconst { createApp } = await import('../app.ts')",
+  }
+  assert.equal(upwardImports(planted).length, 2)
+})
+
 test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
   // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
@@ -169,36 +199,32 @@ test('Only config.ts and settings.ts read the environment', () => {
 })
 
 function forbiddenImports(file: SourceFile): string[] {
-  const room = rooms
-    .filter(({ path }) => file.path.startsWith(path))
-    .reduce((longest, one) => (one.path.length > longest.path.length ? one : longest))
+  const room = roomOf(file.path)
   return importsOf(file)
     .filter(({ target, isType }) => {
-      const allowed = isType ? [...room.values, ...(room.types ?? [])] : room.values
-      const isAllowed = allowed.some((path) => target === path || target.startsWith(path))
-      return !isAllowed || (roots.some((root) => target.startsWith(root)) && room.name !== 'composition')
+      const allowed = isType ? [...(room?.values ?? []), ...(room?.types ?? [])] : (room?.values ?? [])
+      return !allowed.some((path) => target === path || target.startsWith(path))
     })
-    .map(({ target, isType }) => `${file.path} (${room.name}) imports ${isType ? 'types of ' : ''}${target}`)
+    .map(({ target, isType }) => `${file.path} (${room?.name}) imports ${isType ? 'types of ' : ''}${target}`)
 }
 
-interface Import {
-  readonly target: string
-  readonly isType: boolean
+function upwardImports(file: SourceFile): string[] {
+  const height = heightOf(file.path)
+  return importsOf(file)
+    .filter(({ target }) => heightOf(target) > height)
+    .map(({ target }) => `${file.path} imports ${target}`)
 }
 
-function importsOf(file: SourceFile): Import[] {
-  const statements = file.text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?from\s+)?'([^']+)'/gms)
-  return [...statements].map(([, type, specifier = '']) => ({
-    target: targetOf(file.path, specifier),
-    isType: type !== undefined,
-  }))
+/** How high the room of a path stands; packages of others stand below all. */
+function heightOf(path: string): number {
+  const room = roomOf(path)
+  return room === undefined ? -1 : rooms.indexOf(room)
 }
 
-function targetOf(path: string, specifier: string): string {
-  if (specifier.startsWith('node:')) return specifier
-  if (specifier.startsWith('.')) return join(dirname(path), specifier)
-  if (specifier.startsWith('@purser/wire/')) {
-    return `packages/wire/src/${specifier.slice('@purser/wire/'.length)}.ts`
-  }
-  return `npm:${specifier}`
+/** The room with the longest path that a file's begins with. */
+function roomOf(path: string): Room | undefined {
+  return rooms
+    .filter((room) => path.startsWith(room.path))
+    .toSorted((a, b) => b.path.length - a.path.length)
+    .at(0)
 }

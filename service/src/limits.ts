@@ -1,9 +1,5 @@
 import { maxItems } from '@purser/wire/lengths'
 
-import type { TurnLimits } from './http/account-turns.ts'
-import type { RateLimitSettings } from './http/rate-limits.ts'
-import type { ConnectionLimits } from './http/connections.ts'
-
 /** The largest request body. */
 export const maxBodyBytes = 64 * 1024
 
@@ -17,7 +13,7 @@ export const maxEchoLength = 4_096
 export const maxPageBytes = 512 * 1024
 
 /** How long clients may take to send and to read, and how much is kept for them. */
-export const connectionLimits: ConnectionLimits = {
+export const connectionLimits = {
   arriveTimeoutMs: 30_000,
   checkIntervalMs: 500,
   maxConnections: 10_000,
@@ -29,14 +25,14 @@ export const connectionLimits: ConnectionLimits = {
 }
 
 /** Far above what one process answers in a second: no honest client reaches them. */
-export const defaultRateLimits: RateLimitSettings = {
+export const defaultRateLimits = {
   key: { requests: 300_000, seconds: 10 },
   account: { requests: 600_000, seconds: 10 },
   address: { requests: 2_000, seconds: 40 },
 }
 
 /** How many lists and figures of one account are read at once by a process, and how many of its requests for them wait. */
-export const readsOfAccount: TurnLimits = { maxInProgress: 1, maxWaiting: 256 }
+export const readsOfAccount = { maxInProgress: 1, maxWaiting: 256 }
 
 /** How long an idle connection is kept open for the next request. */
 export const keepAliveTimeoutMs = 72_000

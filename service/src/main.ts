@@ -1,5 +1,5 @@
-import { readConfig } from './config.ts'
-import { serve } from './serve.ts'
+import { readConfig } from './settings/config.ts'
+import { serve } from './processes/serve.ts'
 
 const reading = readConfig(process.argv.slice(2), process.env, process.cwd())
 if ('help' in reading) {

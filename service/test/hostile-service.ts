@@ -3,9 +3,9 @@
  * second instead of half a minute, and any bound that is named can be taken away, to show what it is good for.
  */
 import type { AppLimits } from '../src/app.ts'
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/settings/config.ts'
 import { connectionLimits } from '../src/limits.ts'
-import { startService } from '../src/start.ts'
+import { startService } from '../src/start/start.ts'
 
 const limits = { connections: { ...connectionLimits, writeTimeoutMs: 1_000 } } satisfies AppLimits
 

@@ -13,7 +13,7 @@ import { Client } from 'pg'
 import type { Proof } from '@purser/wire/payments'
 
 import { codeOf } from '../src/store/error-code.ts'
-import { restartDelayMs } from '../src/workers.ts'
+import { restartDelayMs } from '../src/processes/workers.ts'
 import { readPaidFromDatabase } from '../testing/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 
 import type { Proof } from '@purser/wire/payments'
 
-import { readConfig } from '../src/config.ts'
+import { readConfig } from '../src/settings/config.ts'
 import type { ProveDomain } from '../src/prove-domain.ts'
-import { startService, type RunningService } from '../src/start.ts'
+import { startService, type RunningService } from '../src/start/start.ts'
 
 /** An answer as a test looks at it. */
 export interface TestAnswer {

@@ -78,7 +78,11 @@ export const publishedPackages: readonly PublishedPackage[] = [
     folder: 'service',
     platform: 'node',
     isImported: false,
-    processes: ['src/worker.ts', 'src/store/sqlite/vacuum-into.ts', 'src/store/sqlite/quick-check.ts'],
+    processes: [
+      'src/processes/worker.ts',
+      'src/store/sqlite/vacuum-into.ts',
+      'src/store/sqlite/quick-check.ts',
+    ],
     folders: ['console'],
     carries: ['packages/wire'],
     mayDepend: true,

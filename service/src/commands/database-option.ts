@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 
-import { readDatabase, type Database } from '../config.ts'
+import { readDatabase, type Database } from '../settings/config.ts'
 import { UsageError, type Surroundings } from './surroundings.ts'
 
 /** `--database`, of every command that is about a ledger. */

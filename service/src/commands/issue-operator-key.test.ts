@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
-import { firstUserId } from '../first-start.ts'
+import { firstUserId } from '../domain/records.ts'
 
 test('On the machine that has the ledger, an operator key is issued when all of them are lost, and audited [decision.152]', async (context) => {
   const service = await startTestService(context)

@@ -1,6 +1,6 @@
-import type { Database } from '../config.ts'
+import type { Database } from '../settings/config.ts'
 import { formatSum } from '../domain/money.ts'
-import { placeOfLedger } from '../open-store.ts'
+import { placeOfLedger } from '../start/open-store.ts'
 import { sumUpPostgres, sumUpSqlite, type LedgerSums } from '../store/sum-up.ts'
 import { readDatabaseSetting } from './database-option.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'

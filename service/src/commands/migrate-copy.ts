@@ -1,5 +1,5 @@
-import { placeOfLedger } from '../open-store.ts'
-import { readKeptProofSecret } from '../proof-secret.ts'
+import { placeOfLedger } from '../start/open-store.ts'
+import { readKeptProofSecret } from '../start/proof-secret.ts'
 import { copyLedger, type CopyOptions, type CopyReport } from '../store/copy/copy-ledger.ts'
 import { describeReport, explainCopyFailure, showProgress, whatNext } from './copy-words.ts'
 import { readAddress } from './database-option.ts'

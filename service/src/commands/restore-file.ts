@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-import { renewProofSecret } from '../proof-secret.ts'
+import { renewProofSecret } from '../start/proof-secret.ts'
 import { syncFile } from '../store/private-file.ts'
 import { findRevived, type Revived } from '../store/revived.ts'
 import { copySqliteFile, removeSqliteFile } from '../store/sqlite/copy-file.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
-import { readConfig } from '../config.ts'
-import { placeOfLedger } from '../open-store.ts'
+import { readConfig } from '../settings/config.ts'
+import { placeOfLedger } from '../start/open-store.ts'
 import { restoreDump } from '../store/postgres/restore-dump.ts'
 import {
   findRevived,

@@ -1,4 +1,4 @@
-import type { Database } from '../config.ts'
+import type { Database } from '../settings/config.ts'
 import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
 import { withClient } from '../store/postgres/connection.ts'
 import { refuseForeignTables } from '../store/postgres/foreign-tables.ts'

@@ -1,7 +1,7 @@
 import { Command } from '@commander-js/extra-typings'
 
-import { readConfig } from '../config.ts'
-import { settingFlags } from '../settings.ts'
+import { readConfig } from '../settings/config.ts'
+import { settingFlags } from '../settings/settings.ts'
 import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
 
 export function serveCommand(surroundings: Surroundings) {
@@ -26,7 +26,7 @@ export function serveCommand(surroundings: Surroundings) {
         const faults = 'faults' in reading ? reading.faults : []
         throw new UsageError(['Purser cannot start:', ...faults.map((fault) => `  - ${fault}`)].join('\n'))
       }
-      const { serve } = await import('../serve.ts')
+      const { serve } = await import('../processes/serve.ts')
       if (!(await serve(reading.config, calledAs))) exitWith(exitCodes.failed)
     }),
   )

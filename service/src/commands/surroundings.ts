@@ -1,5 +1,5 @@
 import { nodeFault } from '../node-version.ts'
-import { asCalled } from '../start-failure.ts'
+import { asCalled } from '../processes/start-failure.ts'
 import { StoreOpenError } from '../store/store.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */

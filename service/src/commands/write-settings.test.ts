@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { parseEnv } from 'node:util'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
-import { readConfig } from '../config.ts'
-import { settingFlags } from '../settings.ts'
+import { readConfig } from '../settings/config.ts'
+import { settingFlags } from '../settings/settings.ts'
 
 test('init explains every setting in an .env file that changes nothing [decision.29]', async (context) => {
   const { folder, purser } = testCommand(context)

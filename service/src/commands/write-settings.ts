@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { settingFlags, type SettingFlag } from '../settings.ts'
+import { settingFlags, type SettingFlag } from '../settings/settings.ts'
 import { codeOf } from '../store/error-code.ts'
 import { CommandError, type Surroundings } from './surroundings.ts'
 

@@ -1,5 +1,5 @@
 import { activityIntervalMs, talliesIntervalMs } from '../limits.ts'
-import { startRepeating, type Repeating, type RepeatingOptions } from '../repeating.ts'
+import { startRepeating, type Repeating, type RepeatingOptions } from '../background/repeating.ts'
 import type { Tallies } from '../store/console/store.ts'
 import type { Store } from '../store/store.ts'
 import type { MemoryTally } from './tally.ts'

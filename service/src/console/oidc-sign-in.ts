@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as oidc from 'openid-client'
 
-import type { OidcSettings } from '../config.ts'
-import { firstUserId } from '../first-start.ts'
+import type { OidcSettings } from '../settings/config.ts'
+import { firstUserId } from '../domain/records.ts'
 import { withTraceOf } from '../http/request-trace.ts'
 import { isSecureRequest, sessionCookie, type SiteOptions } from '../http/session-cookie.ts'
 import type { RouteContext } from '../routes/context.ts'

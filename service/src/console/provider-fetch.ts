@@ -1,7 +1,7 @@
 import type { CustomFetchOptions } from 'openid-client'
 
 import { traceHeaders } from '../http/request-trace.ts'
-import { isLoopbackHost } from '../loopback.ts'
+import { isLoopbackHost } from '../settings/loopback.ts'
 
 /** The largest answer that an identity provider may give; real ones have a few kilobytes. */
 const maxAnswerBytes = 256 * 1024

@@ -23,6 +23,12 @@ export interface Caller extends Scope {
   readonly agentId: string | null
 }
 
+/**
+ * The `idp_user_id` of the account that a first start makes. Everybody can know it, so no identity provider can
+ * vouch for it: nobody but the holders of its keys gets into that account.
+ */
+export const firstUserId = 'first-account'
+
 export interface Account {
   readonly id: string
   readonly name: string

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-import type { MetricsSettings } from '../config.ts'
+import type { MetricsSettings } from '../settings/config.ts'
 import { expositionType } from './exposition.ts'
 import { metricsPath, showsToken } from './metrics-token.ts'
 import type { Scrape } from './scrape.ts'

@@ -8,7 +8,7 @@ import { Provider } from 'oidc-provider'
 
 import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
-import { firstUserId } from '../../src/first-start.ts'
+import { firstUserId } from '../../src/domain/records.ts'
 
 const clientId = 'purser'
 const clientSecret = 'a secret of the provider and the service'

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-import { codeOf } from './store/error-code.ts'
-import { StoreOpenError } from './store/store.ts'
+import { codeOf } from '../store/error-code.ts'
+import { StoreOpenError } from '../store/store.ts'
 
 /**
  * The secrets that sign and verify proofs: the configured ones, or the one kept in a file beside the

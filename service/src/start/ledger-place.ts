@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs'
 
-import type { Config } from './config.ts'
-import { checkConnections } from './store/postgres/connection-checks.ts'
-import { checkSqliteFile } from './store/sqlite/check-file.ts'
-import { readSqliteVersion } from './store/sqlite/schema-version.ts'
-import { StoreOpenError } from './store/store.ts'
+import type { Config } from '../settings/config.ts'
+import { checkConnections } from '../store/postgres/connection-checks.ts'
+import { checkSqliteFile } from '../store/sqlite/check-file.ts'
+import { readSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { StoreOpenError } from '../store/store.ts'
 
 /** How long a SQLite file is looked through for damage: a start is in a hurry, `purser doctor` is not. */
 const fileCheckMs = { start: 2_000, doctor: 30_000 }

@@ -1,6 +1,6 @@
-import type { Config } from './config.ts'
-import { placeOfLedger, placeOfSecret } from './open-store.ts'
-import type { RunningService } from './start.ts'
+import type { Config } from '../settings/config.ts'
+import { placeOfLedger, placeOfSecret } from '../start/open-store.ts'
+import type { RunningService } from '../start/start.ts'
 
 /** What a start prints: where the service answers, where the data lies, and what to do next. */
 export function welcome(

@@ -1,6 +1,6 @@
-import { sweepIntervalMs, sweepMandates } from './limits.ts'
+import { sweepIntervalMs, sweepMandates } from '../limits.ts'
 import { startRepeating, type Repeating, type RepeatingOptions } from './repeating.ts'
-import type { Store } from './store/store.ts'
+import type { Store } from '../store/store.ts'
 
 export interface HoldSweepOptions extends Pick<RepeatingOptions, 'observer'> {
   readonly store: Store

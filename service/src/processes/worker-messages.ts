@@ -1,6 +1,6 @@
-import type { Config } from './config.ts'
-import type { MintedKeys } from './first-start.ts'
-import type { Family } from './metrics/families.ts'
+import type { Config } from '../settings/config.ts'
+import type { MintedKeys } from '../start/first-start.ts'
+import type { Family } from '../metrics/families.ts'
 
 /** What the primary tells a worker. */
 export type ToWorker =

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { chosenKeys, readConfig, readDatabase, warningsOf, type Config } from './config.ts'
-import { defaultRateLimits } from './limits.ts'
+import { defaultRateLimits } from '../limits.ts'
 import { logLevels } from './settings.ts'
 
 const secret = '0123456789abcdef0123456789abcdef'

@@ -1,8 +1,8 @@
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import type { Config } from '../config.ts'
-import { placeOfLedger } from '../open-store.ts'
+import type { Config } from '../settings/config.ts'
+import { placeOfLedger } from './open-store.ts'
 import type { SystemContext } from '../routes/console/system.ts'
 import { version } from '../version.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { createBackgroundLog } from './background-log.ts'
-import { StoreUnavailableError } from './store/store.ts'
+import { StoreUnavailableError } from '../store/store.ts'
 
 const refused = new StoreUnavailableError('PostgreSQL answers ECONNREFUSED', {
   retryAfterSeconds: 2,

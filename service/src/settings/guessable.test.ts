@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 
-import { mintApiKey } from './domain/api-key.ts'
+import { mintApiKey } from '../domain/api-key.ts'
 import { isGuessableKey, isGuessableSecret } from './guessable.ts'
 
 const guessable = [

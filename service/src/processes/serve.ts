@@ -1,8 +1,8 @@
-import { warningsOf, type Config } from './config.ts'
+import { warningsOf, type Config } from '../settings/config.ts'
 import { writeLogLine } from './log-line.ts'
 import { outliveReaders } from './standard-streams.ts'
 import { tellStartFailure } from './start-failure.ts'
-import { StoreOpenError } from './store/store.ts'
+import { StoreOpenError } from '../store/store.ts'
 
 /**
  * Starts the service, in this process or in several; it runs until a signal ends it. Resolves to whether
@@ -24,7 +24,7 @@ export async function serve(config: Config, calledAs: string): Promise<boolean> 
 
 /** Looks at the ledger once, before any process opens it; standard error says what is wrong. */
 async function isLedgerFit(config: Config, calledAs: string): Promise<boolean> {
-  const { checkLedgerPlace } = await import('./ledger-place.ts')
+  const { checkLedgerPlace } = await import('../start/ledger-place.ts')
   try {
     for (const msg of await checkLedgerPlace(config, 'start')) writeLogLine({ level: 'warn', msg }, config)
     return true

@@ -6,9 +6,9 @@ import { environments, type Environment } from '@purser/wire/fields'
 
 import { isGuessableKey, isGuessableSecret } from './guessable.ts'
 import { isLoopbackHost } from './loopback.ts'
-import type { RateLimitSettings } from './http/rate-limits.ts'
-import type { Quota } from './http/token-buckets.ts'
-import { readFlags, readText, readVariables } from './setting-sources.ts'
+import type { RateLimitSettings } from '../http/rate-limits.ts'
+import type { Quota } from '../http/token-buckets.ts'
+import { readFlags, readText, readVariables } from './sources.ts'
 import {
   logLevels,
   settings,
@@ -17,7 +17,7 @@ import {
   type SettingFlag,
   type SettingKey,
 } from './settings.ts'
-import { addressFaults } from './store/postgres/address.ts'
+import { addressFaults } from '../store/postgres/address.ts'
 
 /** How the service is set up. */
 export interface Config {

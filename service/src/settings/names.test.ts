@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { nameFaults, namesOfOthers, settingNames, strayLines } from './setting-names.ts'
+import { nameFaults, namesOfOthers, settingNames, strayLines } from './names.ts'
 
-const projectFolder = join(import.meta.dirname, '../..')
+const projectFolder = join(import.meta.dirname, '../../..')
 
 test(
   'Every name that stands in this repository is a setting or known as that of others, and each of those is in use [decision.29]',
@@ -14,7 +14,7 @@ test(
   () => {
     const found = execFileSync(
       'git',
-      ['grep', '-Iohw', 'PURSER_[A-Z0-9_]*[A-Z0-9]', '--', '.', ':!service/src/setting-names.ts'],
+      ['grep', '-Iohw', 'PURSER_[A-Z0-9_]*[A-Z0-9]', '--', '.', ':!service/src/settings/names.ts'],
       { cwd: projectFolder, encoding: 'utf8', maxBuffer: 2 ** 26 },
     )
     const names = new Set(found.trim().split('\n'))

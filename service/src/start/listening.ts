@@ -1,7 +1,7 @@
-import type { Config } from './config.ts'
-import { startMetricsServer, type MetricsServer } from './metrics/metrics-server.ts'
-import type { Scrape } from './metrics/scrape.ts'
-import { codeOf } from './store/error-code.ts'
+import type { Config } from '../settings/config.ts'
+import { startMetricsServer, type MetricsServer } from '../metrics/metrics-server.ts'
+import type { Scrape } from '../metrics/scrape.ts'
+import { codeOf } from '../store/error-code.ts'
 
 /** The service cannot listen; the message says why and what would help. */
 export class ListenError extends Error {

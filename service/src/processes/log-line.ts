@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 
-import type { Config } from './config.ts'
+import type { Config } from '../settings/config.ts'
 
 const levels = { error: 50, warn: 40, info: 30 }
 

@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 
-import { keyOfError, RepeatedErrors } from './http/repeated-errors.ts'
+import { keyOfError, RepeatedErrors } from '../http/repeated-errors.ts'
 import type { Observer } from './repeating.ts'
-import { codeOf } from './store/error-code.ts'
-import { StoreUnavailableError } from './store/store.ts'
+import { codeOf } from '../store/error-code.ts'
+import { StoreUnavailableError } from '../store/store.ts'
 
 export interface BackgroundLogOptions {
   readonly log: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>

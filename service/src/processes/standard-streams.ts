@@ -1,4 +1,4 @@
-import { codeOf } from './store/error-code.ts'
+import { codeOf } from '../store/error-code.ts'
 
 /**
  * Lets the service outlive whoever reads what it says: a reader that went away, or a disk that is full, must

@@ -1,9 +1,9 @@
-import type { Config } from './config.ts'
-import { ListenError } from './listening.ts'
-import { startService, type RunningService } from './start.ts'
+import type { Config } from '../settings/config.ts'
+import { ListenError } from '../start/listening.ts'
+import { startService, type RunningService } from '../start/start.ts'
 import { tellStartFailure } from './start-failure.ts'
 import { stopMessage } from './stop-message.ts'
-import { StoreOpenError } from './store/store.ts'
+import { StoreOpenError } from '../store/store.ts'
 import { welcome } from './welcome.ts'
 
 /** Starts the service in this process; resolves to whether it started. */

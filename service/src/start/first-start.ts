@@ -1,17 +1,11 @@
 import { environments, type Environment } from '@purser/wire/fields'
 
-import { mintApiKey } from './domain/api-key.ts'
-import { auditEvent, systemActor } from './domain/audit.ts'
-import type { Account, ApiKey } from './domain/records.ts'
-import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from './domain/session.ts'
-import { keyCreated, newApiKey } from './routes/api-keys.ts'
-import type { RouteContext } from './routes/context.ts'
-
-/**
- * The `idp_user_id` of the account that a first start makes. Everybody can know it, so no identity provider can
- * vouch for it: nobody but the holders of its keys gets into that account.
- */
-export const firstUserId = 'first-account'
+import { mintApiKey } from '../domain/api-key.ts'
+import { auditEvent, systemActor } from '../domain/audit.ts'
+import { firstUserId, type Account, type ApiKey } from '../domain/records.ts'
+import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from '../domain/session.ts'
+import { keyCreated, newApiKey } from '../routes/api-keys.ts'
+import type { RouteContext } from '../routes/context.ts'
 
 /** The keys that were minted, to be shown this once; those that the operator chose are left out. */
 export interface MintedKeys extends Partial<Record<Environment, string>> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs, parseEnv } from 'node:util'
 
-import { nameFaults, strayLines } from './setting-names.ts'
+import { nameFaults, strayLines } from './names.ts'
 import { settings, type SettingKey } from './settings.ts'
 
 /** Where settings are looked for. */

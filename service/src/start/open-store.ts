@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
-import type { Config } from './config.ts'
+import type { Config } from '../settings/config.ts'
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
-import { describeUrl } from './store/postgres/address.ts'
-import { openPostgresStore } from './store/postgres/postgres-store.ts'
-import { keepSecret } from './store/postgres/service-secrets.ts'
-import { openSqliteStore } from './store/sqlite/sqlite-store.ts'
-import type { StoreMetrics } from './store/store-metrics.ts'
-import { StoreOpenError, StoreUnavailableError, type Store } from './store/store.ts'
+import { describeUrl } from '../store/postgres/address.ts'
+import { openPostgresStore } from '../store/postgres/postgres-store.ts'
+import { keepSecret } from '../store/postgres/service-secrets.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import type { StoreMetrics } from '../store/store-metrics.ts'
+import { StoreOpenError, StoreUnavailableError, type Store } from '../store/store.ts'
 
 /** The store that the settings name, and what proofs are signed with. */
 export interface OpenedStore {

@@ -2,13 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Config } from './config.ts'
-import { workerMetricsTimeoutMs } from './limits.ts'
-import { shared } from './metrics/scrape.ts'
+import type { Config } from '../settings/config.ts'
+import { workerMetricsTimeoutMs } from '../limits.ts'
+import { shared } from '../metrics/scrape.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
 import { isStartFailure } from './serve-alone.ts'
 import { outliveReaders } from './standard-streams.ts'
-import { startService, type RunningService } from './start.ts'
+import { startService, type RunningService } from '../start/start.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
 outliveReaders()

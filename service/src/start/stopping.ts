@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 
 import type { FastifyInstance } from 'fastify'
 
-import { stopTimeoutMs } from './limits.ts'
+import { stopTimeoutMs } from '../limits.ts'
 
 /** How a service stops: it drains, and then it closes. */
 export interface Stopping {
