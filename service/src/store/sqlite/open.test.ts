@@ -5,6 +5,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -48,6 +49,32 @@ test('What was acknowledged is on the disk: every commit is synchronized, and th
   assert.equal(database.pragma('journal_mode', { simple: true }), 'wal')
   assert.equal(database.pragma('synchronous', { simple: true }), 2n, 'full')
   close()
+})
+
+test('A file with a second hard link is refused: under each name it would have a lock and a log of its own [decision.29]', (context) => {
+  const path = pathFor(context)
+  openSqliteFile(path).close()
+  linkSync(path, `${path}.second`)
+  for (const name of [path, `${path}.second`]) {
+    assert.throws(() => openSqliteFile(name), {
+      name: 'StoreOpenError',
+      message: `${name} is one file with 2 names (hard links), and a service under each would harm it; keep one name, and remove or copy the other`,
+    })
+  }
+  rmSync(`${path}.second`)
+  openSqliteFile(path).close()
+})
+
+test('A symbolic link that leads to nothing is refused, and makes no file [decision.29]', (context) => {
+  const path = pathFor(context)
+  const target = join(dirname(path), 'missing.db')
+  symlinkSync(target, path)
+  assert.throws(() => openSqliteFile(path), {
+    name: 'StoreOpenError',
+    message: `${path} is a symbolic link to ${target}, which is not there; bring that file back, or remove the link for a new ledger`,
+  })
+  assert.equal(existsSync(target), false)
+  assert.equal(existsSync(`${path}.lock`), false)
 })
 
 test('A second open of the same file is refused in this process, and works once the first has closed', (context) => {

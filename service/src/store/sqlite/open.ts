@@ -5,8 +5,10 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readlinkSync,
   realpathSync,
   statSync,
   writeSync,
@@ -37,7 +39,7 @@ export interface OpenedFile {
  */
 export function openSqliteFile(path: string, steps = migrations): OpenedFile {
   createFolder(dirname(path))
-  const place = existsSync(path) ? realpathSync(path) : path
+  const place = placeOf(path)
   const lock = lockFile(place, path)
   try {
     const database = openDatabase(path, steps)
@@ -53,6 +55,25 @@ export function openSqliteFile(path: string, steps = migrations): OpenedFile {
     lock.close()
     throw error
   }
+}
+
+/**
+ * Where the file lies, or will lie. The lock and the log of a file lie beside its name, so it may have one name only, and a
+ * link must lead to a file.
+ */
+function placeOf(path: string): string {
+  const file = statSync(path, { throwIfNoEntry: false })
+  if (file?.isFile() && file.nlink > 1) {
+    throw new StoreOpenError(
+      `${path} is one file with ${file.nlink} names (hard links), and a service under each would harm it; keep one name, and remove or copy the other`,
+    )
+  }
+  if (file) return realpathSync(path)
+  const link = lstatSync(path, { throwIfNoEntry: false })
+  if (!link) return path
+  throw new StoreOpenError(
+    `${path} is a symbolic link to ${readlinkSync(path)}, which is not there; bring that file back, or remove the link for a new ledger`,
+  )
 }
 
 export function createFolder(folder: string): void {
