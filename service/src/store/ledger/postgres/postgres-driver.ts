@@ -103,7 +103,7 @@ class PostgresTransaction implements DriverTransaction {
   }
 
   async commit(changes: readonly NetChange[]): Promise<void> {
-    const statements = changes.length === 0 ? [] : [planWrites, ...writeStatements(changes)]
+    const statements = writeStatements(changes)
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
     const answers = await this.#send([...statements, { text: 'commit' }])
@@ -154,8 +154,8 @@ const graceMs = 500
 
 /**
  * All settings end with the transaction. Plans are made once for each connection, most often while the tables are still
- * small, and kept; so what would be good for small tables only is ruled out. Reads go along an index that gives the order
- * that is asked for; writes find each of their rows by its key.
+ * small, and kept; so what would be good for small tables only is ruled out. Each row is found by its key, and
+ * ranges go along the index that gives their order.
  */
 function beginWithin(limitMs: number): Statement[] {
   return [
@@ -169,14 +169,18 @@ const settings = [
   // The service does not answer any more: its machine has vanished, or it is frozen.
   localSetting('idle_in_transaction_session_timeout', '10000'),
   localSetting('plan_cache_mode', 'force_generic_plan'),
-  ...['seqscan', 'hashjoin', 'mergejoin', 'material', 'bitmapscan', 'sort'].map(ruleOut),
+  ...[
+    'seqscan',
+    'hashjoin',
+    'mergejoin',
+    'material',
+    'memoize',
+    'bitmapscan',
+    'sort',
+    'incremental_sort',
+  ].map(ruleOut),
   noJit,
 ]
-
-const planWrites: Statement = {
-  name: 'purser_plan_writes',
-  text: `select ${[ruleOut('indexscan'), ruleOut('indexonlyscan'), localSetting('enable_bitmapscan', 'on')].join(', ')}`,
-}
 
 function ruleOut(plan: string): string {
   return localSetting(`enable_${plan}`, 'off')

@@ -5,6 +5,7 @@ import type { NetChange } from '../batch-facts.ts'
 import type { RangeRead, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'
 import { columnTypes, decode, encodeArray } from './column-types.ts'
+import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -107,7 +108,8 @@ function askForRanges(
 ): Statement {
   const [{ table, where, orderBy, after, upTo }] = ranges as readonly [RangeRead]
   const equals = Object.keys(where).sort()
-  const order = indexOf(table, equals, orderBy).slice(equals.length)
+  const index = indexOf(table, equals, orderBy)
+  const prefix = index.slice(0, equals.length)
   const ordered = table.columns[orderBy] as Column
   const limit: Column = { kind: 'integer', isNullable: false }
   const wanted = {
@@ -116,10 +118,17 @@ function askForRanges(
     ...(upTo === undefined ? {} : { up_to_bound: ordered }),
     row_limit: limit,
   }
+  // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order: what is equal
+  // to a parameter needs no order, and then any index would do that has the last columns.
+  const bounded = [...prefix, orderBy]
   const conditions = [
-    equal(equals, 'own', 'wanted'),
-    ...(after === undefined ? [] : [`own.${sqlName(orderBy)} > wanted.after_bound`]),
-    ...(upTo === undefined ? [] : [`own.${sqlName(orderBy)} <= wanted.up_to_bound`]),
+    after === undefined
+      ? `${tuple(prefix, 'own')} >= ${tuple(prefix, 'wanted')}`
+      : `${tuple(bounded, 'own')} > ${tuple([...prefix, 'after_bound'], 'wanted')}`,
+    upTo === undefined
+      ? `${tuple(prefix, 'own')} <= ${tuple(prefix, 'wanted')}`
+      : `${tuple(bounded, 'own')} <= ${tuple([...prefix, 'up_to_bound'], 'wanted')}`,
+    ...(index === table.key ? [] : [`own.${guardOf(index)}`]),
   ]
   return {
     name,
@@ -128,7 +137,7 @@ function askForRanges(
       from ${unnest(wanted, 'wanted')}
         cross join lateral (
           select own.* from ${table.name} own where ${conditions.join(' and ')}
-          order by ${order.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit${lock}) found`,
+          order by ${index.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit${lock}) found`,
     values: arrays(
       wanted,
       ranges.map((range) => ({
@@ -211,9 +220,7 @@ function updateRows(changes: readonly NetChange[]): Statement {
   const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
   return {
     name: `purser_update_${name}${maskOf(table, changed)}`,
-    text: counted(
-      `update ${name} own set ${sets.join(', ')} from ${unnest(sent, 'changed')} where ${equal(key, 'own', 'changed')}`,
-    ),
+    text: counted(`update ${name} own set ${sets.join(', ')} from ${located(table, sent, 'changed')}`),
     values: arrays(
       sent,
       changes.map(({ now }) => now as Row),
@@ -226,9 +233,7 @@ function deleteRows(changes: readonly NetChange[]): Statement {
   const sent = columnsOf(table, table.key)
   return {
     name: `purser_delete_${table.name}`,
-    text: counted(
-      `delete from ${table.name} own using ${unnest(sent, 'removed')} where ${equal(table.key, 'own', 'removed')}`,
-    ),
+    text: counted(`delete from ${table.name} own using ${located(table, sent, 'removed')}`),
     values: arrays(
       sent,
       changes.map(({ before }) => before as Row),
@@ -242,6 +247,15 @@ function deleteRows(changes: readonly NetChange[]): Statement {
  */
 function counted(change: string): string {
   return `with done as (${change} returning 1) select 1 / (count(*) = cardinality($1))::int from done`
+}
+
+/**
+ * The parameters of a change, each with the place of its row. Joined to the table by the key, they could be joined the other
+ * way round, which reads the whole table.
+ */
+function located({ name, key }: Table, sent: Readonly<Record<string, Column>>, alias: string): string {
+  return `${unnest(sent, alias)} cross join lateral (
+    select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found where own.ctid = found.ctid`
 }
 
 function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Record<string, Column>> {
@@ -269,6 +283,10 @@ function names(columns: readonly string[]): string {
 
 function equal(columns: readonly string[], one: string, other: string): string {
   return columns.map((name) => `${one}.${sqlName(name)} = ${other}.${sqlName(name)}`).join(' and ')
+}
+
+function tuple(columns: readonly string[], alias: string): string {
+  return `(${columns.map((name) => `${alias}.${sqlName(name)}`).join(', ')})`
 }
 
 function skip(waits: boolean): string {
