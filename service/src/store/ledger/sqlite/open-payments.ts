@@ -92,10 +92,12 @@ export class OpenPayments {
   }
 
   /** In a transaction that adds payments: writes twice as many old ones, which keeps ahead of the young. */
-  writeOld(added: number): void {
+  writeOld(changes: readonly NetChange[]): void {
     this.#written = []
     this.#isOldWritten = false
-    if (added === 0 || this.#mark === this.#oldUpTo) return
+    if (this.#mark === this.#oldUpTo) return
+    const added = changes.filter(({ table, before }) => table === payments && !before).length
+    if (added === 0) return
     for (const group of this.#old.values()) {
       for (const row of group.values()) {
         if (this.#written.length >= 2 * added) return
@@ -107,19 +109,20 @@ export class OpenPayments {
     this.#isOldWritten = true
   }
 
-  /** After a transaction: takes in what it has changed. */
-  committed(changes: readonly NetChange[], lastNo: bigint | undefined): void {
+  /** After a transaction: takes in what it has changed, with the numbers of the rows. */
+  committed(changes: readonly NetChange[], numbers: readonly (bigint | undefined)[]): void {
     for (const row of this.#written) forget(this.#old, row)
     this.#written = []
     if (this.#isOldWritten) this.#mark = this.#oldUpTo
     this.#isOldWritten = false
-    for (const { table, before, now } of changes) {
+    for (const [index, { table, before, now }] of changes.entries()) {
       if (table !== payments || !now) continue
       const row = now as PaymentRow
-      if (!before) this.#add(row)
-      else if (row.status !== 'open' && !forget(this.#young, row)) forget(this.#old, row)
+      if (!before) this.#lastNo = numbers[index] ?? this.#lastNo
+      if (row.status === 'open') {
+        if (!before) this.#add(row)
+      } else if (!forget(this.#young, row)) forget(this.#old, row)
     }
-    this.#lastNo = lastNo ?? this.#lastNo
     if (this.#mark !== this.#oldUpTo || this.#lastNo - this.#oldUpTo < this.#generationSize) return
     this.#old = this.#young
     this.#young = new Map()

@@ -1,38 +1,60 @@
+import { KeyMap } from '../key-map.ts'
 import type { Table } from '../table.ts'
+import { payments } from '../tables.ts'
 import type { Row } from './row-codec.ts'
 
-type Rows = Map<string, Row | undefined>
+/** A row with its number, where its table has numbers. */
+export interface FoundRow {
+  readonly row: Row
+  readonly no: bigint | undefined
+}
 
-/** So many rows of each table are kept, and at most twice as many. */
+interface Generation {
+  readonly rows: KeyMap<FoundRow | null>
+  count: number
+}
+
+/** So many rows of a table are kept, and at most twice as many: of payments, those that wait to be captured. */
 const rowsPerTable = 8_192
+const paymentRows = 32_768
 
-/** Rows as they are committed, by their keys; undefined for a key that has none. Those not asked for of late are forgotten. */
+/** Rows as they are committed, or null for a key that has none. Those not asked for of late are forgotten. */
 export class RowCache {
-  readonly #tables = new Map<Table, { recent: Rows; older: Rows }>()
+  readonly #tables = new Map<Table, { young: Generation; old: Generation }>()
 
-  /** The row of a key, which is looked up when it is not known. */
-  find(table: Table, key: string, lookUp: () => Row | undefined): Row | undefined {
-    const { recent, older } = this.#of(table)
-    const row = recent.get(key)
-    if (row || recent.has(key)) return row
-    const found = older.has(key) ? older.get(key) : lookUp()
-    this.set(table, key, found)
-    return found
+  /** Undefined when it is not known. */
+  get(table: Table, key: Row): FoundRow | null | undefined {
+    const generations = this.#tables.get(table)
+    if (!generations) return undefined
+    const found = generations.young.rows.get(table, key)
+    if (found !== undefined) return found
+    const older = generations.old.rows.get(table, key)
+    if (older !== undefined) this.set(table, key, older)
+    return older
   }
 
-  set(table: Table, key: string, row: Row | undefined): void {
-    const rows = this.#of(table)
-    rows.recent.set(key, row)
-    if (rows.recent.size < rowsPerTable) return
-    rows.older = rows.recent
-    rows.recent = new Map()
+  set(table: Table, key: Row, found: FoundRow | null): void {
+    let generations = this.#tables.get(table)
+    if (!generations) {
+      generations = { young: newGeneration(), old: newGeneration() }
+      this.#tables.set(table, generations)
+    }
+    const isKnown = generations.young.rows.get(table, key) !== undefined
+    generations.young.rows.set(table, key, found)
+    if (isKnown) return
+    generations.young.count += 1
+    if (generations.young.count < (table === payments ? paymentRows : rowsPerTable)) return
+    generations.old = generations.young
+    generations.young = newGeneration()
   }
 
-  #of(table: Table) {
-    const known = this.#tables.get(table)
-    if (known) return known
-    const rows = { recent: new Map(), older: new Map() }
-    this.#tables.set(table, rows)
-    return rows
+  forget(table: Table, key: Row): void {
+    const generations = this.#tables.get(table)
+    generations?.young.rows.delete(table, key)
+    generations?.old.rows.delete(table, key)
   }
+}
+
+function newGeneration(): Generation {
+  return { rows: new KeyMap(), count: 0 }
 }

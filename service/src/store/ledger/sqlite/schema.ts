@@ -7,6 +7,9 @@ import { allTables, agents, auditEvents, evaluations, mandates, payments, seller
  */
 const longTables: readonly Table[] = [agents, mandates, sellers, payments, evaluations, auditEvents]
 
+/** Tables whose rows have numbers, by which they are found when they change. */
+export const numberedTables: readonly Table[] = [mandates, payments]
+
 /** About as much as a capture writes into a payment. */
 const reservedBytes = 112
 
@@ -80,7 +83,7 @@ export function partsOf(table: Table): readonly [Part] | readonly [Part, Part] {
 function createTable(table: Table): string {
   const { name, columns, key, indexes, checks } = table
   const parts = partsOf(table)
-  const isNumbered = parts.length > 1 || table === payments
+  const isNumbered = numberedTables.includes(table)
   const statements = parts.map((part, index) => {
     const names = part.columns.map(sqlName)
     const inPart = (check: string) => part === parts.find((one) => speaksOf(check, one))

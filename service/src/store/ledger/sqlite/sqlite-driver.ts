@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../store.ts'
 import type { NetChange } from '../batch-facts.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
 import type { Read } from '../operation.ts'
-import { keyText, type Table } from '../table.ts'
+import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
 import { OpenPayments } from './open-payments.ts'
 import type { Row } from './row-codec.ts'
@@ -35,8 +35,6 @@ export function createSqliteDriver({
   const statements = new Map<Table, TableStatements>()
   const cache = new RowCache()
   const openPayments = new OpenPayments(database, generationSize)
-  let addedPayments = 0
-  let lastPayment: bigint | undefined
   let isBusy = false
   let failure: Error | undefined
 
@@ -52,31 +50,32 @@ export function createSqliteDriver({
     if (read.kind === 'range') {
       return read.table === payments ? openPayments.find(read) : statementsOf(read.table).findRange(read)
     }
-    const row = cache.find(read.table, keyText(read.table, read.key), () =>
-      statementsOf(read.table).find(read.key),
-    )
-    return row ? [row] : []
+    const { table, key } = read
+    let found = cache.get(table, key)
+    if (found === undefined) {
+      found = statementsOf(table).find(key) ?? null
+      cache.set(table, key, found)
+    }
+    return found ? [found.row] : []
   }
 
-  function write({ table, before, now }: NetChange): void {
+  /** The number of the row, where it has one. */
+  function write({ table, before, now }: NetChange): bigint | undefined {
     const prepared = statementsOf(table)
-    if (!before) {
-      const no = prepared.insert(now!)
-      if (table !== payments) return
-      addedPayments += 1
-      lastPayment = BigInt(no!)
-    } else if (now) prepared.update(before, now)
+    if (!before) return prepared.insert(now!)
+    const no = cache.get(table, before)?.no
+    if (now) prepared.update({ row: before, no }, now)
     else prepared.delete(before)
+    return no
   }
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    addedPayments = 0
-    lastPayment = undefined
+    const numbers: (bigint | undefined)[] = []
     database.exec('begin immediate')
     try {
-      for (const change of changes) write(change)
-      openPayments.writeOld(addedPayments)
+      for (const change of changes) numbers.push(write(change))
+      openPayments.writeOld(changes)
       onCommit?.()
       database.exec('commit')
     } catch (error) {
@@ -94,8 +93,17 @@ export function createSqliteDriver({
       })
       throw failure
     }
-    openPayments.committed(changes, lastPayment)
-    for (const { table, before, now } of changes) cache.set(table, keyText(table, (now ?? before)!), now)
+    openPayments.committed(changes, numbers)
+    for (const [index, change] of changes.entries()) refresh(change, numbers[index])
+  }
+
+  /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
+  function refresh({ table, before, now }: NetChange, no: bigint | undefined): void {
+    const key = (now ?? before)!
+    const isOpen = table === payments && now?.['status'] === 'open'
+    if (table === payments && !isOpen) cache.forget(table, key)
+    else if (isOpen || cache.get(table, key) !== undefined)
+      cache.set(table, key, now ? { row: now, no } : null)
   }
 
   const transaction: DriverTransaction = {

@@ -1,8 +1,9 @@
 import type { SqliteDatabase } from '../../sqlite/open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
+import type { FoundRow } from './row-cache.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
-import { columnList, growingTables, partsOf, type Part } from './schema.ts'
+import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
 
 interface RunResult {
   readonly changes: number
@@ -27,6 +28,7 @@ export class TableStatements {
   readonly #fixed: ReadonlySet<string>
   readonly #whereKey: string
   readonly #selected: string
+  readonly #isNumbered: boolean
   readonly #parts: readonly Part[]
   readonly #encodeKey: (row: Row) => SqlValue[]
 
@@ -38,16 +40,19 @@ export class TableStatements {
     this.#whereKey = `where ${equal(table.key)}`
     this.#parts = partsOf(table)
     this.#encodeKey = this.#codec.encoderOf(table.key)
+    this.#isNumbered = numberedTables.includes(table)
     this.#selected = selectAll(table)
   }
 
   /** The row with a key; undefined when there is none. */
-  find(key: Row): Row | undefined {
+  find(key: Row): FoundRow | undefined {
     const { columns, key: names } = this.#table
     if (!names.every((name) => canHold(columns[name]!, key[name]))) return undefined
     const statement = this.#prepare('find', [], () => `${this.#selected} ${this.#whereKey}`, true)
     const values = statement.get(...this.#encodeKey(key))
-    return values && this.#codec.decode(values)
+    if (!values) return undefined
+    const no = this.#isNumbered ? (values.pop() as bigint) : undefined
+    return { row: this.#codec.decode(values), no }
   }
 
   findRange(range: RangeRead): Row[] {
@@ -66,26 +71,28 @@ export class TableStatements {
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
 
-  /** The number of the row that it adds. */
-  insert(row: Row): bigint | number | undefined {
-    let no: bigint | number | undefined
+  /** The number of the new row, where the table has numbers. */
+  insert(row: Row): bigint | undefined {
+    let no: bigint | undefined
     for (const part of this.#parts) {
       const statement = this.#prepare(`insert ${part.name}`, part.columns, () => this.#insertText(part))
       const values = statement.encode(row)
       const { lastInsertRowid } =
         this.#parts.length > 1 ? statement.run(no, ...values) : statement.run(...values)
-      no = lastInsertRowid
+      no = BigInt(lastInsertRowid)
     }
-    return no
+    return this.#isNumbered ? no : undefined
   }
 
-  /** Writes what differs between the two. */
-  update(before: Row, now: Row): void {
-    const key = this.#encodeKey(before)
+  /** Writes what differs between a row and what it becomes. */
+  update({ row: before, no }: FoundRow, now: Row): void {
     for (const part of this.#parts) {
       const changed = part.columns.filter((name) => before[name] !== now[name])
       if (changed.length === 0) continue
-      const statement = this.#prepare(changed.join(), changed, () => this.#updateText(part, changed))
+      const where = no === undefined ? this.#whereKeyOf(part) : 'where no = ?'
+      const shape = `${changed.join()} ${where}`
+      const statement = this.#prepare(shape, changed, () => this.#updateText(part, changed, where))
+      const key = no === undefined ? this.#encodeKey(before) : [no]
       this.#expectOne(statement.run(...statement.encode(now), ...key))
     }
   }
@@ -123,12 +130,12 @@ export class TableStatements {
     return `${this.#selected} where ${equal(names)}${bounds} order by ${column} limit ?`
   }
 
-  #updateText(part: Part, changed: readonly string[]): string {
+  #updateText(part: Part, changed: readonly string[], where: string): string {
     const fixed = changed.find((name) => this.#fixed.has(name))
     if (fixed !== undefined) throw new Error(`${this.#table.name}.${fixed} never changes`)
     const blank = growingTables.includes(this.#table) ? ', blank = null' : ''
     const set = changed.map((name) => `${sqlName(name)} = ?`).join(', ')
-    return `update ${part.name} set ${set}${blank} ${this.#whereKeyOf(part)}`
+    return `update ${part.name} set ${set}${blank} ${where}`
   }
 
   #prepare(shape: string, bound: readonly string[], text: () => string, isQuery = false): Statement {
@@ -151,7 +158,8 @@ export class TableStatements {
 function selectAll(table: Table): string {
   const [part, other] = partsOf(table)
   const from = other ? `${part.name} cross join ${other.name} using (no)` : part.name
-  return `select ${columnList(Object.keys(table.columns))} from ${from}`
+  const no = numberedTables.includes(table) ? ', no' : ''
+  return `select ${columnList(Object.keys(table.columns))}${no} from ${from}`
 }
 
 function equal(names: readonly string[]): string {

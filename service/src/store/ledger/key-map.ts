@@ -1,0 +1,59 @@
+import type { Table } from './table.ts'
+
+type Key = Readonly<Record<string, unknown>>
+
+/** Values by the keys of rows. A level for each column finds them without joining the columns into one text. */
+export class KeyMap<Value> {
+  readonly #tables = new Map<Table, Level>()
+
+  get(table: Table, key: Key): Value | undefined {
+    return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
+  }
+
+  set(table: Table, key: Key, value: Value): void {
+    let level = inside(this.#tables, table)
+    for (let index = 0; index < table.key.length - 1; index++) {
+      level = inside(level, partOf(key[table.key[index]!]))
+    }
+    level.set(lastOf(table, key), value)
+  }
+
+  /** Whether there was one. */
+  delete(table: Table, key: Key): boolean {
+    return this.#levelOf(table, key)?.delete(lastOf(table, key)) ?? false
+  }
+
+  clear(): void {
+    this.#tables.clear()
+  }
+
+  /** Where the last column of a key leads to its value. */
+  #levelOf(table: Table, key: Key): Level | undefined {
+    let level = this.#tables.get(table)
+    for (let index = 0; level && index < table.key.length - 1; index++) {
+      level = level.get(partOf(key[table.key[index]!])) as Level | undefined
+    }
+    return level
+  }
+}
+
+type Level = Map<unknown, unknown>
+
+/** The level below, which is made when there is none. */
+function inside<Part>(level: Map<Part, unknown>, part: Part): Level {
+  let next = level.get(part) as Level | undefined
+  if (!next) {
+    next = new Map()
+    level.set(part, next)
+  }
+  return next
+}
+
+function lastOf({ key: names }: Table, key: Key): unknown {
+  return partOf(key[names[names.length - 1]!])
+}
+
+/** Two bytes values are the same key when they have the same bytes. */
+function partOf(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
+}
