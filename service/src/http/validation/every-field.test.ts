@@ -173,6 +173,12 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
     }
     yield { title: `${path} is half a character`, change: { [path]: '\uD800' }, faults: { [path]: wrong } }
   }
+  if (schema.maxLength !== undefined && (isPlain || isUrl)) {
+    const error = 'NUL characters are not allowed'
+    const wrong = { type: 'value_error', msg: `Value error, ${error}`, ctx: { error } }
+    const text = `${isUrl ? 'https://example.com/' : ''}a\0b`
+    yield { title: `${path} has a NUL`, change: { [path]: text }, faults: { [path]: wrong } }
+  }
   // Readers of the other formats have tests of their own for what is too long.
   if (schema.maxLength !== undefined && (isPlain || isUrl)) {
     const [most, said] = [schema.maxLength, `should have at most ${schema.maxLength} characters`]

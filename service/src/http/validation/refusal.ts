@@ -82,6 +82,11 @@ export function faultOf(
   return { type, loc, msg: fill(messages[type], ctx), input, ctx }
 }
 
+/** No text of the ledger holds a NUL: PostgreSQL cannot store one, and programs in C take it for the end. */
+export function refuseNul(text: string): Refusal {
+  return refuse('value_error', text, { error: 'NUL characters are not allowed' })
+}
+
 /** Text that holds half a surrogate pair cannot be written as UTF-8, so the echo shows U+FFFD in its place. */
 export function refuseIllFormed(text: string): Refusal {
   return refuse('string_unicode', text.toWellFormed())

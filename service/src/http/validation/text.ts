@@ -1,4 +1,4 @@
-import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
+import { refuse, refuseIllFormed, refuseNul, type Reader } from './refusal.ts'
 
 /** What a schema can ask of a text. Lengths count code points. */
 export interface TextRules {
@@ -23,6 +23,7 @@ export function textReader(rules: TextRules): Reader {
   return (input) => {
     if (typeof input !== 'string') return refuse('string_type', input)
     if (!input.isWellFormed()) return refuseIllFormed(input)
+    if (input.includes('\0')) return refuseNul(input)
     if (minLength > 0 && codePoints(input) < minLength) {
       return refuse('string_too_short', input, { min_length: minLength })
     }

@@ -1,12 +1,13 @@
 import { domainToUnicode } from 'node:url'
 
-import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
+import { refuse, refuseIllFormed, refuseNul, type Reader } from './refusal.ts'
 
 /** Reads http and https addresses. The length counts the UTF-8 bytes of the text as it came. */
 export function urlReader(maxLength = Infinity): Reader {
   return (input) => {
     if (typeof input !== 'string') return refuse('url_type', input)
     if (!input.isWellFormed()) return refuseIllFormed(input)
+    if (input.includes('\0')) return refuseNul(input)
     if (input.length * 3 > maxLength && Buffer.byteLength(input) > maxLength) {
       return refuse('url_too_long', input, { max_length: maxLength })
     }
