@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'
 
-import { roles, type Role } from '@purser/wire/api-keys'
+import { roles, type Role } from '@purser/wire/roles'
 import type { Endpoint } from '@purser/wire/endpoint'
 import { environments, type Environment } from '@purser/wire/fields'
 import { endpoints } from '@purser/wire/openapi'

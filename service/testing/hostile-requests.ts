@@ -1,4 +1,4 @@
-import { roles, type Role } from '@purser/wire/api-keys'
+import { roles, type Role } from '@purser/wire/roles'
 import type { Endpoint } from '@purser/wire/endpoint'
 import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 import { endpoints } from '@purser/wire/openapi'

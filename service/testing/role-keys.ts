@@ -1,4 +1,4 @@
-import type { Role } from '@purser/wire/api-keys'
+import type { Role } from '@purser/wire/roles'
 
 import { issueKey, preparePurchase, type Purchase, type TestService } from './service.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-import type { Role } from '@purser/wire/api-keys'
+import type { Role } from '@purser/wire/roles'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
@@ -31,7 +31,6 @@ import type {
   Store,
 } from '../src/store/store.ts'
 import { seededRandom } from './seeded-random.ts'
-import type { OpenedStore } from './stores.ts'
 
 /** How long a hold lives: the validity window and the minute of grace. */
 export const holdLifeMs = validityWindowMs + holdGraceMs
@@ -41,6 +40,15 @@ export const shopDomain = 'api.example.com'
 /** An account, with a caller of the role `owner` in each environment. */
 export interface Tenant extends Readonly<Record<Environment, Caller>> {
   readonly account: Account
+}
+
+/** A store of a test's own. */
+export interface OpenedStore {
+  readonly store: Store
+  /** Closes the store and takes everything away that it left. */
+  readonly close: () => Promise<void>
+  /** Closes the store and opens it again on the same data; left out by a store that keeps nothing. */
+  readonly reopen?: () => Promise<OpenedStore>
 }
 
 /** A store, and its acts told in as few words as a test needs. Ids and time are the same in every run. */

@@ -4,20 +4,10 @@ import { join } from 'node:path'
 import { describe, type TestContext } from 'node:test'
 
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
-import type { Store } from '../src/store/store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../src/store/postgres/postgres-store.ts'
 import type { PostgresDatabase } from './postgres-databases.ts'
 import { postgres18, postgresServers, type PostgresServer } from './postgres.ts'
-import { StoreLedger } from './store-ledger.ts'
-
-/** A store of a test's own. */
-export interface OpenedStore {
-  readonly store: Store
-  /** Closes the store and takes everything away that it left. */
-  readonly close: () => Promise<void>
-  /** Closes the store and opens it again on the same data; left out by a store that keeps nothing. */
-  readonly reopen?: () => Promise<OpenedStore>
-}
+import { StoreLedger, type OpenedStore } from './store-ledger.ts'
 
 /** A store that the conformance suite is run for. */
 interface StoreUnderTest {

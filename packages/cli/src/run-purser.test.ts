@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { auditEventTypes } from '@purser/wire/audit-log'
-import { roles } from '@purser/wire/api-keys'
+import { roles } from '@purser/wire/roles'
 import { environments } from '@purser/wire/fields'
 import { transactionStatuses } from '@purser/wire/transactions'
 

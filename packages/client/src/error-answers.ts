@@ -11,8 +11,8 @@ import {
   ValidationError,
   type ErrorAnswer,
 } from './errors.ts'
+import type { Reply } from './attempt.ts'
 import { retryAfterMs } from './retries.ts'
-import type { Reply } from './send.ts'
 import type { ValidationItem } from './wire-types.ts'
 
 /** The error that an answer is; `asked` is the method and path, for the message. */

@@ -4,8 +4,6 @@ export type AccountStatus = 'active' | 'disabled'
 
 export type AgentStatus = 'active' | 'revoked'
 
-export type Role = 'operator' | 'owner' | 'agent' | 'merchant'
-
 export type AuditEventType =
   | 'payment.verified'
   | 'account.created'
@@ -53,6 +51,8 @@ export type DenialCode =
   | 'merchant_not_allowed'
   | 'amount_exceeds_per_transaction_limit'
   | 'total_budget_exceeded'
+
+export type Role = 'operator' | 'owner' | 'agent' | 'merchant'
 
 export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid'
 

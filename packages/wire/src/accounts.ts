@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 
-import { IssuedApiKey, ownerRoles } from './api-keys.ts'
+import { IssuedApiKey } from './api-keys.ts'
+import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { described, environments, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { maxLengths } from './lengths.ts'

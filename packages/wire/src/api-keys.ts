@@ -1,18 +1,10 @@
 import { Type, type Static } from 'typebox'
 
 import { endpoint } from './endpoint.ts'
-import { described, Environment, Id, Nullable, OneOf, Text, Timestamp } from './fields.ts'
+import { described, Environment, Id, Nullable, Text, Timestamp } from './fields.ts'
 import { maxLengths } from './lengths.ts'
 import { PageOf, pageParameters } from './pages.ts'
-
-/** What a key may do; each role is described in docs/decisions. */
-export const roles = ['operator', 'owner', 'agent', 'merchant'] as const
-export type Role = (typeof roles)[number]
-export const Role = OneOf(roles)
-
-/** The roles that reach everything within their account. */
-export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
-export const OwnerRole = OneOf(ownerRoles)
+import { ownerRoles, Role } from './roles.ts'
 
 /** How the text of a key begins, by environment (Authentication, rule 2). */
 export const keyPrefixes = { sandbox: 'svc_sand_', production: 'svc_prod_' } as const

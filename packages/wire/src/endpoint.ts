@@ -1,6 +1,6 @@
 import { Type, type TObject, type TSchema } from 'typebox'
 
-import type { Role } from './api-keys.ts'
+import type { Role } from './roles.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
 import { refusesUnknownParameters } from './interface-endpoints.ts'
 

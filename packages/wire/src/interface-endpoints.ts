@@ -1,5 +1,3 @@
-import type { Endpoint } from './endpoint.ts'
-
 /**
  * The endpoints that interface 0.1.0 lists. It says nothing about query parameters that they do not know, so they ignore
  * them, as most services do; all other endpoints are ours, and refuse them.
@@ -21,6 +19,12 @@ const endpointsOfInterface: ReadonlySet<string> = new Set([
 ])
 
 /** Whether an endpoint answers 422 to a query parameter that it does not know. */
-export function refusesUnknownParameters({ method, path }: Pick<Endpoint, 'method' | 'path'>): boolean {
+export function refusesUnknownParameters({
+  method,
+  path,
+}: {
+  readonly method: string
+  readonly path: string
+}): boolean {
   return !endpointsOfInterface.has(`${method} ${path}`)
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './api-keys.ts'
+import { ownerRoles } from './roles.ts'
 import { endpoint, type Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import {

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './api-keys.ts'
+import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import {
   AmountText,

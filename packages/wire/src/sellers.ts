@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { ownerRoles } from './api-keys.ts'
+import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.ts'
 import { PageOf, PageQuery } from './pages.ts'

@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 
-import { AnotherAccount, OwnerRole, ownerRoles } from './api-keys.ts'
+import { AnotherAccount } from './api-keys.ts'
+import { OwnerRole, ownerRoles } from './roles.ts'
 import { endedSession, SessionKind } from './console/session.ts'
 import { endpoint } from './endpoint.ts'
 import { described, Environment, environments, Id, Nullable, Text, Timestamp } from './fields.ts'

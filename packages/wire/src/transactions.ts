@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { roles } from './api-keys.ts'
+import { roles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import {
   AmountText,

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { agentStatuses } from './agents.ts'
-import { ownerRoles } from './api-keys.ts'
+import { ownerRoles } from './roles.ts'
 import { endpoint } from './endpoint.ts'
 import { Capabilities, described, Id, Name, OneOf, Purpose, Sum, Text } from './fields.ts'
 import { ProposedPayment, ReasonCode } from './policy.ts'

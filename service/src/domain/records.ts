@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@purser/wire/agents'
-import type { Role } from '@purser/wire/api-keys'
+import type { Role } from '@purser/wire/roles'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Currency, Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { roles } from '@purser/wire/api-keys'
+import { roles } from '@purser/wire/roles'
 import { endpoints } from '@purser/wire/openapi'
 
 import { sendPlain } from '../../testing/plain-http.ts'

@@ -2,7 +2,6 @@ import type { AccountStatus } from '@purser/wire/accounts'
 import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
-import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { ConsoleActs, ConsoleReads, StoredSession } from './console/store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
@@ -21,6 +20,9 @@ import type {
   Transaction,
 } from '../domain/records.ts'
 import type { RiskFacts } from '../domain/risk.ts'
+import type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
+
+export type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
 
 /**
  * Where the ledger lives. One method is one business act and one transaction: it resolves when the act
@@ -198,11 +200,6 @@ export interface ReleaseEvents {
   readonly theirs: AuditEvent
 }
 
-/** One record of one scope. */
-export interface RecordKey extends Scope {
-  readonly id: string
-}
-
 /** How many mandates one `voidSomeHolds` covers, so that no payment waits long for it. */
 export const mandatesVoidedAtOnce = 100
 
@@ -276,38 +273,9 @@ export interface AgentFacts extends PolicyFacts {
   readonly risk: RiskFacts | undefined
 }
 
-/** Only what belongs to one agent, for a key that speaks for it. */
-export interface AgentFilter {
-  readonly agentId?: string | undefined
-}
-
-export interface TransactionFilter extends AgentFilter {
-  readonly mandateId?: string | undefined
-  readonly status?: TransactionStatus | undefined
-  readonly merchantDomain?: string | undefined
-  /** At or after this time. */
-  readonly fromMs?: number | undefined
-  /** Before this time. */
-  readonly beforeMs?: number | undefined
-  /** Only what was paid to sellers of the scope's account. */
-  readonly receivedOnly?: boolean
-}
-
 export interface AuditFilter {
   readonly type?: AuditEventType | undefined
   readonly subjectId?: string | undefined
-}
-
-/** Which part of a list: at most so many items, older than the one named. */
-export interface Page {
-  readonly limit: number
-  readonly olderThan?: string | undefined
-}
-
-export interface PageOf<Item> {
-  readonly items: Item[]
-  /** The id to go on from, when there is more. */
-  readonly next: string | undefined
 }
 
 /** A mandate whose sums do not agree with its records, or a record without its counterpart. */

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 import type { MortalPostgres } from './mortal-postgres.ts'
-import type { PostgresProxy, WireFault } from './postgres-proxy.ts'
+import type { PostgresProxy } from './postgres-proxy.ts'
+import type { WireFault } from './proxied-connection.ts'
 import type { Services } from './services.ts'
 
 /** What can be broken in a run. */

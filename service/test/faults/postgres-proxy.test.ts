@@ -6,7 +6,8 @@ import { Client } from 'pg'
 
 import { postgres18 } from '../../testing/postgres.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
-import { PostgresProxy, type WireFault } from './postgres-proxy.ts'
+import { PostgresProxy } from './postgres-proxy.ts'
+import type { WireFault } from './proxied-connection.ts'
 
 test('The proxy lets everything through, in both forms of the protocol', async (context) => {
   const { connect } = await startProxy(context)

@@ -2,10 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 import type { SeededRandom } from '../../testing/seeded-random.ts'
-import { ProxiedConnection, type CommitFault } from './proxied-connection.ts'
-
-/** A fault that strikes whatever connection comes along first. */
-export type WireFault = CommitFault | 'cut in the middle of a message'
+import { ProxiedConnection, type Faults, type WireFault } from './proxied-connection.ts'
 
 export interface PostgresProxyOptions {
   readonly upstreamPort: number
@@ -21,7 +18,7 @@ const silenceMs = 40
  * Stands between the service and PostgreSQL, and lets everything through but for the faults that it is
  * told to make.
  */
-export class PostgresProxy {
+export class PostgresProxy implements Faults {
   readonly random: SeededRandom
   readonly clashes = { '40001': 0, '40P01': 0 }
   /** How many transactions might have been made to clash. */

@@ -9,7 +9,7 @@ import {
   textsOf,
   type Frame,
 } from './postgres-frames.ts'
-import type { PostgresProxy } from './postgres-proxy.ts'
+import type { SeededRandom } from '../../testing/seeded-random.ts'
 
 /** What can go wrong around a COMMIT; the service hears nothing in each of them. */
 export const commitFaults = [
@@ -20,12 +20,29 @@ export const commitFaults = [
 ] as const
 export type CommitFault = (typeof commitFaults)[number]
 
+/** A fault that strikes whatever connection comes along first. */
+export type WireFault = CommitFault | 'cut in the middle of a message'
+
 type ClashCode = '40001' | '40P01'
+
+/** Which faults the connections of a proxy make, and how many they made. */
+export interface Faults {
+  readonly random: SeededRandom
+  readonly clashes: Record<ClashCode, number>
+  /** How many times the server answered a COMMIT, and nobody was told. */
+  untoldCommits: number
+  /** To be called with all that goes through. */
+  notePassing(): void
+  /** The fault that is armed, if it is one of these; whoever takes it must make it. */
+  take<Fault extends WireFault>(faults: readonly Fault[]): Fault | undefined
+  /** How many statements a new transaction may make before it clashes; undefined lets it be. */
+  planClash(): number | undefined
+}
 
 /** One connection of the service to PostgreSQL, message by message. */
 export class ProxiedConnection {
   readonly ended: Promise<void>
-  readonly #proxy: PostgresProxy
+  readonly #faults: Faults
   readonly #client: Socket
   readonly #upstream: Socket
   /** Which statement each prepared name, and each portal, stands for. */
@@ -38,8 +55,8 @@ export class ProxiedConnection {
   #isSilent = false
   #isHoldingCommit = false
 
-  constructor(proxy: PostgresProxy, client: Socket, upstream: Socket) {
-    this.#proxy = proxy
+  constructor(faults: Faults, client: Socket, upstream: Socket) {
+    this.#faults = faults
     this.#client = client
     this.#upstream = upstream
     const fromClient = new FrameReader({ isClient: true })
@@ -71,7 +88,7 @@ export class ProxiedConnection {
   #pass(frames: readonly Frame[], handle: (frame: Frame) => void): void {
     this.#client.cork()
     this.#upstream.cork()
-    if (frames.length > 0) this.#proxy.notePassing()
+    if (frames.length > 0) this.#faults.notePassing()
     for (const frame of frames) handle(frame)
     this.#client.uncork()
     this.#upstream.uncork()
@@ -84,8 +101,8 @@ export class ProxiedConnection {
     if (statement === undefined) return void this.#upstream.write(frame.bytes)
     const isCommit = isCommitText(statement)
     if (this.#isClashDue(statement)) return this.#clash(frame)
-    if (isCommit && this.#proxy.take(['lose COMMIT on its way'])) return this.cut()
-    if (isCommit && this.#proxy.take(['deliver COMMIT late'])) return this.#deliverLate(frame)
+    if (isCommit && this.#faults.take(['lose COMMIT on its way'])) return this.cut()
+    if (isCommit && this.#faults.take(['deliver COMMIT late'])) return this.#deliverLate(frame)
     this.#upstream.write(frame.bytes)
   }
 
@@ -114,7 +131,7 @@ export class ProxiedConnection {
   /** Whether the transaction is to fail at this statement; it does at COMMIT at the latest. */
   #isClashDue(statement: string): boolean {
     if (/^\s*(begin|start transaction)\b/i.test(statement)) {
-      this.#untilClash = this.#proxy.planClash()
+      this.#untilClash = this.#faults.planClash()
       return false
     }
     if (/^\s*rollback\b/i.test(statement)) this.#untilClash = undefined
@@ -126,28 +143,28 @@ export class ProxiedConnection {
 
   /** Makes the server fail the transaction, by a statement that it cannot read in the place of the one that is due. */
   #clash({ type }: Frame): void {
-    this.#untold = this.#proxy.random.pick(['40001', '40P01'])
+    this.#untold = this.#faults.random.pick(['40001', '40P01'])
     this.#upstream.write(type === 'Q' ? queryFrame(unreadable) : parseFrame(unreadable))
   }
 
   #deliverLate({ bytes }: Frame): void {
     this.#isHoldingCommit = true
     this.#client.destroy()
-    const delayMs = 20 + this.#proxy.random.below(2_000)
+    const delayMs = 20 + this.#faults.random.below(2_000)
     setTimeout(() => this.#upstream.end(bytes), delayMs)
   }
 
   /** A message of the server. */
   #answer(frame: Frame): void {
     if (this.#isSilent) return
-    if (this.#proxy.take(['cut in the middle of a message'])) {
+    if (this.#faults.take(['cut in the middle of a message'])) {
       this.#client.end(frame.bytes.subarray(0, Math.ceil(frame.bytes.length / 2)))
       this.#upstream.destroy()
       return
     }
     if (frame.type === 'C' && textsOf(frame, 1)[0] === 'COMMIT') {
-      const fault = this.#proxy.take(['lose the reply to COMMIT', 'swallow the reply to COMMIT'])
-      if (fault) this.#proxy.untoldCommits++
+      const fault = this.#faults.take(['lose the reply to COMMIT', 'swallow the reply to COMMIT'])
+      if (fault) this.#faults.untoldCommits++
       if (fault === 'lose the reply to COMMIT') return this.cut()
       if (fault) {
         this.#isSilent = true
@@ -162,7 +179,7 @@ export class ProxiedConnection {
     const code = this.#untold
     if (!code || frame.type !== 'E' || codeOfError(frame) !== syntaxError) return frame.bytes
     this.#untold = undefined
-    this.#proxy.clashes[code]++
+    this.#faults.clashes[code]++
     return errorFrame(code, 'the transaction met another one')
   }
 }

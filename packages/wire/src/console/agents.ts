@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 
 import { Agent } from '../agents.ts'
-import { ownerRoles } from '../api-keys.ts'
+import { ownerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Id, Sum } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'

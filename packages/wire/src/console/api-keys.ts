@@ -1,6 +1,7 @@
 import { Type, type Static } from 'typebox'
 
-import { ApiKey, ownerRoles } from '../api-keys.ts'
+import { ApiKey } from '../api-keys.ts'
+import { ownerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import { described, Name, Nullable, Timestamp } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'

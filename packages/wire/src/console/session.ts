@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 
-import { OwnerRole, ownerRoles } from '../api-keys.ts'
+import { OwnerRole, ownerRoles } from '../roles.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   described,

@@ -1,5 +1,5 @@
 import type { Environment } from '@purser/wire/fields'
-import type { Role } from '@purser/wire/api-keys'
+import type { Role } from '@purser/wire/roles'
 import type { SessionKind } from '@purser/wire/console/session'
 import type { VerificationFailure } from '@purser/wire/payments'
 import type { DenialCode } from '@purser/wire/policy'
@@ -18,7 +18,7 @@ import type {
   ListedSeller,
   Transaction,
 } from '../../domain/records.ts'
-import type { Page, PageOf, RecordKey, TransactionFilter } from '../store.ts'
+import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 
 /** What the console does beside what every owner can do. One method is one transaction, and a short one. */
 export interface ConsoleActs {

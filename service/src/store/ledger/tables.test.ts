@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { agentStatuses } from '@purser/wire/agents'
-import { roles } from '@purser/wire/api-keys'
+import { roles } from '@purser/wire/roles'
 import { currencies, environments } from '@purser/wire/fields'
 import { mandateStatuses } from '@purser/wire/mandates'
 import { proofStatuses } from '@purser/wire/payments'

@@ -1,0 +1,10 @@
+import { OneOf } from './fields.ts'
+
+/** What a key may do; each role is described in docs/decisions. */
+export const roles = ['operator', 'owner', 'agent', 'merchant'] as const
+export type Role = (typeof roles)[number]
+export const Role = OneOf(roles)
+
+/** The roles that reach everything within their account. */
+export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
+export const OwnerRole = OneOf(ownerRoles)

@@ -1,0 +1,37 @@
+import type { TransactionStatus } from '@purser/wire/transactions'
+
+import type { Scope } from '../domain/records.ts'
+
+/** One record of one scope. */
+export interface RecordKey extends Scope {
+  readonly id: string
+}
+
+/** Only what belongs to one agent, for a key that speaks for it. */
+export interface AgentFilter {
+  readonly agentId?: string | undefined
+}
+
+export interface TransactionFilter extends AgentFilter {
+  readonly mandateId?: string | undefined
+  readonly status?: TransactionStatus | undefined
+  readonly merchantDomain?: string | undefined
+  /** At or after this time. */
+  readonly fromMs?: number | undefined
+  /** Before this time. */
+  readonly beforeMs?: number | undefined
+  /** Only what was paid to sellers of the scope's account. */
+  readonly receivedOnly?: boolean
+}
+
+/** Which part of a list: at most so many items, older than the one named. */
+export interface Page {
+  readonly limit: number
+  readonly olderThan?: string | undefined
+}
+
+export interface PageOf<Item> {
+  readonly items: Item[]
+  /** The id to go on from, when there is more. */
+  readonly next: string | undefined
+}
