@@ -8,7 +8,7 @@ import { describe, test } from 'node:test'
 import { parse } from 'yaml'
 
 import { catalogue } from '../service/src/metrics/catalogue.ts'
-import { metricOf, namesOf, readMetrics } from '../service/testing/read-metrics.ts'
+import { metricOf, namesOf, readMetrics } from '../service/testing/http/read-metrics.ts'
 import { serviceStores } from '../service/testing/service-stores.ts'
 import { issueProof, preparePurchase, startTestService, verifyProof } from '../service/testing/service.ts'
 import { projectFolder } from '../tools/source-files.ts'

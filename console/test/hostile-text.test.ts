@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Purser } from '@purser/client'
 import type { Page } from 'playwright-core'
 
-import { readCsv } from '../../service/testing/read-csv.ts'
+import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'

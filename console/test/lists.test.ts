@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { Purser } from '@purser/client'
 
-import { readCsv } from '../../service/testing/read-csv.ts'
+import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { downloadCsv } from './download.ts'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { addAmounts, Purser, type NamedTransaction, type Transaction } from '@purser/client'
 import type { Page } from 'playwright-core'
 
-import { readCsv } from '../../service/testing/read-csv.ts'
+import { readCsv } from '../../service/testing/http/read-csv.ts'
 import { serviceStores } from '../../service/testing/service-stores.ts'
 import { createTenant, startTestService } from '../../service/testing/service.ts'
 import { amountInWords } from '../src/text/amounts.ts'

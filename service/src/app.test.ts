@@ -7,8 +7,12 @@ import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 import { endpoints, interfaceVersion } from '@purser/wire/openapi'
 
 import { startAppOverStore } from '../testing/app-over-store.ts'
-import { describedOperations, type ApiDocument, type DescribedOperation } from '../testing/api-document.ts'
-import { sendPlain } from '../testing/plain-http.ts'
+import {
+  describedOperations,
+  type ApiDocument,
+  type DescribedOperation,
+} from '../testing/http/api-document.ts'
+import { sendPlain } from '../testing/http/plain-http.ts'
 import { startTestService, type TestService } from '../testing/service.ts'
 
 /** What is served beside the interface: the way to the console, the description itself and its reference. */

@@ -8,7 +8,7 @@ import {
   proverOf,
   tlsServer,
   type Zone,
-} from '../testing/domain-servers.ts'
+} from '../testing/http/domain-servers.ts'
 import { challengeFor, deriveVerificationKey } from './domain/seller-verification.ts'
 import { createDomainProver, isPublicAddress } from './prove-domain.ts'
 

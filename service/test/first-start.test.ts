@@ -10,7 +10,7 @@ import Database from 'better-sqlite3'
 
 import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { openLoadClient } from '../testing/load.ts'
-import type { PlainAnswer } from '../testing/plain-http.ts'
+import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { makeFolder, runProcess, startProcess, type ProcessOptions, type ReadyProcess } from './process.ts'
 
 const run = promisify(execFile)

@@ -8,7 +8,7 @@ import type { Mandate } from '@purser/wire/mandates'
 import type { Proof, ProofRecord } from '@purser/wire/payments'
 import type { Transaction } from '@purser/wire/transactions'
 
-import { readPaidFromFile } from '../testing/closed-ledger.ts'
+import { readPaidFromFile } from '../testing/ledgers/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'

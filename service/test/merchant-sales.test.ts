@@ -5,7 +5,7 @@ import { Purser, type TransactionsQuery } from '@purser/client'
 import type { Transaction } from '@purser/wire/transactions'
 
 import { maxExportsOfAccount } from '../src/limits.ts'
-import { readCsv } from '../testing/read-csv.ts'
+import { readCsv } from '../testing/http/read-csv.ts'
 import { serviceStores } from '../testing/service-stores.ts'
 import { createMerchant, evaluate, pay } from '../testing/purchases.ts'
 import {

@@ -5,8 +5,8 @@ import { describe, test } from 'node:test'
 
 import { catalogue } from '../src/metrics/catalogue.ts'
 import { requestSeconds } from '../src/metrics/histogram.ts'
-import { sendSlowly } from '../testing/gone-client.ts'
-import { metricOf, namesOf, readMetrics } from '../testing/read-metrics.ts'
+import { sendSlowly } from '../testing/http/gone-client.ts'
+import { metricOf, namesOf, readMetrics } from '../testing/http/read-metrics.ts'
 import { serviceStores } from '../testing/service-stores.ts'
 import {
   askForProof,

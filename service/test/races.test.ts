@@ -5,7 +5,7 @@ import type { Proof } from '@purser/wire/payments'
 
 import { assertLedgerAddsUp, readLedger, readMandate, readSums } from '../testing/ledger.ts'
 import { allAtOnce, inParallel, labelOf, openLoadClient, tally, type LoadClient } from '../testing/load.ts'
-import type { PlainAnswer } from '../testing/plain-http.ts'
+import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { createMerchant } from '../testing/purchases.ts'
 import {
   issueKey,

@@ -12,7 +12,7 @@ import {
   tally,
   type LoadClient,
 } from '../testing/load.ts'
-import type { PlainAnswer } from '../testing/plain-http.ts'
+import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'

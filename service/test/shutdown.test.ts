@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test'
 import type { Proof } from '@purser/wire/payments'
 
 import { stopTimeoutMs } from '../src/limits.ts'
-import { readPaidFromFile } from '../testing/closed-ledger.ts'
+import { readPaidFromFile } from '../testing/ledgers/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import type { Purchase } from '../testing/service.ts'

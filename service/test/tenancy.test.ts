@@ -7,7 +7,7 @@ import type { Endpoint } from '@purser/wire/endpoint'
 import { environments, type Environment } from '@purser/wire/fields'
 import { endpoints } from '@purser/wire/openapi'
 
-import { sendPlain, type PlainAnswer, type PlainRequest } from '../testing/plain-http.ts'
+import { sendPlain, type PlainAnswer, type PlainRequest } from '../testing/http/plain-http.ts'
 import { prepareSampleRecords, sampleBodies, type SampleRecords } from '../testing/sample-records.ts'
 import { createTenant, issueKey, startTestService, type TestService } from '../testing/service.ts'
 

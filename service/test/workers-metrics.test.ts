@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { postgres18 } from '../testing/postgres.ts'
-import { readMetrics, type ScrapedSeries } from '../testing/read-metrics.ts'
+import { readMetrics, type ScrapedSeries } from '../testing/http/read-metrics.ts'
 import { makeFolder, startProcess, type ReadyProcess } from './process.ts'
 
 const skip = postgres18.missing ?? false

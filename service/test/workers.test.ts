@@ -14,7 +14,7 @@ import type { Proof } from '@purser/wire/payments'
 
 import { codeOf } from '../src/store/error-code.ts'
 import { restartDelayMs } from '../src/processes/workers.ts'
-import { readPaidFromDatabase } from '../testing/closed-ledger.ts'
+import { readPaidFromDatabase } from '../testing/ledgers/closed-ledger.ts'
 import { allAtOnce, labelOf, makePurchase, openLoadClient } from '../testing/load.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess } from './process.ts'

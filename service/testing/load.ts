@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 
 import type { Proof } from '@purser/wire/payments'
 
-import { sendPlain, type PlainAnswer } from './plain-http.ts'
+import { sendPlain, type PlainAnswer } from './http/plain-http.ts'
 import { proposal } from './purchases.ts'
 import { merchantDomain, resourceUrl, type Purchase } from './service.ts'
 

@@ -9,7 +9,7 @@ import { after, test, type TestContext } from 'node:test'
 import { mandateMoves } from '@purser/wire/mandates'
 
 import { createMerchant } from '../../../service/testing/purchases.ts'
-import { readCsv } from '../../../service/testing/read-csv.ts'
+import { readCsv } from '../../../service/testing/http/read-csv.ts'
 import { prepareRoleKeys, type RoleKeys } from '../../../service/testing/role-keys.ts'
 import {
   issueProof,

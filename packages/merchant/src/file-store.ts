@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { DeliveryStore, KeptDelivery, Worth } from './delivery-store.ts'
+import type { DeliveryStore, KeptDelivery, Worth } from './deliveries/delivery-store.ts'
 
 const worths: readonly Worth[] = ['doubtful', 'ended', 'paid']
 

@@ -15,7 +15,7 @@ import {
   startTestService,
 } from '../../../service/testing/service.ts'
 import { encode } from '../testing/purchase.ts'
-import { keepInProcess } from './delivery-store.ts'
+import { keepInProcess } from './deliveries/delivery-store.ts'
 
 const service = await startTestService({ after })
 const merchantKey = await issueKey(service, { role: 'merchant' })

@@ -13,7 +13,7 @@ import {
   startTestService,
 } from '../../../service/testing/service.ts'
 import { encode } from '../testing/purchase.ts'
-import { keepInProcess, type DeliveryStore } from './delivery-store.ts'
+import { keepInProcess, type DeliveryStore } from './deliveries/delivery-store.ts'
 
 const service = await startTestService({ after })
 const merchantKey = await issueKey(service, { role: 'merchant' })

@@ -8,15 +8,15 @@ import {
   type Receipt,
   type RefusalReason,
 } from './challenge.ts'
-import { createCollector } from './collection.ts'
+import { createCollector } from './deliveries/collection.ts'
 import { isFree, assertPrice, readOptions, type PaymentOptions, type Price } from './options.ts'
 import { keepPayment, type Payment } from './payment.ts'
 import { readProofHeader } from './proof-header.ts'
-import { isForResource, resourceOf } from './resource.ts'
+import { isForResource, resourceOf } from './resource/resource.ts'
 
 export type { PaymentClient } from './client.ts'
 export type { Answer, Challenge, Receipt, RefusalReason } from './challenge.ts'
-export type { DeliveryStore, KeptDelivery, Worth } from './delivery-store.ts'
+export type { DeliveryStore, KeptDelivery, Worth } from './deliveries/delivery-store.ts'
 export type { PaymentOptions, Price, Terms } from './options.ts'
 export type { Payment } from './payment.ts'
 export { paymentOf } from './payment.ts'

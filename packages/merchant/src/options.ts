@@ -1,9 +1,9 @@
 import type { PaymentClient } from './client.ts'
-import type { DeliveryStore } from './delivery-store.ts'
-import { assertIsAt, readMerchantDomain } from './merchant-domain.ts'
-import { readPublicUrl } from './resource.ts'
-import { compileRoutes, type Finding, type Place } from './routes.ts'
-import { spell } from './spell.ts'
+import type { DeliveryStore } from './deliveries/delivery-store.ts'
+import { assertIsAt, readMerchantDomain } from './resource/merchant-domain.ts'
+import { readPublicUrl } from './resource/resource.ts'
+import { compileRoutes, type Finding, type Place } from './resource/routes.ts'
+import { spell } from './resource/spell.ts'
 
 /** An amount in USDC as text, such as `'4.00'`; `null` or `'0'` for nothing this time. */
 type Amount = string | null

@@ -1,4 +1,4 @@
-import type { DeliveryStore, Worth } from './delivery-store.ts'
+import type { DeliveryStore, Worth } from './deliveries/delivery-store.ts'
 
 /** What is used of a database: one of `node:sqlite` (`DatabaseSync`) or of `better-sqlite3`. */
 export interface SqliteDatabase {

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
-import { damagePages } from '../../testing/damaged-file.ts'
+import { damagePages } from '../../testing/ledgers/damaged-file.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { examine, type Finding } from './examine.ts'
 

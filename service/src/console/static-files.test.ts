@@ -8,7 +8,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
 import fastify from 'fastify'
 
-import { sendPlain, sendBytes } from '../../testing/plain-http.ts'
+import { sendPlain, sendBytes } from '../../testing/http/plain-http.ts'
 import { serveStaticFiles } from './static-files.ts'
 
 const script = `console.log('${'x'.repeat(2_000)}')`

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { endpoints } from '@purser/wire/openapi'
 
-import { sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
+import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { issueKey, startTestService, type TestService } from '../../testing/service.ts'
 
 const withKey = endpoints.filter(({ roles }) => roles !== 'public')

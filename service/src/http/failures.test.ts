@@ -6,7 +6,7 @@ import { endpoints } from '@purser/wire/openapi'
 
 import { QueryTooSlowError, StoreUnavailableError } from '../store/store.ts'
 import { startAppOverStore } from '../../testing/app-over-store.ts'
-import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
+import { sendBytes, sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { startTestService } from '../../testing/service.ts'
 
 const maxBody = 64 * 1024

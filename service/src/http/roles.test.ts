@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { roles } from '@purser/wire/roles'
 import { endpoints } from '@purser/wire/openapi'
 
-import { sendPlain } from '../../testing/plain-http.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareRoleKeys } from '../../testing/role-keys.ts'
 import { askForProof, issueKey, preparePurchase, startTestService } from '../../testing/service.ts'
 

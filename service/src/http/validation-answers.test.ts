@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import type { ValidationItem } from '@purser/wire/errors'
 
-import { sendPlain, type PlainAnswer } from '../../testing/plain-http.ts'
+import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { startTestService, type TestService } from '../../testing/service.ts'
 import { vectors, type Vector } from './validation/validation.vectors.ts'
 

@@ -8,7 +8,7 @@ import {
   startTestService,
   verifyProof,
 } from '../../testing/service.ts'
-import { sendPlain } from '../../testing/plain-http.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 
 const unknownId = 'agent_01jd0000000000000000000000'
 

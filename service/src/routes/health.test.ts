@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { startAppOverStore } from '../../testing/app-over-store.ts'
-import { sendPlain } from '../../testing/plain-http.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 import { startTestService } from '../../testing/service.ts'
 
 test('healthz and readyz answer without a key, and with any [decision.28]', async (t) => {

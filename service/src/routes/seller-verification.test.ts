@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
-import { provenDomain as domain, proverOf, type Zone } from '../../testing/domain-servers.ts'
+import { provenDomain as domain, proverOf, type Zone } from '../../testing/http/domain-servers.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import {
   createTenant,

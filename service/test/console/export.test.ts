@@ -6,8 +6,8 @@ import { Purser, type ExportTransactionsQuery, type Transaction } from '@purser/
 import { maxExportsOfAccount } from '../../src/limits.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { postgres18 } from '../../testing/postgres.ts'
-import { lengthenTransactions } from '../../testing/long-records.ts'
-import { readCsv } from '../../testing/read-csv.ts'
+import { lengthenTransactions } from '../../testing/ledgers/long-records.ts'
+import { readCsv } from '../../testing/http/read-csv.ts'
 import { serviceStores } from '../../testing/service-stores.ts'
 import {
   issueProof,

@@ -11,7 +11,7 @@ import {
   startForgingProvider,
   tokenOf,
   type ForgingProvider,
-} from '../../testing/forging-provider.ts'
+} from '../../testing/http/forging-provider.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
 
 const clientId = 'purser'

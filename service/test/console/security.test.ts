@@ -6,9 +6,9 @@ import { endpoints } from '@purser/wire/openapi'
 
 import { sessionIdleMs, sessionLifeMs, setUpLinkLifeMs } from '../../src/domain/session.ts'
 import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
-import { sendPlain } from '../../testing/plain-http.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareSampleRecords, sampleBodies } from '../../testing/sample-records.ts'
-import { lengthenTransactions } from '../../testing/long-records.ts'
+import { lengthenTransactions } from '../../testing/ledgers/long-records.ts'
 import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')

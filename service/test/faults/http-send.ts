@@ -3,7 +3,7 @@ import { Agent } from 'node:http'
 import type { Proof } from '@purser/wire/payments'
 
 import { formatSum, parseAmount, type MicroUsdc } from '../../src/domain/money.ts'
-import { sendPlain, type PlainAnswer, type PlainRequest } from '../../testing/plain-http.ts'
+import { sendPlain, type PlainAnswer, type PlainRequest } from '../../testing/http/plain-http.ts'
 import type { SeededRandom } from '../../testing/seeded-random.ts'
 import type { Answer, Request } from './history.ts'
 import { collectorDomain, ownDomain } from './market.ts'

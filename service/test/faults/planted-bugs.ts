@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 
 import { holdGraceMs } from '../../src/domain/proof.ts'
-import { sweptWithinMs } from './check-holds.ts'
+import { sweptWithinMs } from './checks/holds.ts'
 import type { ComplaintKind } from './complaint.ts'
 import { isDone } from './dossier.ts'
 import { collectorDomain } from './market.ts'

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 
 import { seededRandom } from '../../testing/seeded-random.ts'
-import { sweptWithinMs } from './check-holds.ts'
+import { sweptWithinMs } from './checks/holds.ts'
 import { findComplaints } from './checker.ts'
 import type { Complaint } from './complaint.ts'
 import { isFateUnknown } from './dossier.ts'

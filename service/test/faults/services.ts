@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 
-import { sendPlain } from '../../testing/plain-http.ts'
+import { sendPlain } from '../../testing/http/plain-http.ts'
 import { startProcess, type ReadyProcess } from '../process.ts'
 import { collectorDomain } from './market.ts'
 import { clockVariable, type ServiceClock } from './service-clock.ts'

@@ -8,10 +8,10 @@ import { after, before, describe, test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 
-import { fillMixedLedger, type MixedLedger } from '../../../testing/mixed-ledger.ts'
+import { fillMixedLedger, type MixedLedger } from '../../../testing/ledgers/mixed-ledger.ts'
 import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { readWholeLedger } from '../../../testing/whole-ledger.ts'
+import { readWholeLedger } from '../../../testing/ledgers/whole-ledger.ts'
 import { openPostgresStore } from '../postgres/postgres-store.ts'
 import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { copiedTables, leftOutTables } from './copied-tables.ts'
@@ -73,7 +73,7 @@ for (const server of postgresServers) {
   })
 }
 
-const killedCopy = join(import.meta.dirname, '../../../testing/killed-copy.ts')
+const killedCopy = join(import.meta.dirname, '../../../testing/ledgers/killed-copy.ts')
 const server = postgresServers[0] ?? assert.fail('there is a server')
 
 test('The proof secret goes with the ledger [decision.76]', async (context) => {

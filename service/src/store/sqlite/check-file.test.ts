@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { damagePages } from '../../../testing/damaged-file.ts'
+import { damagePages } from '../../../testing/ledgers/damaged-file.ts'
 import { checkSqliteFile } from './check-file.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 

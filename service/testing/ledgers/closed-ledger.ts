@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 
-import { hashApiKey } from '../src/domain/api-key.ts'
-import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
-import type { Store } from '../src/store/store.ts'
+import { hashApiKey } from '../../src/domain/api-key.ts'
+import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { Store } from '../../src/store/store.ts'
 
 interface MandateOfKey {
   readonly key: string

@@ -1,8 +1,8 @@
 import { denialCodes } from '@purser/wire/policy'
 
-import { activityDimensions } from '../src/store/activity.ts'
-import { shopDomain } from './store-ledger.ts'
-import type { Store, Page, PageOf } from '../src/store/store.ts'
+import { activityDimensions } from '../../src/store/activity.ts'
+import { shopDomain } from '../store-ledger.ts'
+import type { Store, Page, PageOf } from '../../src/store/store.ts'
 import type { MixedLedger } from './mixed-ledger.ts'
 
 /** All that a store answers about a ledger: every list from its first page to its last, and every proof. */

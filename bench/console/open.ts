@@ -3,12 +3,12 @@ import { parseArgs } from 'node:util'
 
 import { Purser } from '@purser/client'
 
-import type { StoreKind } from './ledgers.ts'
-import { Rig, type Block, type Order } from './rig.ts'
-import { medianOf } from './verdicts.ts'
+import type { StoreKind } from '../ledgers.ts'
+import { Rig, type Block, type Order } from '../rig.ts'
+import { medianOf } from '../verdicts.ts'
 
 // What payments lose while a console is open: its overview asked for each second, and its feed running.
-// `node bench/console-open.ts --store postgres`
+// `node bench/console/open.ts --store postgres`
 
 const { values } = parseArgs({
   options: {

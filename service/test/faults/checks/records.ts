@@ -1,6 +1,6 @@
-import type { Complain } from './complaint.ts'
-import { isDone, isFateUnknown, type Dossier } from './dossier.ts'
-import type { EventContent } from './history.ts'
+import type { Complain } from '../complaint.ts'
+import { isDone, isFateUnknown, type Dossier } from '../dossier.ts'
+import type { EventContent } from '../history.ts'
 
 /** What was acknowledged is on record, once, and what is on record was asked for. */
 export function checkRecords(dossier: Dossier, complain: Complain): void {

@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { readConfig } from '../service/src/settings/config.ts'
-import { startService, type RunningService } from '../service/src/start/start.ts'
-import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
-import { askInTurn, type Asked } from './console/compare.ts'
-import { fillPostgres, fillSqlite } from './console/fill.ts'
-import { beginLedger, ledgerKey, type LargeLedger, type Size } from './console/large-ledger.ts'
-import { questionsOf } from './console/screens.ts'
-import { reportScreens } from './console/verdicts.ts'
-import { PostgresBed } from './postgres-bed.ts'
+import { readConfig } from '../../service/src/settings/config.ts'
+import { startService, type RunningService } from '../../service/src/start/start.ts'
+import { openPostgresStore } from '../../service/src/store/postgres/postgres-store.ts'
+import { openSqliteStore } from '../../service/src/store/sqlite/sqlite-store.ts'
+import { askInTurn, type Asked } from './compare.ts'
+import { fillPostgres, fillSqlite } from './fill.ts'
+import { beginLedger, ledgerKey, type LargeLedger, type Size } from './large-ledger.ts'
+import { questionsOf } from './screens.ts'
+import { reportScreens } from './verdicts.ts'
+import { PostgresBed } from '../postgres-bed.ts'
 
 // How long the console's screens wait for their figures: over a large ledger, over one that holds a page of
-// transactions, and over one that holds none. `node bench/console.ts --store postgres --transactions 1000000`
+// transactions, and over one that holds none. `node bench/console/main.ts --store postgres --transactions 1000000`
 
 const { values } = parseArgs({
   options: {

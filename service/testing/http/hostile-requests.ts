@@ -3,7 +3,7 @@ import type { Endpoint } from '@purser/wire/endpoint'
 import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 import { endpoints } from '@purser/wire/openapi'
 
-import { maxParameterLength } from '../src/limits.ts'
+import { maxParameterLength } from '../../src/limits.ts'
 import {
   contentTypes,
   hostileBodies,
@@ -14,8 +14,8 @@ import {
   strangeHeaders,
 } from './hostile-values.ts'
 import type { PlainRequest } from './plain-http.ts'
-import { sampleBodies, type SampleRecords } from './sample-records.ts'
-import type { SeededRandom } from './seeded-random.ts'
+import { sampleBodies, type SampleRecords } from '../sample-records.ts'
+import type { SeededRandom } from '../seeded-random.ts'
 
 /** What there is to attack. */
 export interface Target {

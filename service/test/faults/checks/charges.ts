@@ -1,7 +1,7 @@
-import { validityWindowMs } from '../../src/domain/proof.ts'
-import type { Complain } from './complaint.ts'
-import { isFateUnknown, isVerified, latestMs, type Dossier } from './dossier.ts'
-import type { CallOf, HoldContent, TransactionContent } from './history.ts'
+import { validityWindowMs } from '../../../src/domain/proof.ts'
+import type { Complain } from '../complaint.ts'
+import { isFateUnknown, isVerified, latestMs, type Dossier } from '../dossier.ts'
+import type { CallOf, HoldContent, TransactionContent } from '../history.ts'
 
 type Verification = CallOf<'verify'>
 

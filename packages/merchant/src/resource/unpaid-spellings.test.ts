@@ -17,9 +17,9 @@ import express from 'express'
 import fastify, { type FastifyServerOptions } from 'fastify'
 import { Hono } from 'hono'
 
-import { sendAll } from '../testing/raw-requests.ts'
-import { listen } from '../testing/shop.ts'
-import { spellingsOf, type RawRequest } from '../testing/spellings.ts'
+import { sendAll } from '../../testing/raw-requests.ts'
+import { listen } from '../../testing/shop.ts'
+import { spellingsOf, type RawRequest } from '../../testing/spellings.ts'
 
 const goods = 'GOODS'
 const seed = 20261123

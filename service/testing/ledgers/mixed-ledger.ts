@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
-import type { Caller, Hold, Mandate, Scope } from '../src/domain/records.ts'
-import { allAtOnce } from './load.ts'
-import { holdLifeMs, scopeOf, shopDomain, type StoreLedger } from './store-ledger.ts'
+import type { Caller, Hold, Mandate, Scope } from '../../src/domain/records.ts'
+import { allAtOnce } from '../load.ts'
+import { holdLifeMs, scopeOf, shopDomain, type StoreLedger } from '../store-ledger.ts'
 
 export interface MixedLedger {
   /** Every account in each environment. */

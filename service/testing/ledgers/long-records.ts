@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-import { execute } from './postgres-databases.ts'
+import { execute } from '../postgres-databases.ts'
 
 /** So long a text that no buffer on the way takes a page of transactions with it; no request may be so long today. */
 const longText = 'x'.repeat(30_000)

@@ -1,7 +1,7 @@
 import type { Proof } from '@purser/client'
 
-import { howToPayAgain, type Offer, type RefusalReason } from './challenge.ts'
-import type { PaymentClient } from './client.ts'
+import { howToPayAgain, type Offer, type RefusalReason } from '../challenge.ts'
+import type { PaymentClient } from '../client.ts'
 import { createDeliveries, type Claim } from './deliveries.ts'
 import type { DeliveryStore } from './delivery-store.ts'
 import { hasChargedNothing, refusalOf, retryAfterMsOf } from './service-errors.ts'

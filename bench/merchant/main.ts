@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startChild } from './child.ts'
-import { prepareExchanges, type Exchange, type Target } from './flows.ts'
-import { Histogram } from './histogram.ts'
-import { putUnderLoad } from './load.ts'
-import type { merchantActs } from './merchant-server.ts'
-import { describeMachine } from './report.ts'
-import type { serverActs } from './server.ts'
-import { medianOf } from './verdicts.ts'
+import { startChild } from '../child.ts'
+import { prepareExchanges, type Exchange, type Target } from '../flows.ts'
+import { Histogram } from '../histogram.ts'
+import { putUnderLoad } from '../load.ts'
+import type { merchantActs } from './server.ts'
+import { describeMachine } from '../report.ts'
+import type { serverActs } from '../server.ts'
+import { medianOf } from '../verdicts.ts'
 
 /**
  * What being paid costs a merchant: the same handler unprotected and behind `requirePayment`, in turn, in one
@@ -41,8 +41,8 @@ const rates = new Map<string, number>()
 
 const folder = mkdtempSync(join(process.env['PURSER_BENCH_DIR'] ?? tmpdir(), 'purser-bench-'))
 const flags = ['--max-semi-space-size=32']
-const service = startChild<typeof serverActs>('./server.ts', flags)
-const merchant = startChild<typeof merchantActs>('./merchant-server.ts', flags)
+const service = startChild<typeof serverActs>('../server.ts', flags)
+const merchant = startChild<typeof merchantActs>('./merchant/server.ts', flags)
 try {
   await measure()
 } finally {

@@ -1,7 +1,7 @@
-import { validityWindowMs } from '../../src/domain/proof.ts'
-import type { Complain } from './complaint.ts'
-import { isDone, isFateUnknown, latestMs, type Dossier } from './dossier.ts'
-import type { CallOf, HoldContent } from './history.ts'
+import { validityWindowMs } from '../../../src/domain/proof.ts'
+import type { Complain } from '../complaint.ts'
+import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
+import type { CallOf, HoldContent } from '../history.ts'
 
 /** How long after its end an expired hold may still be open: the sweep comes every second. */
 export const sweptWithinMs = 5 * 60_000

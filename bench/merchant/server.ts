@@ -5,9 +5,9 @@ import { Purser } from '@purser/client'
 import { createPaymentGate } from '@purser/merchant'
 import { requirePayment } from '@purser/merchant/node'
 
-import { answerParent } from './child.ts'
-import { amount, merchantDomain } from './flows.ts'
-import { Histogram } from './histogram.ts'
+import { answerParent } from '../child.ts'
+import { amount, merchantDomain } from '../flows.ts'
+import { Histogram } from '../histogram.ts'
 
 /** What a merchant sells for nothing, and for a payment: the same few bytes. */
 const goods = JSON.stringify({ rows: [1, 2, 3] })

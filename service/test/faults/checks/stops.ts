@@ -1,7 +1,7 @@
-import type { Complain } from './complaint.ts'
-import { isDone, isFateUnknown, latestMs, type Dossier } from './dossier.ts'
-import type { Call, CallOf } from './history.ts'
-import { collectorDomain } from './market.ts'
+import type { Complain } from '../complaint.ts'
+import { isDone, isFateUnknown, latestMs, type Dossier } from '../dossier.ts'
+import type { Call, CallOf } from '../history.ts'
+import { collectorDomain } from '../market.ts'
 
 /** Nothing that begins after an answered stop succeeds; and no refusal speaks of a stop that never was. */
 export function checkStops(dossier: Dossier, complain: Complain): void {

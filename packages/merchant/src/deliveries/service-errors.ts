@@ -1,4 +1,4 @@
-import type { RefusalReason } from './challenge.ts'
+import type { RefusalReason } from '../challenge.ts'
 
 /** What a merchant has to put right before it can collect, where the service names it (decision 12). */
 const collectionCodes = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee']

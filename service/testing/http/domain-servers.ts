@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-import { createDomainProver, type ProveDomain } from '../src/prove-domain.ts'
+import { createDomainProver, type ProveDomain } from '../../src/prove-domain.ts'
 
 /** The domain that the certificate of the test is for. */
 export const provenDomain = 'shop.example'

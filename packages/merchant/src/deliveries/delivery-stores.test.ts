@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test } from 'node:test'
 
 import { keepInProcess, type DeliveryStore, type Worth } from './delivery-store.ts'
-import { fileDeliveries } from './file-store.ts'
-import { sqliteDeliveries } from './sqlite-store.ts'
+import { fileDeliveries } from '../file-store.ts'
+import { sqliteDeliveries } from '../sqlite-store.ts'
 
 import BetterSqlite from 'better-sqlite3'
 
@@ -90,7 +90,7 @@ for (const kind of ['file', 'sqlite']) {
     async (context) => {
       const place = newPlace()
       const count = 150
-      const script = join(import.meta.dirname, '../testing/store-racer.ts')
+      const script = join(import.meta.dirname, '../../testing/store-racer.ts')
       const racers = await Promise.all(
         [1, 2, 3].map(async () => {
           const racer = fork(script, [kind, place, String(count)])

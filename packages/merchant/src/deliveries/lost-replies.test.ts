@@ -3,9 +3,9 @@ import { after, test } from 'node:test'
 
 import { Purser, wrapFetchWithPayment } from '@purser/client'
 
-import { startTestService } from '../../../service/testing/service.ts'
-import { adapters } from '../testing/adapters.ts'
-import { openShop, type Purchase } from '../testing/purchase.ts'
+import { startTestService } from '../../../../service/testing/service.ts'
+import { adapters } from '../../testing/adapters.ts'
+import { openShop, type Purchase } from '../../testing/purchase.ts'
 
 const service = await startTestService({ after })
 const purchases = 200

@@ -1,6 +1,6 @@
-import type { Complain } from './complaint.ts'
-import { isDone, latestMs, type Dossier } from './dossier.ts'
-import type { Call, HoldContent, MandateContent } from './history.ts'
+import type { Complain } from '../complaint.ts'
+import { isDone, latestMs, type Dossier } from '../dossier.ts'
+import type { Call, HoldContent, MandateContent } from '../history.ts'
 
 /** No mandate is overspent at any moment, its sums are those of its records, and none is refused unspent. */
 export function checkBudgets(dossier: Dossier, complain: Complain): void {

@@ -1,0 +1,3 @@
+import { sharedByProcesses } from '../../testing/several-processes.ts'
+
+for (const kind of ['file', 'sqlite']) sharedByProcesses(kind)

@@ -1,3 +1,0 @@
-import { sharedByProcesses } from '../testing/several-processes.ts'
-
-for (const kind of ['file', 'sqlite']) sharedByProcesses(kind)
