@@ -23,7 +23,7 @@ test('The same seed gives the same history', async () => {
 })
 
 /** How many seeds a bug may take to be found. */
-const maxSeeds = 100
+const maxSeeds = 300
 
 test('The simulator finds every planted bug', async (context) => {
   for (const { bug, ...planted } of plantedBugs) {

@@ -26,7 +26,7 @@ export interface LedgerOptions {
   readonly maxWaiting?: number
   /** How many batches are written at once. */
   readonly lanes?: number
-  /** Max rows locked by others that are waited for at once, each by a lane of its own. */
+  /** Max rows locked by others that are waited for at once, each by a lane of its own. Calls for more try again later. */
   readonly maxBlockedRows?: number
   /** How long a call may take. */
   readonly patienceMs?: number
@@ -42,6 +42,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void
   /** Whether an attempt at it may have been committed. */
   isRerun: boolean
+  /** How often it was put off because its row was locked, and too many others were waited for. */
+  delays: number
+  /** The names of the rows that it locks first; known once several lanes ask. */
+  locks?: readonly string[]
 }
 
 /** Calls that wait for a row which another transaction has locked. */
@@ -70,6 +74,8 @@ export class Ledger {
   readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
+  /** The rows that lanes are writing: others leave calls for them in the queue. */
+  readonly #taken = new Set<string>()
   #busyLanes = 0
   #waiting = 0
 
@@ -111,6 +117,7 @@ export class Ledger {
         resolve: (outcome) => settle(() => resolve(outcome as Outcome)),
         reject: (error) => settle(() => reject(error)),
         isRerun: false,
+        delays: 0,
       })
     })
   }
@@ -141,11 +148,35 @@ export class Ledger {
   async #runLane(): Promise<void> {
     // Calls of the same turn of the event loop form one batch.
     await Promise.resolve()
-    while (this.#queue.length > 0) {
-      await this.#write(this.#queue.splice(0, this.#maxBatch), undefined)
+    for (;;) {
+      const { batch, locks } = this.#takeBatch()
+      if (batch.length === 0) break
+      if (this.#queue.length > 0) this.#startLane()
+      await this.#write(batch, undefined)
+      for (const name of locks) this.#taken.delete(name)
       await this.#afterBatch?.()
     }
     this.#busyLanes -= 1
+  }
+
+  /** The next calls, without those for rows that another lane is writing. */
+  #takeBatch(): { readonly batch: readonly Waiting[]; readonly locks: ReadonlySet<string> } {
+    const locks = new Set<string>()
+    if (this.#lanes === 1) return { batch: this.#queue.splice(0, this.#maxBatch), locks }
+    const batch: Waiting[] = []
+    const left: Waiting[] = []
+    // It looks ahead some way only: a row may have any number of calls.
+    for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
+      one.locks ??= one.operation
+        .reads(one.call, new BatchFacts({ isRerun: false }))
+        .flatMap((read) => (read.isLocked ? [readText(read)] : []))
+      const isFree = batch.length < this.#maxBatch && !one.locks.some((name) => this.#taken.has(name))
+      if (isFree) for (const name of one.locks) locks.add(name)
+      ;(isFree ? batch : left).push(one)
+    }
+    this.#queue.unshift(...left)
+    for (const name of locks) this.#taken.add(name)
+    return { batch, locks }
   }
 
   /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
@@ -175,8 +206,7 @@ export class Ledger {
           await this.#writeOneByOne(left, row, error)
           return
         }
-        const pauseMs = Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + this.#random())
-        await this.#stopwatch.sleep(pauseMs)
+        await this.#stopwatch.sleep(this.#pauseAfter(attempt))
       }
     }
   }
@@ -223,12 +253,22 @@ export class Ledger {
       return
     }
     if (this.#blockedRows.size >= this.#maxBlockedRows) {
-      one.reject(unavailable('too many of its rows are locked'))
+      void this.#tryLater(one)
       return
     }
     const row = { name, queue: [one] }
     this.#blockedRows.set(name, row)
     void this.#runBlockedRow(row)
+  }
+
+  async #tryLater(one: Waiting): Promise<void> {
+    const leftMs = Math.max(0, one.deadlineMs - this.#stopwatch.nowMs())
+    await this.#stopwatch.sleep(Math.min(this.#pauseAfter(one.delays++), leftMs))
+    this.#enqueue(one)
+  }
+
+  #pauseAfter(attempt: number): number {
+    return Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + this.#random())
   }
 }
 

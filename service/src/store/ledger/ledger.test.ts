@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { LedgerTenant } from '../../../testing/ledger-tenant.ts'
+import { createIds } from '../../ids.ts'
+import { StoreUnavailableError } from '../store.ts'
+import type { Driver } from './driver.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
+import { MemoryDatabase } from './memory/memory-database.ts'
+import { createMemoryDriver } from './memory/memory-driver.ts'
+import { lock } from './operation.ts'
+import { mandates } from './tables.ts'
+
+test('Calls for more locked rows than are waited for at once are tried again, not refused', async () => {
+  const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 2 })
+  const ids = await Promise.all(Array.from({ length: 8 }, () => tenant.mandate()))
+  const release = await holdLocks(ids)
+  const proofs = Promise.all(ids.map((id) => tenant.proof(id)))
+  await sleep(30)
+  release()
+  assert.equal((await proofs).length, ids.length)
+})
+
+test('A call whose row stays locked is refused at its deadline, also while it is put off', async () => {
+  const { tenant, holdLocks } = await openTenant({ maxBlockedRows: 1, patienceMs: 100 })
+  const ids = await Promise.all([1, 2].map(() => tenant.mandate()))
+  const release = await holdLocks(ids)
+  const startedAtMs = performance.now()
+  // The first is waited for by its lane, the other is put off again and again.
+  void tenant.proof(ids[0] as string).catch(() => undefined)
+  await sleep(1)
+  await assert.rejects(tenant.proof(ids[1] as string), StoreUnavailableError)
+  assert.ok(performance.now() - startedAtMs < 500)
+  release()
+})
+
+test('Two lanes never look at the same row at once', async () => {
+  const { tenant, counts } = await openTenant({ lanes: 2, maxBatch: 4 })
+  const ids = await Promise.all(Array.from({ length: 12 }, () => tenant.mandate()))
+  counts.max = 0
+  await Promise.all(Array.from({ length: 200 }, (_, index) => tenant.proof(ids[index % 12] as string)))
+  assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
+})
+
+async function openTenant(options: Partial<LedgerOptions>) {
+  const driver = createMemoryDriver(new MemoryDatabase())
+  const counts = { now: 0, max: 0, blocked: 0 }
+  const watched: Driver = {
+    transaction: async (work, limits) => {
+      counts.max = Math.max(counts.max, ++counts.now)
+      try {
+        return await driver.transaction(async (transaction) => {
+          return work({
+            ...transaction,
+            read: async (reads, how) => {
+              const answer = await transaction.read(reads, how)
+              // As long as a database takes, so that transactions overlap.
+              await sleep(1)
+              counts.blocked += answer.blocked.size
+              return answer
+            },
+          })
+        }, limits)
+      } finally {
+        counts.now -= 1
+      }
+    },
+  }
+  const stopwatch = { nowMs: () => performance.now(), sleep }
+  const ledger = new Ledger({ driver: watched, stopwatch, random: Math.random, ...options })
+  const clock = { ms: Date.now() }
+  const tenant = await LedgerTenant.create({ ledger, ids: createIds(() => clock.ms), clock })
+  return {
+    tenant,
+    counts,
+    /** Locks mandates as another process would; what it gives ends that. */
+    holdLocks: async (ids: readonly string[]) => {
+      const { accountId } = tenant.caller
+      const { promise: locked, resolve: haveLocked } = Promise.withResolvers<undefined>()
+      const { promise: released, resolve: release } = Promise.withResolvers<undefined>()
+      void driver.transaction(async ({ read }) => {
+        await read(
+          ids.map((id) => lock(mandates, { accountId, id })),
+          { waitsForLocks: true },
+        )
+        haveLocked(undefined)
+        await released
+      })
+      await locked
+      return () => release(undefined)
+    },
+  }
+}
