@@ -93,6 +93,16 @@ test('They do so when the clock goes back, too [decision.19]', () => {
   })
 })
 
+test('Ids follow a clock that is set back by more than ten minutes, so that lists by time find them [decision.19]', () => {
+  const clock = { nowMs: startMs }
+  const ids = createIds(() => clock.nowMs, seededRandom(5).bytes)
+  ids.nonce()
+  clock.nowMs -= 10 * 60_000
+  assertUuidV7(ids.nonce(), startMs)
+  clock.nowMs -= 1
+  assertUuidV7(ids.nonce(), clock.nowMs)
+})
+
 test('When the counter of a millisecond is used up the next millisecond is taken [decision.19]', () => {
   // The highest start leaves room for 32,767 more.
   const ids = createIds(

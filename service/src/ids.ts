@@ -7,13 +7,19 @@ import type { Scope } from './domain/records.ts'
 import { encodeBase32, idPrefixes, type IdKind } from './domain/type-id.ts'
 
 export interface Ids {
-  /** A new TypeID: a prefix and a time-ordered 128-bit suffix. Later ids of a process sort after earlier ones. */
+  /**
+   * A new TypeID: a prefix and a time-ordered 128-bit suffix. Later ids of a process sort after earlier ones, unless the
+   * clock was set back by more than `maxSetBackMs`: then they follow it, as the times of the records do.
+   */
   next(kind: IdKind): string
   /** A new UUIDv7. */
   nonce(): string
   /** The id of a stop that its caller has named: the same for the same name, within the account and environment alone. */
   ofStop(scope: Scope, name: string): string
 }
+
+/** How far the time in an id may be ahead of the clock: lists by time look so far around. */
+const maxSetBackMs = 10 * 60_000
 
 /** The source of ids, from a clock (milliseconds since 1970) and random bytes. */
 export function createIds(now: () => number, randomBytes: RandomBytes = pooledRandomBytes()): Ids {
@@ -23,7 +29,7 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   function nextUuid(): Uint8Array {
     const nowMs = now()
     const random = randomBytes(16)
-    if (nowMs > lastMs) {
+    if (nowMs > lastMs || nowMs < lastMs - maxSetBackMs) {
       lastMs = nowMs
       // A random start in the lower half leaves room to count up within one millisecond.
       seq = ((random[6] ?? 0) << 23) | ((random[7] ?? 0) << 15)

@@ -86,11 +86,15 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('The evaluation is looked for among the 100 latest approved ones [decision.169]', async (context) => {
-    const { ledger, other, evaluate, hold, paidCategory } = await prepare(context)
+  test('The evaluation is looked for among the 100 latest approved ones of its mandate [decision.169]', async (context) => {
+    const { ledger, mandate, evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('data')
     const between = (count: number) =>
-      Promise.all(Array.from({ length: count }, () => ledger.store.evaluate(ledger.newProposal(other))))
+      Promise.all(
+        Array.from({ length: count }, () =>
+          ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '2.00' })),
+        ),
+      )
     await between(99)
     assert.equal(await paidCategory(await hold()), 'data')
     await between(1)

@@ -13,7 +13,13 @@ import * as declarations from './tables.ts'
 const { allTables: tables } = declarations
 
 /** Tables that lead from a name to the account that it belongs to. */
-const directories: readonly Table[] = [declarations.identities, declarations.sellerDomains]
+const directories: readonly Table[] = [
+  declarations.identities,
+  declarations.keyHashes,
+  declarations.agentAccounts,
+  declarations.mandateAccounts,
+  declarations.sellerDomains,
+]
 
 test('The account leads every key and index of a table, except those that lead to an account', () => {
   // None that is declared is missing in the list of all.

@@ -29,6 +29,25 @@ export const identities = table('identities', ['idpUserId'], {
   accountId: id('account'),
 })
 
+/** The key with a hash. */
+export const keyHashes = table('key_hashes', ['secretHash'], {
+  secretHash: bytes(),
+  accountId: id('account'),
+  keyId: id('apiKey'),
+})
+
+/** The account of each agent. */
+export const agentAccounts = table('agent_accounts', ['agentId'], {
+  agentId: id('agent'),
+  accountId: id('account'),
+})
+
+/** The account of each mandate. */
+export const mandateAccounts = table('mandate_accounts', ['mandateId'], {
+  mandateId: id('mandate'),
+  accountId: id('account'),
+})
+
 export const apiKeys = table(
   'api_keys',
   ['accountId', 'id'],
@@ -245,7 +264,7 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   amountMicro: micro<MicroUsdc>(),
   currency: oneOf('USDC'),
   resourceUrl: text(),
-  /** Null for a proof, which names no seller. */
+  /** For a proof, which names no seller, the host of its resource. */
   merchantDomain: nullable(text()),
   sellerAccountId: nullable(id('account')),
   sellerId: nullable(id('seller')),
@@ -259,25 +278,30 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
 })
 
 /** The journal: what has happened, in each account that it concerns. Rows are added and never changed. */
-export const entries = table('entries', ['accountId', 'id'], {
-  accountId: id('account'),
-  /** That of the transaction. */
-  id: id('transaction'),
-  environment,
-  /** `more_denied` counts the denied proofs of a minute that have no entries of their own. */
-  kind: oneOf('approved', 'denied', 'paid', 'received', 'more_denied'),
-  /** The account that has the payment or the evaluation. */
-  payerId: id('account'),
-  /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
-  nonce: nullable(id('nonce')),
-  /** Null for an evaluation that named no mandate of the account. */
-  mandateId: nullable(id('mandate')),
-  amountMicro: micro<MicroUsdc>(),
-  /** How many it stands for: 1, but for `more_denied`. */
-  count: integer(),
-  /** For `more_denied`, the beginning of the minute. */
-  atMs: integer(),
-})
+export const entries = table(
+  'entries',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    /** That of the transaction. */
+    id: id('transaction'),
+    environment,
+    /** `more_denied` counts the denied proofs of a minute that have no entries of their own. */
+    kind: oneOf('approved', 'denied', 'paid', 'received', 'more_denied'),
+    /** The account that has the payment or the evaluation. */
+    payerId: id('account'),
+    /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
+    nonce: nullable(id('nonce')),
+    /** Null for an evaluation that named no mandate of the account. */
+    mandateId: nullable(id('mandate')),
+    amountMicro: micro<MicroUsdc>(),
+    /** How many it stands for: 1, but for `more_denied`. */
+    count: integer(),
+    /** For `more_denied`, the beginning of the minute. */
+    atMs: integer(),
+  },
+  { indexes: [['accountId', 'mandateId', 'id']] },
+)
 
 /** Refusals that leave no entry, by quarter of an hour. */
 export const refusals = table(
@@ -296,21 +320,34 @@ export const refusals = table(
   },
 )
 
-export const auditEvents = table('audit_events', ['accountId', 'id'], {
-  accountId: id('account'),
-  id: id('auditEvent'),
-  environment,
-  type: openText<AuditEventType>(),
-  actor: text(),
-  subjectId: text(),
-  data: json<Readonly<Record<string, unknown>>>(),
-  createdAtMs: integer(),
-})
+export const auditEvents = table(
+  'audit_events',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('auditEvent'),
+    environment,
+    type: openText<AuditEventType>(),
+    actor: text(),
+    subjectId: text(),
+    data: json<Readonly<Record<string, unknown>>>(),
+    createdAtMs: integer(),
+  },
+  {
+    indexes: [
+      ['accountId', 'subjectId', 'id'],
+      ['accountId', 'type', 'id'],
+    ],
+  },
+)
 
 /** Every table, in the order in which rows are locked. */
 export const allTables: readonly Table[] = [
   accounts,
   identities,
+  keyHashes,
+  agentAccounts,
+  mandateAccounts,
   apiKeys,
   keyUses,
   sessions,

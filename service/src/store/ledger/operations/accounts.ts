@@ -1,10 +1,12 @@
+import { createHash } from 'node:crypto'
+
 import type { AccountStatus } from '@purser/wire/accounts'
 
 import type { Account, AuditEvent } from '../../../domain/records.ts'
 import type { NewApiKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
-import { accounts, apiKeys, auditEvents, identities, type AccountRow } from '../tables.ts'
-import { isOwnerKey } from './api-keys.ts'
+import { accounts, auditEvents, identities, type AccountRow } from '../tables.ts'
+import { changesOfKey, isOwnerKey } from './api-keys.ts'
 
 export interface NewAccount {
   readonly account: Account
@@ -16,21 +18,30 @@ export interface NewAccount {
 export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> = {
   name: 'createAccount',
 
-  reads: ({ account }) => [look(identities, account)],
+  reads: ({ account }) => [look(identities, identityOf(account))],
 
   decide({ account, keys, events }, facts) {
-    const identity = facts.row(identities, account)
+    const identity = facts.row(identities, identityOf(account))
     if (identity) return unchanged(identity.accountId === account.id ? 'created' : 'account_exists')
     return {
       outcome: 'created',
       changes: [
-        put(identities, { idpUserId: account.idpUserId, accountId: account.id }),
+        put(identities, { ...identityOf(account), accountId: account.id }),
         put(accounts, { ...account, ownerKeys: keys.filter(isOwnerKey).length }),
-        ...keys.map((key) => put(apiKeys, key)),
+        ...keys.flatMap(changesOfKey),
         ...events.map((event) => put(auditEvents, event)),
       ],
     }
   },
+}
+
+/** What fits into an index. Providers use far less. */
+const maxIdentityLength = 255
+
+/** The key of an identity-provider user: its id, or the hash of one that is too long for an index. */
+export function identityOf({ idpUserId }: Pick<Account, 'idpUserId'>): { readonly idpUserId: string } {
+  if (idpUserId.length <= maxIdentityLength) return { idpUserId }
+  return { idpUserId: `sha256:${createHash('sha256').update(idpUserId).digest('hex')}` }
 }
 
 export interface AccountMove {

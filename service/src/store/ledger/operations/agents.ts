@@ -1,7 +1,7 @@
 import type { Agent, AuditEvent } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
-import { agents, auditEvents, type AgentRow } from '../tables.ts'
+import { agentAccounts, agents, auditEvents, type AgentRow } from '../tables.ts'
 import { endPaymentsOf, mandatesAfter, readsOfStep } from './voids.ts'
 
 export interface NewAgent {
@@ -15,7 +15,14 @@ export const createAgent: Operation<NewAgent, 'created'> = {
   decide: ({ agent, event }, facts) =>
     facts.isRerun && facts.row(agents, agent)
       ? unchanged('created')
-      : { outcome: 'created', changes: [put(agents, agent), put(auditEvents, event)] },
+      : {
+          outcome: 'created',
+          changes: [
+            put(agents, agent),
+            put(agentAccounts, { agentId: agent.id, accountId: agent.accountId }),
+            put(auditEvents, event),
+          ],
+        },
 }
 
 export interface AgentRevocation {

@@ -1,7 +1,7 @@
 import type { ApiKey, AuditEvent } from '../../../domain/records.ts'
 import type { NewApiKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Operation } from '../operation.ts'
-import { accounts, agents, apiKeys, auditEvents, type ApiKeyRow } from '../tables.ts'
+import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
+import { accounts, agents, apiKeys, auditEvents, keyHashes, type ApiKeyRow } from '../tables.ts'
 
 export interface KeyIssue {
   readonly key: NewApiKey
@@ -32,7 +32,7 @@ export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_r
       if (agent.status !== 'active') return unchanged('agent_revoked')
     }
     const counted = isOwnerKey(key) ? [put(accounts, { ...account, ownerKeys: account.ownerKeys + 1 })] : []
-    return { outcome: 'created', changes: [put(apiKeys, key), ...counted, put(auditEvents, event)] }
+    return { outcome: 'created', changes: [...changesOfKey(key), ...counted, put(auditEvents, event)] }
   },
 }
 
@@ -72,4 +72,10 @@ export const revokeApiKey: Operation<KeyRevocation, ApiKeyRow | 'not_found' | 'l
 
 export function isOwnerKey({ role }: Pick<ApiKey, 'role'>): boolean {
   return role === 'owner' || role === 'operator'
+}
+
+/** A new key, which is found by its hash. */
+export function changesOfKey(key: NewApiKey): Change[] {
+  const { accountId, id: keyId, secretHash } = key
+  return [put(apiKeys, key), put(keyHashes, { secretHash, accountId, keyId })]
 }

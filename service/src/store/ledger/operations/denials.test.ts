@@ -19,7 +19,7 @@ test('A denied proof is recorded as a denied evaluation is', async () => {
   const [row, entry] = [ledger.rows(evaluations)[0], ledger.rows(entries)[0]]
   assert.deepEqual(
     [row?.subject, row?.id, row?.reasonCode, row?.reasonDetail, row?.failedCheck, row?.merchantDomain],
-    ['proof', denialIds.recordId, denied.code, denied.detail, 8, null],
+    ['proof', denialIds.recordId, denied.code, denied.detail, 8, 'shop.example'],
   )
   assert.deepEqual(
     [entry?.kind, entry?.id, entry?.mandateId, entry?.amountMicro, entry?.count],

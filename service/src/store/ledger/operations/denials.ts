@@ -64,7 +64,13 @@ export function recordDenial<Count extends DenialCount>(
   const raised = { ...closed.count, denials, denialsFromMs }
   if (!isRecorded) return { count: raised, changes: closed.changes }
   const row = evaluationOf(
-    { ...hold, id: ids.recordId, merchantDomain: null, category: null, createdAtMs: nowMs },
+    {
+      ...hold,
+      id: ids.recordId,
+      merchantDomain: hostOf(hold.resourceUrl),
+      category: null,
+      createdAtMs: nowMs,
+    },
     denial,
     { subject: 'proof', seller: undefined, spentBeforeMicro: denied.spentBeforeMicro ?? null },
   )
@@ -147,4 +153,9 @@ export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
 
 function minuteOf(nowMs: number): number {
   return nowMs - (nowMs % minuteMs)
+}
+
+/** A proof names no seller: who would be paid is the host of its resource. */
+function hostOf(resourceUrl: string): string | null {
+  return URL.canParse(resourceUrl) ? new URL(resourceUrl).hostname : null
 }

@@ -12,7 +12,7 @@ import {
   type Operation,
   type Read,
 } from '../operation.ts'
-import { agents, auditEvents, mandates, type MandateRow } from '../tables.ts'
+import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { closeMinuteOf } from './denials.ts'
 import { expiredOf, releaseExpired } from './payment-rows.ts'
 
@@ -35,7 +35,15 @@ export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'age
     const agent = facts.row(agents, { accountId: mandate.accountId, id: mandate.agentId })
     if (agent?.environment !== mandate.environment) return unchanged('not_found')
     if (agent.status !== 'active') return unchanged('agent_revoked')
-    return { outcome: 'created', changes: [put(mandates, newRowOf(mandate)), put(auditEvents, event)] }
+    const { id: mandateId, accountId } = mandate
+    return {
+      outcome: 'created',
+      changes: [
+        put(mandates, newRowOf(mandate)),
+        put(mandateAccounts, { mandateId, accountId }),
+        put(auditEvents, event),
+      ],
+    }
   },
 }
 
@@ -103,11 +111,19 @@ export interface ReleaseCall {
   readonly countId?: string | undefined
 }
 
+export interface ReleaseOutcome {
+  readonly released: number
+  readonly isMoreLeft: boolean
+}
+
+/** One that swept does not wait until the next second. */
+const noDelay = 1
+
 /**
- * Gives back what expired payments of a mandate held, a bounded number of them; whether more are left. Under a revoked agent
+ * Gives back what expired payments of a mandate held, a bounded number of them; how many. Under a revoked agent
  * all open payments end: a revocation that was cut short is completed.
  */
-export const releaseExpiredPayments: Operation<ReleaseCall, { readonly isMoreLeft: boolean }> = {
+export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   name: 'releaseExpiredPayments',
 
   reads({ accountId, mandateId, nowMs }, facts) {
@@ -118,23 +134,27 @@ export const releaseExpiredPayments: Operation<ReleaseCall, { readonly isMoreLef
       lock(mandates, key),
       look(agents, { accountId, id: mandate.agentId }),
       ...expiredReads(mandate, nowMs),
+      ...expiredReads(mandate, nowMs, noDelay),
     ]
   },
 
   decide({ accountId, mandateId, nowMs, countId }, facts) {
     const found = facts.row(mandates, { accountId, id: mandateId })
-    if (!found) return unchanged({ isMoreLeft: false })
+    if (!found) return unchanged({ released: 0, isMoreLeft: false })
     const closed = closeMinuteOf(found, nowMs, countId)
     const changes = closed.count === found ? [] : [...closed.changes, put(mandates, closed.count)]
     const isRevoked = facts.row(agents, { accountId, id: found.agentId })?.status === 'revoked'
     if (isRevoked && found.openPayments > 0) {
       const ended = endPayments(closed.count, facts, nowMs)
-      return { outcome: { isMoreLeft: false }, changes: [...changes, ...ended.changes] }
+      return {
+        outcome: { released: found.openPayments, isMoreLeft: false },
+        changes: [...changes, ...ended.changes],
+      }
     }
-    const released = releaseExpired(closed.count, facts, nowMs)
+    const { released, isMoreLeft, ...result } = releaseExpired(closed.count, facts, nowMs, noDelay)
     return {
-      outcome: { isMoreLeft: released.isMoreLeft },
-      changes: [...changes, ...released.changes],
+      outcome: { released, isMoreLeft },
+      changes: [...changes, ...result.changes],
     }
   },
 }
@@ -157,7 +177,11 @@ export function endPayments(
 }
 
 /** What `endPayments` looks at of a mandate. */
-export function expiredReads(mandate: MandateRow | undefined, nowMs: number): readonly Read[] {
-  const expired = mandate && expiredOf(mandate, nowMs)
+export function expiredReads(
+  mandate: MandateRow | undefined,
+  nowMs: number,
+  delayMs?: number,
+): readonly Read[] {
+  const expired = mandate && expiredOf(mandate, nowMs, delayMs)
   return expired ? [expired] : []
 }

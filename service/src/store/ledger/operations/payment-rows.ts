@@ -21,9 +21,9 @@ const maxDelayMs = 1_000
  * The payments of a mandate that have expired and may still hold their amounts. None are looked for within a second of the
  * last time, so that the calls of a batch share one look.
  */
-export function expiredOf(mandate: MandateRow, nowMs: number): RangeRead | undefined {
+export function expiredOf(mandate: MandateRow, nowMs: number, delayMs = maxDelayMs): RangeRead | undefined {
   const { accountId, id, epoch, releasedUntilMs } = mandate
-  if (releasedUntilMs > nowMs - maxDelayMs) return undefined
+  if (releasedUntilMs > nowMs - delayMs) return undefined
   return {
     kind: 'range',
     table: payments,
@@ -42,9 +42,15 @@ export function releaseExpired(
   mandate: MandateRow,
   facts: Facts,
   nowMs: number,
-): { readonly mandate: MandateRow; readonly changes: readonly Change[]; readonly isMoreLeft: boolean } {
-  const range = expiredOf(mandate, nowMs)
-  if (!range) return { mandate, changes: [], isMoreLeft: false }
+  delayMs = maxDelayMs,
+): {
+  readonly mandate: MandateRow
+  readonly changes: readonly Change[]
+  readonly released: number
+  readonly isMoreLeft: boolean
+} {
+  const range = expiredOf(mandate, nowMs, delayMs)
+  if (!range) return { mandate, changes: [], released: 0, isMoreLeft: false }
   const found = facts.rows(payments, range)
   const isMoreLeft = found.length >= range.limit
   // Several may expire in one millisecond, though never as many as the limit; it may cut some of them off.
@@ -56,7 +62,12 @@ export function releaseExpired(
   const released = expired.reduce(releasePayment, mandate)
   const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
   const left = { ...released, releasedUntilMs: Math.max(mandate.releasedUntilMs, releasedUntilMs) }
-  return { mandate: left, changes: [...changes, put(mandates, left)], isMoreLeft }
+  return {
+    mandate: left,
+    changes: [...changes, put(mandates, left)],
+    released: expired.length,
+    isMoreLeft,
+  }
 }
 
 /** The mandate without what an open payment of its epoch held. */

@@ -24,6 +24,7 @@ import {
 import {
   accounts,
   agents,
+  apiKeys,
   entries,
   evaluations,
   mandates,
@@ -150,7 +151,9 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
     if (payment?.transactionId === call.transactionId) {
       return unchanged({ outcome: 'captured', transactionId: call.transactionId })
     }
-    if (isDisabled(caller.accountId, facts)) return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
+    if (isDisabled(caller.accountId, facts) || isRevoked(caller, facts)) {
+      return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
+    }
     // A signed proof without its payment comes from before the store was restored: nothing is held for it.
     if (!payment) return unchanged(failed('proof_expired'))
     // Signed with our secret, but not the proof that was issued: the secret has leaked.
@@ -213,6 +216,7 @@ function readsOfCapture(call: CaptureCall): Read[] {
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
+    look(apiKeys, keyOf(caller)),
     look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
@@ -345,6 +349,16 @@ function knownPayment({ payerId, nonce, caller }: Omit<CaptureCall, 'transaction
 function isDisabled(accountId: string, facts: Facts): boolean {
   const account = facts.row(accounts, { id: accountId })
   return account !== undefined && account.disabledAtMs !== null
+}
+
+/** Who calls may have been looked up a while ago. A session of the console has no key. */
+function isRevoked(caller: Caller, facts: Facts): boolean {
+  const key = facts.row(apiKeys, keyOf(caller))
+  return key !== undefined && key.revokedAtMs !== null
+}
+
+function keyOf({ accountId, keyId: id }: Caller) {
+  return { accountId, id }
 }
 
 function sellerOf({ caller, merchantDomain }: CaptureCall, facts: Facts) {

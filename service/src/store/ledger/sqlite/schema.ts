@@ -59,7 +59,9 @@ create table index_marks (
 ) strict, without rowid;`
 
 /** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
-export const ledgerSteps: readonly string[] = [[...allTables.map(createTable), ownTables].join('\n')]
+export const ledgerSteps: readonly string[] = [
+  [...allTables.map(createTable), ownTables, ...allTables.flatMap(createView)].join('\n'),
+]
 
 /** A table of the file: all of a declared table, or a part of its columns. */
 export interface Part {
@@ -103,6 +105,20 @@ function createTable(table: Table): string {
     return `create index ${indexName} on ${name} (${columnList(index)});`
   })
   return [...statements, ...indexStatements].join('\n')
+}
+
+/** The name by which reads find all columns of a table. */
+export function wholeName(table: Table): string {
+  return partsOf(table).length > 1 ? `whole_${table.name}` : table.name
+}
+
+function createView(table: Table): string[] {
+  const [part, other] = partsOf(table)
+  if (!other) return []
+  const columns = columnList(Object.keys(table.columns))
+  return [
+    `create view ${wholeName(table)} as select ${columns} from ${part.name} cross join ${other.name} using (no);`,
+  ]
 }
 
 /** Whether a check speaks of a column of a part. */
