@@ -14,10 +14,24 @@ export type IdKind = keyof typeof idPrefixes
 
 /** The 16 bytes of an id; undefined for any text that `idText` would not give. A nonce is a UUID without a prefix. */
 export function idBytes(kind: IdKind | 'nonce', text: string): Buffer | undefined {
-  if (kind === 'nonce') return uuid.test(text) ? Buffer.from(text.replaceAll('-', ''), 'hex') : undefined
+  const bytes = Buffer.allocUnsafe(16)
+  return writeId(kind, text, { bytes, at: 0 }) ? bytes : undefined
+}
+
+/** Writes the 16 bytes of an id; whether the text is one, as for `idBytes`. */
+export function writeId(
+  kind: IdKind | 'nonce',
+  text: string,
+  { bytes, at }: { readonly bytes: Buffer; readonly at: number },
+): boolean {
+  if (kind === 'nonce') {
+    if (!uuid.test(text)) return false
+    bytes.write(text.replaceAll('-', ''), at, 'hex')
+    return true
+  }
   const start = idPrefixes[kind].length + 1
-  if (text.length !== start + suffixLength || !text.startsWith(`${idPrefixes[kind]}_`)) return undefined
-  return decodeBase32(text, start)
+  if (text.length !== start + suffixLength || !text.startsWith(idPrefixes[kind])) return false
+  return text[start - 1] === '_' && decodeBase32(text, start, { bytes, at })
 }
 
 /** The id with these 16 bytes. */
@@ -54,21 +68,24 @@ export function encodeBase32(bytes: Uint8Array): string {
   return text
 }
 
-/** The inverse of `encodeBase32`, of the characters from `start` on; undefined when they are not such a text. */
-function decodeBase32(text: string, start: number): Buffer | undefined {
-  const bytes = Buffer.allocUnsafe(16)
+/** Writes the inverse of `encodeBase32`, of the characters from `start` on; whether they are such a text. */
+function decodeBase32(
+  text: string,
+  start: number,
+  { bytes, at }: { readonly bytes: Buffer; readonly at: number },
+): boolean {
   let pending = 0
   let pendingBits = -2 // the two zeros that lead
-  let length = 0
+  let next = at
   for (let index = start; index < start + suffixLength; index++) {
     const digit = digits[text.charCodeAt(index)] ?? 32
-    if (digit === 32 || (index === start && digit > 7)) return undefined
+    if (digit === 32 || (index === start && digit > 7)) return false
     pending = (pending << 5) | digit
     pendingBits += 5
     if (pendingBits < 8) continue
     pendingBits -= 8
-    bytes[length++] = pending >> pendingBits
+    bytes[next++] = pending >> pendingBits
     pending &= (1 << pendingBits) - 1
   }
-  return bytes
+  return true
 }

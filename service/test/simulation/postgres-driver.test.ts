@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
 import type { MicroUsdc } from '../../src/domain/money.ts'
-import { idBytes } from '../../src/domain/type-id.ts'
+import { idBytes, type IdKind } from '../../src/domain/type-id.ts'
 import { createIds } from '../../src/ids.ts'
 import { lock, look } from '../../src/store/ledger/operation.ts'
 import { Ledger, type LedgerOptions } from '../../src/store/ledger/ledger.ts'
@@ -68,7 +68,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const held = await tenant.proof(frozen)
       const client = await connect(context, bed.url)
       await client.query('begin')
-      await client.query('select from mandates where id = $1 for update', [uuidOf(frozen)])
+      await client.query('select from mandates where id = $1 for update', [uuidOf('mandate', frozen)])
       const startedAtMs = performance.now()
       const waiting = Promise.allSettled(Array.from({ length: 20 }, () => tenant.capture(held)))
       for (let round = 0; round < 10; round++) {
@@ -84,13 +84,37 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
+  test(
+    about('a call that adds a row which a frozen transaction adds, too, holds up no other'),
+    async (context) => {
+      const { bed, tenant } = await openTenant(context, { patienceMs: 3_000 })
+      const [one, other] = [await tenant.mandate(), await tenant.mandate()]
+      const frozen = await connect(context, bed.url)
+      const proposal = tenant.proposal(one)
+      await frozen.query('begin')
+      await frozen.query(
+        `insert into evaluations (account_id, id, environment, subject, agent_id, mandate_id, amount_text, amount_micro,
+         currency, resource_url, created_at_ms) values ($1, $2, 'sandbox', 'transaction', '', '', '', 1, 'USDC', '', 1)`,
+        [uuidOf('account', proposal.accountId), uuidOf('transaction', proposal.id)],
+      )
+      const startedAtMs = performance.now()
+      const stuck = tenant.run(evaluate, proposal)
+      const beside = Promise.all(Array.from({ length: 20 }, () => tenant.proof(other)))
+      await beside
+      await tenant.proof(other)
+      assert.ok(performance.now() - startedAtMs < 1_500, 'the others did not wait')
+      await frozen.query('rollback')
+      assert.equal((await stuck).decision, 'approved')
+    },
+  )
+
   test(about('what is read is as it is once the locks are held'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const { accountId } = tenant.caller
     const key = { accountId, id: await tenant.mandate() }
     const client = await connect(context, bed.url)
     await client.query('begin')
-    await client.query('update mandates set epoch = 7 where id = $1', [uuidOf(key.id)])
+    await client.query('update mandates set epoch = 7 where id = $1', [uuidOf('mandate', key.id)])
     const reads = [lock(mandates, key), look(accounts, { id: accountId })]
     const reading = bed.driver.transaction(({ read }) => read(reads, { waitsForLocks: true }))
     await untilWaiting(client)
@@ -111,7 +135,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const [one, other] = [await tenant.mandate(), await tenant.mandate()]
       const client = await connect(context, bed.url)
       await client.query('begin')
-      await client.query('select from mandates where id = $1 for update', [uuidOf(one)])
+      await client.query('select from mandates where id = $1 for update', [uuidOf('mandate', one)])
       const range = {
         kind: 'range',
         table: mandates,
@@ -246,8 +270,8 @@ async function untilWaiting(client: Client): Promise<void> {
   }
 }
 
-function uuidOf(mandateId: string): string | undefined {
-  return idBytes('mandate', mandateId)?.toString('hex')
+function uuidOf(kind: IdKind, id: string): string | undefined {
+  return idBytes(kind, id)?.toString('hex')
 }
 
 function compareTexts(one: string, other: string): number {

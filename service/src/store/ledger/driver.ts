@@ -37,7 +37,12 @@ export interface DriverTransaction {
 
 /** The transaction has not been made, and may be tried again: two of them met, for example. */
 export class RolledBackError extends Error {
-  override readonly name = 'RolledBackError'
+  override readonly name: string = 'RolledBackError'
+}
+
+/** A row that it writes is being written by another transaction, and was not waited for any longer. */
+export class RowLockedError extends RolledBackError {
+  override readonly name = 'RowLockedError'
 }
 
 /** Whether the transaction was committed is not known: the connection ended before the answer to the commit. */

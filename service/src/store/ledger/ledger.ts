@@ -4,6 +4,7 @@ import {
   OutcomeUnknownError,
   RolledBackError,
   RowExistsError,
+  RowLockedError,
   type Driver,
   type DriverTransaction,
 } from './driver.ts'
@@ -76,6 +77,7 @@ export class Ledger {
   readonly #blockedRows = new Map<string, BlockedRow>()
   /** The rows that lanes are writing: others leave calls for them in the queue. */
   readonly #taken = new Set<string>()
+  #stuckCalls = 0
   #busyLanes = 0
   #waiting = 0
 
@@ -202,6 +204,9 @@ export class Ledger {
         } else if (error instanceof StoreUnavailableError) {
           for (const one of left) one.reject(error)
           return
+        } else if (error instanceof RowLockedError && !row) {
+          await this.#writeAround(left)
+          return
         } else if (!(error instanceof RolledBackError)) {
           await this.#writeOneByOne(left, row, error)
           return
@@ -222,6 +227,13 @@ export class Ledger {
       return
     }
     for (const one of batch) await this.#write([one], row)
+  }
+
+  /** Of calls that met a row which another transaction is adding, those that meet it wait by themselves, the others go on. */
+  async #writeAround(batch: readonly Waiting[]): Promise<void> {
+    const [one] = batch
+    if (batch.length === 1 && one) this.#moveToRow(one, `a row that call ${++this.#stuckCalls} adds`)
+    else for (const each of batch) await this.#write([each], undefined)
   }
 
   #rejectLate(batch: readonly Waiting[], lastError: unknown): readonly Waiting[] {

@@ -1,4 +1,4 @@
-import { idBytes, idText } from '../../../domain/type-id.ts'
+import { idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
 /** How PostgreSQL keeps the values of a kind of column, and how they go over the wire. */
@@ -23,78 +23,118 @@ export const columnTypes: Readonly<Record<ColumnKind, ColumnType>> = {
   bytes: { declaration: 'bytea', name: 'bytea', oid: 17 },
 }
 
-/** The value of a column that PostgreSQL has written as text. */
-export function decode({ kind, idKind = 'nonce' }: Column, value: string | null): unknown {
-  if (value === null) return null
-  switch (kind) {
-    case 'id':
-      return idKind === 'nonce' ? value : idText(idKind, Buffer.from(value.replaceAll('-', ''), 'hex'))
-    case 'text':
-      return value
-    case 'micro':
-      return BigInt(value)
-    case 'integer':
-      return Number(value)
-    case 'json':
-      return JSON.parse(value)
-    case 'bytes':
-      return Buffer.from(value.slice(2), 'hex')
-    default:
-      return kind satisfies never
-  }
+/** Reads the value of a column that PostgreSQL has written as text. */
+export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string | null) => unknown {
+  const decode = decoders[kind]
+  if (kind === 'id' && idKind !== 'nonce') return (value) => (value === null ? null : idOf(idKind, value))
+  return (value) => (value === null ? null : decode(value))
+}
+
+const decoders: Readonly<Record<ColumnKind, (value: string) => unknown>> = {
+  id: (value) => value,
+  text: (value) => value,
+  micro: BigInt,
+  integer: Number,
+  json: (value) => JSON.parse(value) as unknown,
+  bytes: (value) => Buffer.from(value.slice(2), 'hex'),
+}
+
+/** Ids that were read lately: most rows name an agent or a mandate that others name, too. */
+const knownIds = new Map<string, string>()
+const maxKnownIds = 10_000
+
+function idOf(idKind: IdKind, uuid: string): string {
+  const known = knownIds.get(uuid)
+  // Two kinds of ids may have the same bytes, in theory.
+  if (known?.startsWith(idPrefixes[idKind])) return known
+  const id = idText(idKind, Buffer.from(uuid.replaceAll('-', ''), 'hex'))
+  if (knownIds.size >= maxKnownIds) knownIds.clear()
+  knownIds.set(uuid, id)
+  return id
 }
 
 /**
- * The values of a column as an array in PostgreSQL's binary format, which neither side has to quote and to parse.
+ * The values of a column in some rows as an array in PostgreSQL's binary format, which neither side has to quote and to
+ * parse.
  */
-export function encodeArray(column: Column, values: readonly unknown[]): Buffer {
-  const { oid } = columnTypes[column.kind]
-  const elements = values.map((value) => encode(column, value))
-  const size = elements.reduce((sum, element) => sum + 4 + sizeOf(element), headBytes)
-  const bytes = Buffer.allocUnsafe(size)
-  // One dimension, which may have nulls, and whose first index is 1.
-  for (const [index, field] of [1, 1, oid, values.length, 1].entries()) bytes.writeInt32BE(field, index * 4)
+export function encodeArray(column: Column, rows: readonly Row[], name: string): Buffer {
   let at = headBytes
-  for (const element of elements) {
-    const length = sizeOf(element)
-    at = bytes.writeInt32BE(element === null ? -1 : length, at)
-    if (typeof element === 'bigint') bytes.writeBigInt64BE(element, at)
-    else if (typeof element === 'string') bytes.write(element, at)
-    else if (element) bytes.set(element, at)
-    at += length
+  for (const row of rows) {
+    const value = row[name]
+    if (value === null || value === undefined) {
+      makeRoom(at, 4)
+      at = scratch.writeInt32BE(-1, at)
+    } else {
+      const end = writeValue(column, value, at + 4)
+      scratch.writeInt32BE(end - at - 4, at)
+      at = end
+    }
   }
-  return bytes
+  // One dimension, which may have nulls, and whose first index is 1.
+  scratch.writeInt32BE(1, 0)
+  scratch.writeInt32BE(1, 4)
+  scratch.writeInt32BE(columnTypes[column.kind].oid, 8)
+  scratch.writeInt32BE(rows.length, 12)
+  scratch.writeInt32BE(1, 16)
+  return Buffer.from(scratch.subarray(0, at))
 }
+
+type Row = Readonly<Record<string, unknown>>
 
 const headBytes = 20
+let scratch = Buffer.allocUnsafe(65_536)
 
-type Element = bigint | string | Buffer | null
-
-function sizeOf(element: Element): number {
-  if (element === null) return 0
-  if (typeof element === 'bigint') return 8
-  return typeof element === 'string' ? Buffer.byteLength(element) : element.length
+function makeRoom(at: number, size: number): void {
+  if (at + size <= scratch.length) return
+  const larger = Buffer.allocUnsafe((at + size) * 2)
+  scratch.copy(larger, 0, 0, at)
+  scratch = larger
 }
 
-function encode({ kind, idKind = 'nonce' }: Column, value: unknown): Element {
-  if (value === null || value === undefined) return null
+/** Writes a value; where it ends. Its length is written before it afterwards. */
+function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: number): number {
   switch (kind) {
-    case 'id': {
-      const bytes = idBytes(idKind, value as string)
-      if (!bytes) throw new Error(`${JSON.stringify(value)} is not the id of a ${idKind}`)
-      return bytes
-    }
+    case 'id':
+      makeRoom(at, 16)
+      if (!writeId(idKind, value as string, { bytes: scratch, at })) {
+        throw new Error(`${JSON.stringify(value)} is not the id of a ${idKind}`)
+      }
+      return at + 16
     case 'text':
-      return value as string
+      return writeText(value as string, at)
     case 'micro':
-      return value as bigint
+      makeRoom(at, 8)
+      return scratch.writeBigInt64BE(value as bigint, at)
     case 'integer':
-      return BigInt(value as number)
+      return writeInteger(value as number, at)
     case 'json':
-      return JSON.stringify(value)
+      return writeText(JSON.stringify(value), at)
     case 'bytes':
-      return value as Buffer
+      makeRoom(at, (value as Buffer).length)
+      scratch.set(value as Buffer, at)
+      return at + (value as Buffer).length
     default:
       return kind satisfies never
   }
+}
+
+function writeText(text: string, start: number): number {
+  // No character has more bytes in UTF-8 than three for each of its units in UTF-16.
+  makeRoom(start, text.length * 3)
+  if (text.length > 64) return start + scratch.write(text, start)
+  let at = start
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code > 127) return start + scratch.write(text, start)
+    scratch[at++] = code
+  }
+  return at
+}
+
+function writeInteger(value: number, at: number): number {
+  if (!Number.isSafeInteger(value)) throw new Error(`${value} is no integer`)
+  makeRoom(at, 8)
+  const high = Math.floor(value / 2 ** 32)
+  scratch.writeInt32BE(high, at)
+  return scratch.writeUInt32BE(value - high * 2 ** 32, at + 4)
 }

@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 
 import { isConnectionFailure } from '../../postgres/connection.ts'
-import { OutcomeUnknownError, RolledBackError, RowExistsError } from '../driver.ts'
+import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } from '../driver.ts'
 
 /**
  * What became of a transaction that has failed, as the runner has to know it: whether it may have been committed, and
@@ -23,11 +23,13 @@ export function explainFailure(
     return new OutcomeUnknownError(message, options)
   }
   if (code === uniqueViolation) return new RowExistsError(message, options)
+  if (code === lockNotAvailable) return new RowLockedError(message, options)
   const mayPass = code === undefined ? isConnectionFailure(error) : passing.test(code)
   return mayPass ? new RolledBackError(message, options) : error
 }
 
 const uniqueViolation = '23505'
+const lockNotAvailable = '55P03'
 
 /**
  * Classes of SQLSTATE, and codes, that the server answers only while it can still roll back, and then does: errors of

@@ -8,15 +8,7 @@ import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer }
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
 import { explainFailure } from './errors.ts'
-import {
-  findRanges,
-  findRows,
-  lockRanges,
-  lockRows,
-  shapeOf,
-  writeStatements,
-  type FoundRow,
-} from './statements.ts'
+import { findRanges, findRows, lockRows, shapeOf, writeStatements, type FoundRow } from './statements.ts'
 
 /**
  * A driver that keeps the ledger in PostgreSQL. A transaction takes two round trips: one that locks and then reads, and one
@@ -74,30 +66,30 @@ class PostgresTransaction implements DriverTransaction {
   ): Promise<ReadAnswer> {
     // A read by an id that a caller made up finds nothing.
     const askable = reads.filter(canFind)
-    const lockGroups = groupReads(askable.filter(({ isLocked }) => isLocked))
-    const findGroups = groupReads(askable)
+    const lockGroups = groupReads(
+      askable.filter(({ isLocked }) => isLocked),
+      ({ table }) => table.name,
+    )
+    const findGroups = groupReads(askable, (read) => (read.kind === 'row' ? read.table.name : shapeOf(read)))
     // Each statement sees what was committed before it began: so the reads see everything as it is once the locks are held.
-    const answers = await this.#send([
-      ...lockGroups.map((group) =>
-        isRows(group) ? lockRows(group, { waits }) : lockRanges(group as readonly RangeRead[], { waits }),
-      ),
-      ...findGroups.map((group) =>
-        isRows(group) ? findRows(group) : findRanges(group as readonly RangeRead[]),
-      ),
-    ])
+    const answers = await this.#send(
+      [
+        ...lockGroups.map((group) => lockRows(group, { waits })),
+        ...findGroups.map((group) =>
+          isRows(group) ? findRows(group) : findRanges(group as readonly RangeRead[]),
+        ),
+      ],
+      { waits },
+    )
     const locked = new Set<string>()
-    for (const [index, group] of lockGroups.entries()) {
-      for (const [read, row] of rowsOf(answers[index], group)) locked.add(nameOf(read, row))
-    }
+    for (const { read, row } of rowsOf(answers.slice(0, lockGroups.length))) locked.add(nameOf(read, row))
     const found = new Map<Read, FoundRow['row'][]>()
     const blocked = new Set<Read>()
-    for (const [index, group] of findGroups.entries()) {
-      for (const [read, row] of rowsOf(answers[lockGroups.length + index], group)) {
-        if (read.isLocked && !locked.has(nameOf(read, row))) blocked.add(read)
-        const rows = found.get(read)
-        if (rows) rows.push(row)
-        else found.set(read, [row])
-      }
+    for (const { read, row } of rowsOf(answers.slice(lockGroups.length))) {
+      if (read.isLocked && !locked.has(nameOf(read, row))) blocked.add(read)
+      const rows = found.get(read)
+      if (rows) rows.push(row)
+      else found.set(read, [row])
     }
     return { found: reads.map((read) => (blocked.has(read) ? [] : (found.get(read) ?? []))), blocked }
   }
@@ -133,8 +125,8 @@ class PostgresTransaction implements DriverTransaction {
     clearTimeout(this.#guard)
   }
 
-  async #send(statements: readonly Statement[]): Promise<Answer[]> {
-    const begin = this.#isBegun ? [] : beginWithin(this.#limitMs)
+  async #send(statements: readonly Statement[], { waits } = { waits: false }): Promise<Answer[]> {
+    const begin = this.#isBegun ? [] : beginWithin(this.#limitMs, { waits })
     this.#isBegun = true
     try {
       const answers = await roundTrip(this.#client, [...begin, ...statements])
@@ -149,6 +141,11 @@ class PostgresTransaction implements DriverTransaction {
 const defaultPatienceMs = 10_000
 /** A transaction gets at least this long. */
 const minLimitMs = 100
+/**
+ * How long a transaction that waits for no locked rows waits for another that is adding the same row: one that hangs must not
+ * hold up a whole batch.
+ */
+const lockLimitMs = 200
 /** How much longer than the limit of its statements a transaction is waited for. */
 const graceMs = 500
 
@@ -157,28 +154,24 @@ const graceMs = 500
  * small, and kept; so what would be good for small tables only is ruled out. Each row is found by its key, and
  * ranges go along the index that gives their order.
  */
-function beginWithin(limitMs: number): Statement[] {
+function beginWithin(limitMs: number, { waits }: { readonly waits: boolean }): Statement[] {
   return [
     { name: 'purser_begin', text: 'begin isolation level read committed' },
-    { name: 'purser_limits', text: `select ${settings.join(', ')}`, values: [`${limitMs}`] },
+    {
+      name: 'purser_limits',
+      text: `select ${settings.join(', ')}`,
+      values: [`${limitMs}`, waits ? '0' : `${lockLimitMs}`],
+    },
   ]
 }
 
 const settings = [
   "set_config('statement_timeout', $1, true)",
+  "set_config('lock_timeout', $2, true)",
   // The service does not answer any more: its machine has vanished, or it is frozen.
   localSetting('idle_in_transaction_session_timeout', '10000'),
   localSetting('plan_cache_mode', 'force_generic_plan'),
-  ...[
-    'seqscan',
-    'hashjoin',
-    'mergejoin',
-    'material',
-    'memoize',
-    'bitmapscan',
-    'sort',
-    'incremental_sort',
-  ].map(ruleOut),
+  ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map(ruleOut),
   noJit,
 ]
 
@@ -193,9 +186,8 @@ function canFind(read: Read): boolean {
 }
 
 /** The reads that one statement answers, in the order in which rows are locked. */
-function groupReads(reads: readonly Read[]): (readonly Read[])[] {
-  const groups = Map.groupBy(reads, (read) => (read.kind === 'row' ? read.table.name : shapeOf(read)))
-  return [...groups.values()].sort((one, other) => lockOrderOf(one) - lockOrderOf(other))
+function groupReads(reads: readonly Read[], nameOf: (read: Read) => string): (readonly Read[])[] {
+  return [...Map.groupBy(reads, nameOf).values()].sort((one, other) => lockOrderOf(one) - lockOrderOf(other))
 }
 
 function lockOrderOf([read]: readonly Read[]): number {
@@ -206,11 +198,8 @@ function isRows(reads: readonly Read[]): reads is readonly RowRead[] {
   return reads[0]?.kind === 'row'
 }
 
-function* rowsOf(answer: Answer | undefined, reads: readonly Read[]): Generator<[Read, FoundRow['row']]> {
-  for (const { place, row } of (answer?.rows ?? []) as FoundRow[]) {
-    const read = reads[place]
-    if (read) yield [read, row]
-  }
+function rowsOf(answers: readonly Answer[]): readonly FoundRow[] {
+  return answers.flatMap(({ rows }) => rows as FoundRow[])
 }
 
 function nameOf({ table }: Read, row: FoundRow['row']): string {

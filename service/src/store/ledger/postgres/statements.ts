@@ -1,40 +1,59 @@
+import { createHash } from 'node:crypto'
+
 import type { Pool } from 'pg'
 
 import type { Statement } from '../../postgres/round-trip.ts'
 import type { NetChange } from '../batch-facts.ts'
-import type { RangeRead, RowRead } from '../operation.ts'
+import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'
-import { columnTypes, decode, encodeArray } from './column-types.ts'
+import { columnTypes, decoderOf, encodeArray } from './column-types.ts'
 import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row that was found, with the place of its read. */
+/** A row that was found or locked, with the read that asked for it. */
 export interface FoundRow {
-  readonly place: number
+  readonly read: Read
+  /** Of a row that was locked, the key at least. */
   readonly row: Row
 }
 
 /**
- * Locks the rows with these keys in the order of the keys, so that transactions wait for each other in line and never in a
- * ring; answers the places of those that it has locked. Each key is looked up by itself: no plan goes through the table.
+ * Locks the rows that are asked for by their keys or in ranges, all of a table in the order of its keys: so transactions wait
+ * for each other in line and never in a ring. Answers those that it has locked. Each key is looked up by itself: no plan goes
+ * through the table.
  */
-export function lockRows(reads: readonly RowRead[], { waits }: LockOptions): Statement {
-  const { table } = reads[0] as RowRead
+export function lockRows(reads: readonly Read[], { waits }: LockOptions): Statement {
+  const { table } = reads[0] as Read
   const { key, name } = table
+  const parts = [...Map.groupBy(reads, (read) => (read.kind === 'row' ? 'rows' : shapeOf(read)))]
+  const keyColumns = columnsOf(table, key)
+  const lists = parts.map(([, [first]]) => (first?.kind === 'range' ? columnsOfRange(first) : keyColumns))
+  const shape = parts.map(([shape]) => shape).join(' ')
   return {
-    name: `purser_lock_${name}${waits ? '' : '_free'}`,
-    text: `
-      select place from (select * from ${unnest(columnsOf(table, key), 'one')} order by ${names(key)}) wanted
-        cross join lateral (
-          select from ${name} own where ${equal(key, 'own', 'wanted')} for no key update${skip(waits)}) locked`,
-    values: arrays(
-      columnsOf(table, key),
-      reads.map((read) => read.key),
-    ),
-    decodeRow: ([place]): FoundRow => {
-      const index = Number(place) - 1
-      return { place: index, row: reads[index]?.key ?? {} }
+    ...prepared(`lock${waits ? '' : '_free'}`, table, shape, () => {
+      let parameters = 0
+      const selects = parts.map(([, [first]], part) => {
+        const list = unnest(lists[part] ?? {}, 'wanted', parameters)
+        parameters += Object.keys(lists[part] ?? {}).length
+        if (first?.kind !== 'range') return `select ${part} as part, place, ${names(key)} from ${list}`
+        const found = key.map((column) => `found.${sqlName(column)}`).join(', ')
+        return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first)}) found`
+      })
+      return `
+        select part, place, ${names(key)} from (${selects.join(' union all ')} order by ${names(key)}) wanted
+          cross join lateral (
+            select from ${name} own where ${equal(key, 'own', 'wanted')} for no key update${waits ? '' : ' skip locked'}) locked`
+    }),
+    values: parts.flatMap(([, same], part) => arrays(lists[part] ?? {}, same.map(parametersOf))),
+    decodeRow: (fields): FoundRow => {
+      const read = parts[Number(fields[0])]?.[1][Number(fields[1]) - 1]
+      if (read?.kind === 'row') return { read, row: read.key }
+      const row: Record<string, unknown> = {}
+      for (const [index, column] of key.entries()) {
+        row[column] = decoderOf(table.columns[column] as Column)(fields[index + 2] ?? null)
+      }
+      return { read: read as Read, row }
     },
   }
 }
@@ -47,77 +66,106 @@ interface LockOptions {
 /** The rows with these keys. */
 export function findRows(reads: readonly RowRead[]): Statement {
   const { table } = reads[0] as RowRead
-  const { key, columns, name } = table
-  const others = Object.keys(columns).filter((column) => !key.includes(column))
+  const { key, name } = table
+  const { others, keyColumns, decoders } = layoutOf(table)
   return {
-    name: `purser_find_${name}`,
-    text: `
+    ...prepared(
+      'find',
+      table,
+      '',
+      () => `
       select place${others.map((column) => `, found.${sqlName(column)}`).join('')}
-      from ${unnest(columnsOf(table, key), 'wanted')}
+      from ${unnest(keyColumns, 'wanted')}
         cross join lateral (select * from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
-    values: arrays(
-      columnsOf(table, key),
-      reads.map((read) => read.key),
     ),
+    values: arrays(keyColumns, reads.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
-      const place = Number(fields[0]) - 1
+      const read = reads[Number(fields[0]) - 1] as RowRead
       const row: Record<string, unknown> = {}
       // It has the key that was looked up: only the rest is sent and read.
-      for (const column of key) row[column] = reads[place]?.key[column]
-      for (const [index, column] of others.entries()) {
-        row[column] = decode(columns[column] as Column, fields[index + 1] ?? null)
+      for (const column of key) row[column] = read.key[column]
+      for (let index = 0; index < others.length; index++) {
+        row[others[index] as string] = decoders[index]?.(fields[index + 1] ?? null)
       }
-      return { place, row }
+      return { read, row }
     },
   }
+}
+
+interface Layout {
+  readonly names: readonly string[]
+  /** The columns besides the key, with what reads each. */
+  readonly others: readonly string[]
+  readonly decoders: readonly ((value: string | null) => unknown)[]
+  readonly keyColumns: Readonly<Record<string, Column>>
+}
+
+const layouts = new Map<Table, Layout>()
+
+function layoutOf(table: Table): Layout {
+  const known = layouts.get(table)
+  if (known) return known
+  const names = Object.keys(table.columns)
+  const others = names.filter((name) => !table.key.includes(name))
+  const decoders = others.map((name) => decoderOf(table.columns[name] as Column))
+  const layout = { names, others, decoders, keyColumns: columnsOf(table, table.key) }
+  layouts.set(table, layout)
+  return layout
 }
 
 /** The name of all ranges that are asked for by the same columns. */
 export function shapeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
   const bounds = `${after === undefined ? '' : '_after'}${upTo === undefined ? '' : '_to'}`
-  return `${table.name}${maskOf(table, Object.keys(where))}_${sqlName(orderBy)}${bounds}`
-}
-
-/** Locks the rows of ranges of one shape, those of each in the order of the range; answers their keys. */
-export function lockRanges(ranges: readonly RangeRead[], { waits }: LockOptions): Statement {
-  const { table } = ranges[0] as RangeRead
-  return askForRanges(ranges, {
-    name: `purser_lock_${shapeOf(ranges[0] as RangeRead)}${waits ? '' : '_free'}`,
-    columns: table.key,
-    lock: ` for no key update of own${skip(waits)}`,
-  })
+  return `${Object.keys(where).sort().join()} ${table.name} ${orderBy}${bounds}`
 }
 
 /** The rows of ranges of one shape, in the order of each range. */
 export function findRanges(ranges: readonly RangeRead[]): Statement {
   const [range] = ranges as readonly [RangeRead]
-  return askForRanges(ranges, {
-    name: `purser_range_${shapeOf(range)}`,
-    columns: Object.keys(range.table.columns),
-    lock: '',
-  })
+  const { table } = range
+  const { names } = layoutOf(table)
+  const wanted = columnsOfRange(range)
+  return {
+    ...prepared(
+      'range',
+      table,
+      shapeOf(range),
+      () => `
+      select place${names.map((column) => `, found.${sqlName(column)}`).join('')}
+      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range)}) found`,
+    ),
+    values: arrays(wanted, ranges.map(parametersOf)),
+    decodeRow: (fields): FoundRow => {
+      const row: Record<string, unknown> = {}
+      for (const [index, column] of names.entries()) {
+        row[column] = decoderOf(table.columns[column] as Column)(fields[index + 1] ?? null)
+      }
+      return { read: ranges[Number(fields[0]) - 1] as RangeRead, row }
+    },
+  }
 }
 
-function askForRanges(
-  ranges: readonly RangeRead[],
-  {
-    name,
-    columns,
-    lock,
-  }: { readonly name: string; readonly columns: readonly string[]; readonly lock: string },
-): Statement {
-  const [{ table, where, orderBy, after, upTo }] = ranges as readonly [RangeRead]
-  const equals = Object.keys(where).sort()
-  const index = indexOf(table, equals, orderBy)
-  const prefix = index.slice(0, equals.length)
+/** The parameters of a read; those of ranges have other names than the columns. */
+function parametersOf(read: Read): Row {
+  if (read.kind === 'row') return read.key
+  return { ...read.where, after_bound: read.after, up_to_bound: read.upTo, row_limit: read.limit }
+}
+
+function columnsOfRange({ table, where, orderBy, after, upTo }: RangeRead): Readonly<Record<string, Column>> {
   const ordered = table.columns[orderBy] as Column
-  const limit: Column = { kind: 'integer', isNullable: false }
-  const wanted = {
-    ...columnsOf(table, equals),
+  return {
+    ...columnsOf(table, Object.keys(where).sort()),
     ...(after === undefined ? {} : { after_bound: ordered }),
     ...(upTo === undefined ? {} : { up_to_bound: ordered }),
-    row_limit: limit,
+    row_limit: { kind: 'integer', isNullable: false },
   }
+}
+
+/** The rows of one range, in its order. */
+function rangeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
+  const equals = Object.keys(where)
+  const index = indexOf(table, equals, orderBy)
+  const prefix = index.slice(0, equals.length)
   // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order: what is equal
   // to a parameter needs no order, and then any index would do that has the last columns.
   const bounded = [...prefix, orderBy]
@@ -130,33 +178,9 @@ function askForRanges(
       : `${tuple(bounded, 'own')} <= ${tuple([...prefix, 'up_to_bound'], 'wanted')}`,
     ...(index === table.key ? [] : [`own.${guardOf(index)}`]),
   ]
-  return {
-    name,
-    text: `
-      select place${columns.map((column) => `, found.${sqlName(column)}`).join('')}
-      from ${unnest(wanted, 'wanted')}
-        cross join lateral (
-          select own.* from ${table.name} own where ${conditions.join(' and ')}
-          order by ${index.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit${lock}) found`,
-    values: arrays(
-      wanted,
-      ranges.map((range) => ({
-        ...range.where,
-        after_bound: range.after,
-        up_to_bound: range.upTo,
-        row_limit: range.limit,
-      })),
-    ),
-    decodeRow: (fields): FoundRow => ({
-      place: Number(fields[0]) - 1,
-      row: Object.fromEntries(
-        columns.map((column, index) => [
-          column,
-          decode(table.columns[column] as Column, fields[index + 1] ?? null),
-        ]),
-      ),
-    }),
-  }
+  return `
+    select own.* from ${table.name} own where ${conditions.join(' and ')}
+    order by ${index.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit`
 }
 
 /** Every row of a table, in no order. */
@@ -170,7 +194,7 @@ export async function readTable(pool: Pool, { name, columns }: Table): Promise<r
   })
   return rows.map((row) =>
     Object.fromEntries(
-      entries.map(([column, declared], index) => [column, decode(declared, row[index] ?? null)]),
+      entries.map(([column, declared], index) => [column, decoderOf(declared)(row[index] ?? null)]),
     ),
   )
 }
@@ -193,18 +217,23 @@ export function writeStatements(changes: readonly NetChange[]): Statement[] {
 
 /** Whether a row is another one afterwards: an operation may put one that is as it was. */
 function isReal({ table, before, now }: NetChange): boolean {
-  return !before || !now || Object.keys(table.columns).some((column) => before[column] !== now[column])
+  return !before || !now || layoutOf(table).names.some((column) => before[column] !== now[column])
 }
 
 /** Columns that are null in every row are left out. */
 function insertRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
-  const { name, columns } = table
+  const { name } = table
   const rows = changes.map(({ now }) => now as Row)
-  const filled = Object.keys(columns).filter((column) => rows.some((row) => row[column] !== null))
+  const filled = layoutOf(table).names.filter((column) => rows.some((row) => row[column] !== null))
   return {
-    name: `purser_insert_${name}${maskOf(table, filled)}`,
-    text: `insert into ${name} (${names(filled)}) select ${names(filled)} from ${unnest(columnsOf(table, filled), 'added')}`,
+    ...prepared(
+      'insert',
+      table,
+      filled.join(),
+      () =>
+        `insert into ${name} (${names(filled)}) select ${names(filled)} from ${unnest(columnsOf(table, filled), 'added')}`,
+    ),
     values: arrays(columnsOf(table, filled), rows),
   }
 }
@@ -212,15 +241,16 @@ function insertRows(changes: readonly NetChange[]): Statement {
 /** Only columns that change in one of the rows are sent and written. */
 function updateRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
-  const { name, columns, key } = table
-  const changed = Object.keys(columns).filter((column) =>
+  const { name, key } = table
+  const changed = layoutOf(table).others.filter((column) =>
     changes.some(({ before, now }) => before?.[column] !== now?.[column]),
   )
   const sent = columnsOf(table, [...key, ...changed])
-  const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
   return {
-    name: `purser_update_${name}${maskOf(table, changed)}`,
-    text: counted(`update ${name} own set ${sets.join(', ')} from ${located(table, sent, 'changed')}`),
+    ...prepared('update', table, changed.join(), () => {
+      const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
+      return counted(`update ${name} own set ${sets.join(', ')} from ${located(table, sent, 'changed')}`)
+    }),
     values: arrays(
       sent,
       changes.map(({ now }) => now as Row),
@@ -232,8 +262,9 @@ function deleteRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
   const sent = columnsOf(table, table.key)
   return {
-    name: `purser_delete_${table.name}`,
-    text: counted(`delete from ${table.name} own using ${located(table, sent, 'removed')}`),
+    ...prepared('delete', table, '', () =>
+      counted(`delete from ${table.name} own using ${located(table, sent, 'removed')}`),
+    ),
     values: arrays(
       sent,
       changes.map(({ before }) => before as Row),
@@ -263,18 +294,34 @@ function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Reco
 }
 
 /** The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. */
-function unnest(columns: Readonly<Record<string, Column>>, alias: string): string {
-  const types = Object.values(columns).map(({ kind }, index) => `$${index + 1}::${columnTypes[kind].name}[]`)
+function unnest(columns: Readonly<Record<string, Column>>, alias: string, before = 0): string {
+  const types = Object.values(columns).map(
+    ({ kind }, index) => `$${before + index + 1}::${columnTypes[kind].name}[]`,
+  )
   return `unnest(${types.join(', ')}) with ordinality as ${alias} (${names([...Object.keys(columns), 'place'])})`
 }
 
 function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[]): Buffer[] {
-  return Object.entries(columns).map(([name, column]) =>
-    encodeArray(
-      column,
-      rows.map((row) => row[name]),
-    ),
-  )
+  return Object.entries(columns).map(([name, column]) => encodeArray(column, rows, name))
+}
+
+type Prepared = Required<Pick<Statement, 'name' | 'text'>>
+
+const known = new Map<string, Prepared>()
+
+/**
+ * A statement of a shape, whose text is made once. Its name depends on its text: a pool may share what a process has prepared
+ * with one of another version.
+ */
+function prepared(verb: string, { name }: Table, shape: string, makeText: () => string): Prepared {
+  const id = `${verb} ${name} ${shape}`
+  const found = known.get(id)
+  if (found) return found
+  const text = makeText()
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 12)
+  const made = { name: `purser_${verb}_${name}_${digest}`, text }
+  known.set(id, made)
+  return made
 }
 
 function names(columns: readonly string[]): string {
@@ -287,14 +334,4 @@ function equal(columns: readonly string[], one: string, other: string): string {
 
 function tuple(columns: readonly string[], alias: string): string {
   return `(${columns.map((name) => `${alias}.${sqlName(name)}`).join(', ')})`
-}
-
-function skip(waits: boolean): string {
-  return waits ? '' : ' skip locked'
-}
-
-/** Which columns of a table a statement has, as a short text for its name. */
-function maskOf({ columns }: Table, chosen: readonly string[]): string {
-  const mask = Object.keys(columns).reduce((bits, name) => bits * 2n + (chosen.includes(name) ? 1n : 0n), 1n)
-  return `_${mask.toString(36)}`
 }
