@@ -3,14 +3,14 @@ import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import { renewProofSecret } from '../start/proof-secret.ts'
-import { syncFile } from '../store/private-file.ts'
-import { findRevived, type Revived } from '../store/revived.ts'
+import { syncFile } from '../store/backup/private-file.ts'
+import { findRevived, type Revived } from '../store/backup/revived.ts'
 import { copySqliteFile, removeSqliteFile } from '../store/sqlite/copy-file.ts'
 import { absorbLog, forgetOpen } from '../store/sqlite/forget-open.ts'
 import { createFolder, lockFile } from '../store/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/store.ts'
-import { sumUpSqlite, type LedgerSums } from '../store/sum-up.ts'
+import { sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
 
 export interface RestoreFileOptions {
   readonly backup: string

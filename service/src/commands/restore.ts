@@ -9,8 +9,8 @@ import {
   type ReadableLedger,
   type Revived,
   type RevivedRecord,
-} from '../store/revived.ts'
-import type { LedgerSums } from '../store/sum-up.ts'
+} from '../store/backup/revived.ts'
+import type { LedgerSums } from '../store/backup/sum-up.ts'
 import { readAddress, readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'

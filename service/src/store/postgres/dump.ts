@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 
-import { createPrivateFile } from '../private-file.ts'
-import { sumUpPostgres, type LedgerSums } from '../sum-up.ts'
+import { createPrivateFile } from '../backup/private-file.ts'
+import { sumUpPostgres, type LedgerSums } from '../backup/sum-up.ts'
 import { withClient } from './connection.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'
 

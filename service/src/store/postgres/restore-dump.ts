@@ -1,6 +1,6 @@
 import { restoreMark } from '../copy/unfinished-copy.ts'
 import { StoreOpenError } from '../store.ts'
-import { sumUpPostgres, type LedgerSums } from '../sum-up.ts'
+import { sumUpPostgres, type LedgerSums } from '../backup/sum-up.ts'
 import { withClient } from './connection.ts'
 import { readServerMajor } from './dump.ts'
 import { refuseForeignTables } from './foreign-tables.ts'

@@ -1,8 +1,8 @@
 import { sql, type Kysely } from 'kysely'
 
-import type { ConsoleDialect } from './console/source.ts'
-import type { ConsoleReads } from './console/store.ts'
-import type { Int, Tables } from './rows.ts'
+import type { ConsoleDialect } from './source.ts'
+import type { ConsoleReads } from './store.ts'
+import type { Int, Tables } from '../rows.ts'
 
 /** How many holds are open, for metrics. An index holds nothing but them. */
 export function prepareOpenHolds(

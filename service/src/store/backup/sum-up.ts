@@ -1,15 +1,15 @@
 import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, sql, SqliteDialect, type Transaction } from 'kysely'
 
-import type { MicroUsdc } from '../domain/money.ts'
-import { hasUnfinishedCopy } from './copy/unfinished-copy.ts'
-import { openPool, withClient } from './postgres/connection.ts'
-import { neededVersion as neededPostgresVersion, readSchemaVersion } from './postgres/migrate.ts'
-import { prepareReads } from './reads.ts'
-import type { Tables } from './rows.ts'
-import { explainOpenFailure } from './sqlite/open.ts'
-import { neededVersion as neededSqliteVersion, readSqliteVersion } from './sqlite/schema-version.ts'
-import { StoreOpenError, type LedgerFault } from './store.ts'
+import type { MicroUsdc } from '../../domain/money.ts'
+import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
+import { openPool, withClient } from '../postgres/connection.ts'
+import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../postgres/migrate.ts'
+import { prepareReads } from '../reads.ts'
+import type { Tables } from '../rows.ts'
+import { explainOpenFailure } from '../sqlite/open.ts'
+import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../sqlite/schema-version.ts'
+import { StoreOpenError, type LedgerFault } from '../store.ts'
 
 /** What a whole ledger adds up to at one moment, and what in it does not. */
 export interface LedgerSums {

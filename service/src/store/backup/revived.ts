@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 
-import { openPool } from './postgres/connection.ts'
-import type { Tables } from './rows.ts'
+import { openPool } from '../postgres/connection.ts'
+import type { Tables } from '../rows.ts'
 
 /** A record that works in a restored ledger. */
 export interface RevivedRecord {

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-import { codeOf } from './error-code.ts'
-import { StoreOpenError } from './store.ts'
+import { codeOf } from '../error-code.ts'
+import { StoreOpenError } from '../store.ts'
 
 /** Makes an empty file that only this user may read. Throws a `StoreOpenError` when it cannot. */
 export function createPrivateFile(path: string): void {
