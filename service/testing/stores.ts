@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext } from 'node:test'
 
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../src/store/postgres/postgres-store.ts'
 import type { PostgresDatabase } from './postgres-databases.ts'
@@ -16,6 +17,11 @@ interface StoreUnderTest {
   readonly missing?: string | undefined
   readonly open: () => Promise<OpenedStore>
 }
+
+/** The stores on the new ledger, which run the suites that they pass, and all of them where a variable asks for it. */
+const ledgerStores: readonly StoreUnderTest[] = [
+  { name: 'the ledger in SQLite', open: async () => openSqliteLedgerIn(newFolder()) },
+]
 
 const stores: readonly StoreUnderTest[] = [
   { name: 'SQLite', open: () => openSqlite({}) },
@@ -40,8 +46,14 @@ const stores: readonly StoreUnderTest[] = [
 export type OpenLedger = (context: Pick<TestContext, 'after'>) => Promise<StoreLedger>
 
 /** Declares the tests of a chapter for every store. */
-export function storeConformance(declareTests: (open: OpenLedger) => void): void {
-  for (const { name, missing, open } of stores) {
+export function storeConformance(
+  declareTests: (open: OpenLedger) => void,
+  { onLedger = false }: { readonly onLedger?: boolean } = {},
+): void {
+  const isLedgerAlone = process.env['PURSER_TEST_LEDGER'] !== undefined
+  const [quick] = ledgerStores
+  const wanted = isLedgerAlone ? ledgerStores : [...stores, ...(onLedger && quick ? [quick] : [])]
+  for (const { name, missing, open } of wanted) {
     describe(name, { skip: missing ?? false }, () =>
       declareTests(async (context) => {
         const ledger = new StoreLedger(await open())
@@ -53,7 +65,7 @@ export function storeConformance(declareTests: (open: OpenLedger) => void): void
 }
 
 async function openSqlite(options: Omit<SqliteStoreOptions, 'path'>): Promise<OpenedStore> {
-  return openSqliteIn(mkdtempSync(join(tmpdir(), 'purser-test-')), options)
+  return openSqliteIn(newFolder(), options)
 }
 
 function openSqliteIn(folder: string, options: Omit<SqliteStoreOptions, 'path'>): OpenedStore {
@@ -67,6 +79,25 @@ function openSqliteIn(folder: string, options: Omit<SqliteStoreOptions, 'path'>)
     reopen: async () => {
       await store.close()
       return openSqliteIn(folder, options)
+    },
+  }
+}
+
+function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'purser-test-'))
+}
+
+function openSqliteLedgerIn(folder: string): OpenedStore {
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db') })
+  return {
+    store,
+    close: async () => {
+      await store.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+    reopen: async () => {
+      await store.close()
+      return openSqliteLedgerIn(folder)
     },
   }
 }

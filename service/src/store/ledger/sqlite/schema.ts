@@ -108,7 +108,7 @@ function createTable(table: Table): string {
 }
 
 /** The name by which reads find all columns of a table. */
-function wholeName(table: Table): string {
+export function wholeName(table: Table): string {
   return partsOf(table).length > 1 ? `whole_${table.name}` : table.name
 }
 

@@ -1,0 +1,271 @@
+import { randomUUID } from 'node:crypto'
+
+import type { Scope } from '../../domain/records.ts'
+import { createIds } from '../../ids.ts'
+import type { ConsoleActs, MoveProgress, ResumeStep, StopProgress, StopStep } from '../console/store.ts'
+import {
+  StoreUnavailableError,
+  type Capture,
+  type CaptureAttempt,
+  type CaptureOutcome,
+  type StoreActs,
+} from '../store.ts'
+import { issueProof, revokeAgent, voidAll } from './acts.ts'
+import type { Ledger } from './ledger.ts'
+import { createAccount, moveAccount } from './operations/accounts.ts'
+import { createAgent } from './operations/agents.ts'
+import { issueApiKey, revokeApiKey } from './operations/api-keys.ts'
+import { evaluate } from './operations/evaluations.ts'
+import { addTallies, recordEvent } from './operations/figures.ts'
+import { createMandate, moveMandate } from './operations/mandates.ts'
+import { capture, settleLate } from './operations/payments.ts'
+import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
+import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
+import {
+  listMandatesOf,
+  pressStop,
+  readStops,
+  resumeMandate,
+  stopMandate,
+  undoStop,
+} from './operations/stops.ts'
+import { voidPayment } from './operations/voids.ts'
+import { toAccount, toAgent, toApiKey, toHold, toMandate } from './reads/records.ts'
+import type { Sweep } from './sweep.ts'
+
+export interface LedgerActsOptions {
+  readonly ledger: Pick<Ledger, 'run'>
+  /** The account of a mandate; undefined when there is no such mandate. */
+  readonly accountOfMandate: (mandateId: string) => Promise<string | undefined>
+  readonly sweep: Sweep
+  /** Called before an act is answered that changes which key opens what, whatever has become of it. */
+  readonly onKeysChanged?: () => void
+}
+
+export type LedgerActs = StoreActs & ConsoleActs & { readonly close: () => Promise<void> }
+
+/** The acts of the port, as operations of a ledger. `close` resolves when every act that was accepted is answered. */
+export function createLedgerActs({
+  ledger,
+  accountOfMandate,
+  sweep,
+  onKeysChanged = () => undefined,
+}: LedgerActsOptions): LedgerActs {
+  // Ids of records that the port does not name have the time of the call.
+  let idTimeMs = 0
+  const ids = createIds(() => idTimeMs)
+  let isClosing = false
+  let underWay = 0
+  let onIdle: (() => void) | undefined
+
+  function nextId(kind: 'transaction' | 'auditEvent', atMs: number): string {
+    idTimeMs = atMs
+    return ids.next(kind)
+  }
+
+  async function act<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    if (isClosing) throw closedError()
+    underWay += 1
+    try {
+      return await work()
+    } finally {
+      underWay -= 1
+      if (underWay === 0) onIdle?.()
+    }
+  }
+
+  function actOnKeys<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    return act(() => work().finally(onKeysChanged))
+  }
+
+  async function withPayer<Attempt extends CaptureAttempt>(attempt: Attempt) {
+    // A proof of an unknown mandate has no payment anywhere.
+    const payerId = (await accountOfMandate(attempt.mandateId)) ?? attempt.caller.accountId
+    return { ...attempt, payerId }
+  }
+
+  async function captureOnce(
+    call: Capture,
+    confirmCaller: (() => Promise<boolean>) | undefined,
+  ): Promise<CaptureOutcome> {
+    const outcome = await ledger.run(capture, await withPayer(call))
+    // The transaction that captures has looked at the key itself.
+    if (outcome.outcome === 'captured' || !confirmCaller || (await confirmCaller())) return outcome
+    return { outcome: 'refused', code: 'invalid_api_key' }
+  }
+
+  return {
+    createAccount: (account, keys, events) =>
+      actOnKeys(() => ledger.run(createAccount, { account, keys, events })),
+
+    issueApiKey: (key, event) => actOnKeys(() => ledger.run(issueApiKey, { key, event })),
+
+    revokeApiKey: (key, event) =>
+      actOnKeys(async () => {
+        const revoked = await ledger.run(revokeApiKey, { ...key, event })
+        return typeof revoked === 'string' ? revoked : toApiKey(revoked)
+      }),
+
+    moveAccount: (id, to, move) =>
+      actOnKeys(async () => {
+        const moved = await ledger.run(moveAccount, { id, to, ...move })
+        return moved === 'not_found' ? moved : toAccount(moved)
+      }),
+
+    voidSomeHolds: ({ accountId, environment }, event) =>
+      act(async () => {
+        const events = [event]
+        await voidAll(ledger, { of: { accountId, environment }, afterId: '' }, () => {
+          return events.pop() ?? { ...event, id: nextId('auditEvent', event.createdAtMs) }
+        })
+        return { isMoreLeft: false }
+      }),
+
+    createAgent: (agent, event) =>
+      act(async () => {
+        await ledger.run(createAgent, { agent, event })
+      }),
+
+    revokeAgent: (agent, event) =>
+      act(async () => {
+        const nextEvent = () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) })
+        const revoked = await revokeAgent(ledger, { agent, event }, nextEvent)
+        return revoked === 'not_found' ? revoked : toAgent(revoked)
+      }),
+
+    createMandate: (mandate, event) => act(() => ledger.run(createMandate, { mandate, event })),
+
+    moveMandate: (mandate, to, event) =>
+      act(async () => {
+        const moved = await ledger.run(moveMandate, { mandate, to, event })
+        return typeof moved === 'string' ? moved : toMandate(moved)
+      }),
+
+    createSeller: (seller, event) => act(() => ledger.run(createSeller, { seller, event })),
+    claimDomain: (own, event) => act(() => ledger.run(claimDomain, { own, event })),
+    releaseDomain: (registration, events) => act(() => ledger.run(releaseDomain, { registration, events })),
+
+    issueProof: (hold, requestKey) =>
+      act(async () => {
+        const denialIds = {
+          recordId: nextId('transaction', hold.issuedAtMs),
+          countId: nextId('transaction', hold.issuedAtMs),
+        }
+        const outcome = await issueProof(ledger, { hold, requestKey, denialIds })
+        if (outcome.decision !== 'replayed') return outcome
+        const { nonce, issuedAtMs, expiresAtMs, status, transactionId } = outcome.hold
+        return { ...outcome, hold: { ...hold, nonce, issuedAtMs, expiresAtMs, status, transactionId } }
+      }),
+
+    voidProof: ({ accountId, environment, nonce }, { agentId }, event) =>
+      act(async () => {
+        const call = { accountId, environment, nonce, agentId, event }
+        const payment = await ledger.run(voidPayment, call)
+        return payment && toHold(payment, payment.epoch)
+      }),
+
+    capture: (call, confirmCaller) => act(() => captureOnce(call, confirmCaller)),
+    settleLate: (attempt) => act(async () => ledger.run(settleLate, await withPayer(attempt))),
+    evaluate: (proposal) => act(() => ledger.run(evaluate, proposal)),
+
+    releaseExpiredHolds: (nowMs, maxMandates) =>
+      act(() => sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) })),
+
+    createSession: (session, event) => act(() => ledger.run(createSession, { session, event })),
+    touchSession: (session, usedAtMs) => act(() => ledger.run(touchSession, { session, usedAtMs })),
+    endSession: (session, event) => act(() => ledger.run(endSession, { session, event })),
+    endSessionById: (session, event) => act(() => ledger.run(endSessionById, { session, event })),
+    stopMandates: (scope, step) => act(() => stopSome(ledger, scope, step)),
+    resumeMandates: (scope, step) => act(() => resumeSome(ledger, scope, step)),
+    recordEvent: (event) => act(() => ledger.run(recordEvent, event)),
+    // The sums are read from the journal: nothing is added up behind it.
+    addUpActivity: () => act(() => Promise.resolve(false)),
+    addTallies: (tallies) => act(() => ledger.run(addTallies, { ...tallies, id: randomUUID() })),
+
+    close: async () => {
+      isClosing = true
+      if (underWay > 0) await new Promise<void>((resolve) => (onIdle = resolve))
+    },
+  }
+}
+
+export function closedError(): StoreUnavailableError {
+  return new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
+}
+
+/**
+ * One step of a stop. A mandate that cannot be stopped keeps it from no other; once all of the step were tried, the step
+ * fails, and a stop that is pressed again under its id goes on where it failed.
+ */
+async function stopSome(
+  ledger: Pick<Ledger, 'run'>,
+  { accountId, environment }: Scope,
+  { stopId, tellsEarlier, actor, atMs, afterId, eventIds }: StopStep,
+): Promise<StopProgress> {
+  const scope = { accountId, environment }
+  // Mandates are stopped even while the press cannot be written down.
+  if (afterId === '') await ledger.run(pressStop, { scope, stopId }).catch(() => undefined)
+  const page = await ledger.run(listMandatesOf, { scope, afterId, limit: eventIds.length })
+  const results = await Promise.allSettled(
+    page.map(({ id }, index) =>
+      ledger.run(stopMandate, {
+        mandate: { ...scope, id },
+        stopId,
+        actor,
+        atMs,
+        eventId: eventIds[index] ?? '',
+        press: null,
+      }),
+    ),
+  )
+  const movedIds: string[] = []
+  const earlier = { mandateIds: [] as string[], holds: 0 }
+  let voidedHolds = 0
+  for (const [index, result] of results.entries()) {
+    if (result.status === 'rejected') throw result.reason
+    const { outcome, voided } = result.value
+    const id = page[index]?.id ?? ''
+    if (outcome === 'earlier') {
+      if (!tellsEarlier) continue
+      earlier.mandateIds.push(id)
+      earlier.holds += voided
+      continue
+    }
+    voidedHolds += voided
+    if (outcome === 'stopped') movedIds.push(id)
+  }
+  return { movedIds, voidedHolds, earlier, lastId: lastOf(page, eventIds.length) }
+}
+
+/** One step of the undo of a stop. Once another stop is pressed it resumes nothing more. */
+async function resumeSome(
+  ledger: Pick<Ledger, 'run'>,
+  { accountId, environment }: Scope,
+  { stopId, actor, atMs, afterId, eventIds }: ResumeStep,
+): Promise<MoveProgress> {
+  const scope = { accountId, environment }
+  const nothing = { movedIds: [], voidedHolds: 0, lastId: undefined }
+  const { presses: press, stopId: lastStopId, undonePress } = await ledger.run(readStops, scope)
+  if (press === 0 || (stopId !== null && lastStopId !== stopId)) return nothing
+  if (afterId === '' ? !(await ledger.run(undoStop, { scope, press })) : undonePress !== press) return nothing
+  const page = await ledger.run(listMandatesOf, { scope, afterId, limit: eventIds.length })
+  const stopped = page.filter(({ status, stoppedBy }) => status === 'paused' && stoppedBy !== null)
+  const resumed = await Promise.all(
+    stopped.map(({ id }, index) =>
+      ledger.run(resumeMandate, {
+        mandate: { ...scope, id },
+        stopId,
+        actor,
+        atMs,
+        eventId: eventIds[index] ?? '',
+        press,
+      }),
+    ),
+  )
+  const movedIds = stopped.filter((_, index) => resumed[index]).map(({ id }) => id)
+  return { movedIds, voidedHolds: 0, lastId: lastOf(page, eventIds.length) }
+}
+
+function lastOf(page: readonly { readonly id: string }[], limit: number): string | undefined {
+  return page.length < limit ? undefined : page.at(-1)?.id
+}

@@ -1,0 +1,122 @@
+import { sql } from 'kysely'
+
+import { transactionOfEvent } from '../../../domain/audit.ts'
+import type { AuditEvent, Scope } from '../../../domain/records.ts'
+import { idBytes } from '../../../domain/type-id.ts'
+import type { AuditFilter, Page, PageOf } from '../../store.ts'
+import { auditEvents, entries, payments } from '../tables.ts'
+import {
+  boundOf,
+  columnsOf,
+  findRows,
+  idFrom,
+  idOf,
+  tableOf,
+  type ReadDialect,
+  type Reader,
+} from './dialect.ts'
+import { pageOf } from './lists.ts'
+import { toAuditEvent } from './records.ts'
+
+/** The audit log: events that are recorded, and the payments of the journal, each of which is its own event. */
+export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
+  const id = (kind: 'account' | 'transaction', text: string) => idOf(dialect, kind, text)
+
+  function findRecorded(scope: Scope, { type, subjectId }: AuditFilter, { limit, olderThan }: Page) {
+    const conditions = [
+      sql`account_id = ${id('account', scope.accountId)}`,
+      sql`environment = ${scope.environment}`,
+    ]
+    if (subjectId !== undefined) conditions.push(sql`subject_id = ${subjectId}`)
+    if (type !== undefined) conditions.push(sql`type = ${type}`)
+    if (olderThan !== undefined) conditions.push(sql`id < ${boundOf(dialect, 'auditEvent', olderThan)}`)
+    if (type === undefined && subjectId === undefined)
+      conditions.push(sql`not ${isPartOfStop(scope.accountId)}`)
+    return findRows(
+      db,
+      auditEvents,
+      sql`select ${columnsOf(auditEvents, 'e')} from ${tableOf(dialect, auditEvents)} e
+        where ${sql.join(conditions, sql` and `)} order by id desc limit ${sql.lit(limit + 1)}`,
+    )
+  }
+
+  async function findPayments(
+    { accountId, environment }: Scope,
+    { subjectId }: AuditFilter,
+    { limit, olderThan }: Page,
+  ): Promise<AuditEvent[]> {
+    if (subjectId !== undefined && idBytes('transaction', subjectId) === undefined) return []
+    const conditions = [
+      sql`account_id = ${id('account', accountId)}`,
+      sql`environment = ${environment}`,
+      sql`kind = 'paid'`,
+    ]
+    if (subjectId !== undefined) conditions.push(sql`id = ${id('transaction', subjectId)}`)
+    if (olderThan !== undefined) {
+      const transaction = olderThan.includes('_') ? transactionOfEvent(olderThan) : olderThan
+      conditions.push(sql`id < ${boundOf(dialect, 'transaction', transaction)}`)
+    }
+    const { rows } = await sql<PaymentEventRow>`
+      select e.id, e.at_ms, p.captured_by, p.agent_id, p.mandate_id, p.amount_text, p.currency, p.merchant_domain, p.nonce
+      from (
+        select id, payer_id, nonce, at_ms from ${tableOf(dialect, entries)} where ${sql.join(conditions, sql` and `)}
+        order by id desc limit ${sql.lit(limit + 1)}) e
+      join ${tableOf(dialect, payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
+      order by e.id desc`.execute(db)
+    return rows.map((row) => ({
+      accountId,
+      environment,
+      id: idFrom('auditEvent', row.id),
+      type: 'payment.verified',
+      actor: row.captured_by,
+      subjectId: idFrom('transaction', row.id),
+      data: {
+        agent_id: idFrom('agent', row.agent_id),
+        mandate_id: idFrom('mandate', row.mandate_id),
+        amount: row.amount_text,
+        currency: row.currency,
+        merchant_domain: row.merchant_domain,
+        nonce: idFrom('nonce', row.nonce),
+      },
+      createdAtMs: Number(row.at_ms),
+    }))
+  }
+
+  /**
+   * Whether an event `e` is one of the many that a stop or a resumption left, and that its own event sums up. Until that is
+   * written, as after a crash half way, they stand by themselves.
+   */
+  const isPartOfStop = (accountId: string) => sql`(
+    e.type in ('mandate.paused', 'mandate.resumed') and replace(e.data, '"stop_id"', '') <> e.data
+    and exists (
+      select 1 from ${tableOf(dialect, auditEvents)} s
+      where s.account_id = e.account_id and s.environment = e.environment and s.id > e.id
+        and s.type = case e.type when 'mandate.paused' then 'agents.stopped' else 'agents.resumed' end
+        and (s.subject_id = ${accountId} or replace(e.data, s.subject_id, '') <> e.data)))`
+
+  return {
+    async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page): Promise<PageOf<AuditEvent>> {
+      const { type } = filter
+      const [recorded, paid] = await Promise.all([
+        type === 'payment.verified' ? [] : findRecorded(scope, filter, page),
+        type === undefined || type === 'payment.verified' ? findPayments(scope, filter, page) : [],
+      ])
+      const found = [...recorded.map(toAuditEvent), ...paid].sort((left, right) =>
+        left.id < right.id ? 1 : -1,
+      )
+      return pageOf(found.slice(0, page.limit + 1), page, (event) => event)
+    },
+  }
+}
+
+interface PaymentEventRow {
+  readonly id: unknown
+  readonly at_ms: unknown
+  readonly captured_by: string
+  readonly agent_id: unknown
+  readonly mandate_id: unknown
+  readonly amount_text: string
+  readonly currency: string
+  readonly merchant_domain: string
+  readonly nonce: unknown
+}

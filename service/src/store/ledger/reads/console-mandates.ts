@@ -1,0 +1,83 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { ListedStatus } from '@purser/wire/console/mandates'
+
+import type { Scope } from '../../../domain/records.ts'
+import type { ConsoleMandate, MandateFilter } from '../../console/store.ts'
+import { agents, mandates } from '../tables.ts'
+import { columnsOf, idOf, rowOf, tableOf, type ReadDialect } from './dialect.ts'
+import { toMandate } from './records.ts'
+
+/** A mandate with the name and the status of its agent. */
+export type ConsoleMandateRow = Readonly<Record<string, unknown>> & {
+  readonly agent_name: string | null
+  readonly agent_status: string | null
+}
+
+/** The columns of a mandate and those of its agent, who is looked up for the mandates that are shown alone. */
+export function withAgent(dialect: ReadDialect, alias: string, scope: Scope): RawBuilder<unknown> {
+  return sql`${columnsOf(mandates, alias)}, ${ofAgent(dialect, 'name', alias, scope)} as agent_name,
+    ${ofAgent(dialect, 'status', alias, scope)} as agent_status`
+}
+
+/** One column of a mandate's agent. */
+function ofAgent(
+  dialect: ReadDialect,
+  column: 'name' | 'status',
+  alias: string,
+  { accountId }: Scope,
+): RawBuilder<unknown> {
+  return sql`(select ${sql.ref(`a.${column}`)} from ${tableOf(dialect, agents)} a
+    where a.account_id = ${idOf(dialect, 'account', accountId)} and a.id = ${sql.ref(`${alias}.agent_id`)})`
+}
+
+export function toConsoleMandate(raw: ConsoleMandateRow): ConsoleMandate {
+  const row = rowOf(mandates, raw)
+  return {
+    ...toMandate(row),
+    agentName: raw.agent_name ?? '',
+    isAgentRevoked: raw.agent_status === 'revoked',
+    isStopped: row.stoppedBy !== null && row.status === 'paused',
+  }
+}
+
+/** Whether a mandate fits the filter of a list. */
+export function fitsMandate(
+  dialect: ReadDialect,
+  alias: string,
+  { scope, filter: { status, text, nowMs } }: { readonly scope: Scope; readonly filter: MandateFilter },
+): RawBuilder<unknown> {
+  const conditions = [sql`1 = 1`]
+  const agentStatus = ofAgent(dialect, 'status', alias, scope)
+  if (status !== undefined) conditions.push(hasStatus(status, agentStatus, nowMs))
+  if (text !== undefined) conditions.push(holdsText(sql`purpose`, text))
+  return sql.join(conditions, sql` and `)
+}
+
+/** Whether a mandate is listed under a status: of a revoked agent none is active or paused. */
+function hasStatus(
+  status: ListedStatus,
+  agentStatus: RawBuilder<unknown>,
+  nowMs: number,
+): RawBuilder<unknown> {
+  const isExpired = sql`(status = 'active' and expires_at_ms <= ${nowMs})`
+  switch (status) {
+    case 'revoked':
+      return sql`status = 'revoked'`
+    case 'agent_revoked':
+      return sql`status <> 'revoked' and not ${isExpired} and ${agentStatus} = 'revoked'`
+    case 'active':
+      return sql`status = 'active' and not ${isExpired} and ${agentStatus} <> 'revoked'`
+    case 'expired':
+      return isExpired
+    case 'paused':
+      return sql`status = 'paused' and ${agentStatus} <> 'revoked'`
+    default:
+      return status satisfies never
+  }
+}
+
+/** Whether a text holds another in any case. The database lowers both, whichever letters it knows the cases of. */
+export function holdsText(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
+  return sql`replace(lower(${text}), lower(${part}), '') <> lower(${text})`
+}

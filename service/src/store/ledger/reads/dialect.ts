@@ -1,0 +1,115 @@
+import { sql, type Kysely, type RawBuilder } from 'kysely'
+
+import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
+import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
+
+/** A connection that reads. Statements are written out: no table is declared twice. */
+export type Reader = Kysely<unknown>
+
+/** What reads differ in from database to database. */
+export interface ReadDialect {
+  /** The 16 bytes of an id as a parameter. */
+  readonly idParameter: (bytes: Buffer) => unknown
+  /** The table, or the view, that has all columns of a declared table. */
+  readonly nameOf: (table: Table) => string
+  /** A condition that ends a long statement when its time is over, where the database does not by itself. */
+  readonly inTime: RawBuilder<unknown>
+}
+
+type RawRow = Readonly<Record<string, unknown>>
+
+/** An id as a parameter; null, which equals nothing, for a text that is no id of its kind. */
+export function idOf(
+  { idParameter }: ReadDialect,
+  kind: IdKind | 'nonce',
+  text: string,
+): RawBuilder<unknown> {
+  const bytes = idBytes(kind, text)
+  return bytes ? sql`${idParameter(bytes)}` : sql`null`
+}
+
+/** Ids as parameters, without the texts that are none. */
+export function idsOf(dialect: ReadDialect, kind: IdKind, texts: readonly string[]): RawBuilder<unknown> {
+  const known = texts.filter((text) => idBytes(kind, text) !== undefined)
+  return known.length === 0 ? sql`null` : sql.join(known.map((text) => idOf(dialect, kind, text)))
+}
+
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+const suffixLength = 26
+const lastBytes = Buffer.alloc(16, 0xff)
+
+/** The first id that does not sort before a text, which may be anything, as a parameter. */
+export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string): RawBuilder<unknown> {
+  const prefix = `${idPrefixes[kind]}_`
+  if (!text.startsWith(prefix)) return sql`${idParameter(text < prefix ? Buffer.alloc(16) : lastBytes)}`
+  let digits = ''
+  for (const character of text.slice(prefix.length, prefix.length + suffixLength)) {
+    if (crockford.includes(character)) {
+      digits += character
+      continue
+    }
+    const next = [...crockford].find((digit) => digit > character)
+    digits = next === undefined ? digits.padEnd(suffixLength, 'z') : digits + next
+    break
+  }
+  return sql`${idParameter(idBytes(kind, prefix + digits.padEnd(suffixLength, '0')) ?? lastBytes)}`
+}
+
+/** Every column of a table, as SQL lists them. */
+export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknown> {
+  const prefix = alias === undefined ? '' : `${alias}.`
+  return sql.raw(
+    Object.keys(columns)
+      .map((name) => prefix + sqlName(name))
+      .join(', '),
+  )
+}
+
+/** A table, by the name that reads know it by. */
+export function tableOf(dialect: ReadDialect, table: Table): RawBuilder<unknown> {
+  return sql.table(dialect.nameOf(table))
+}
+
+/** The row that a database has answered with all columns of a table. */
+export function rowOf<Of extends Table>({ columns }: Of, raw: RawRow): TableRow<Of> {
+  const row: Record<string, unknown> = {}
+  for (const [name, column] of Object.entries(columns)) row[name] = valueOf(column, raw[sqlName(name)])
+  return row as TableRow<Of>
+}
+
+/** A value of a column, from any database: ids come as bytes or as text, and integers as any of three types. */
+export function valueOf({ kind, idKind = 'nonce' }: Column, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  switch (kind) {
+    case 'id':
+      return idFrom(idKind, value)
+    case 'micro':
+      return BigInt(value as string)
+    case 'integer':
+      return Number(value)
+    case 'json':
+      return JSON.parse(value as string)
+    case 'text':
+      return value
+    case 'bytes':
+      return Buffer.from(value as Uint8Array)
+    default:
+      return kind satisfies never
+  }
+}
+
+/** The text of an id that a database has answered. */
+export function idFrom(kind: IdKind | 'nonce', value: unknown): string {
+  if (typeof value !== 'string') return idText(kind, Buffer.from(value as Uint8Array))
+  return kind === 'nonce' ? value : idText(kind, Buffer.from(value.replaceAll('-', ''), 'hex'))
+}
+
+/** The rows of a statement that selects all columns of a table. */
+export async function findRows<Of extends Table>(
+  db: Reader,
+  table: Of,
+  statement: RawBuilder<unknown>,
+): Promise<TableRow<Of>[]> {
+  const { rows } = await statement.execute(db)
+  return rows.map((row) => rowOf(table, row as RawRow))
+}

@@ -1,0 +1,95 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { IdKind } from '../../../domain/type-id.ts'
+import type { LedgerFault } from '../../store.ts'
+import type { Table } from '../table.ts'
+import {
+  accounts,
+  apiKeys,
+  entries,
+  evaluations,
+  keyHashes,
+  mandateAccounts,
+  mandates,
+  payments,
+} from '../tables.ts'
+import { idFrom, tableOf, type ReadDialect, type Reader } from './dialect.ts'
+
+/**
+ * Everything in the ledger that does not add up: each sum against the records that it sums up, and each record against its
+ * counterpart. One statement, so that it is of one moment.
+ */
+export async function findLedgerFaults(db: Reader, dialect: ReadDialect): Promise<LedgerFault[]> {
+  const { rows } = await sql<FaultRow>`${sql.join(faultsOf(dialect), sql` union all `)}`.execute(db)
+  return rows.map((row) => ({
+    accountId: idFrom('account', row.account_id),
+    subjectId: idFrom(row.kind, row.subject_id),
+    fault: row.fault,
+  }))
+}
+
+interface FaultRow {
+  readonly account_id: unknown
+  readonly subject_id: unknown
+  readonly kind: IdKind | 'nonce'
+  readonly fault: string
+}
+
+function faultsOf(dialect: ReadDialect): RawBuilder<unknown>[] {
+  const from = (table: Table) => tableOf(dialect, table)
+  const ofMandate = (text: string) =>
+    sql`select m.account_id, m.id as subject_id, 'mandate' as kind, ${sql.lit(text)} as fault
+      from ${from(mandates)} m`
+  const sums = (condition: RawBuilder<unknown>) => sql`
+    left join (
+      select p.account_id, p.mandate_id, sum(p.amount_micro) as sum_micro, count(*) as payments
+      from ${from(payments)} p join ${from(mandates)} own on own.account_id = p.account_id and own.id = p.mandate_id
+      where ${condition} group by p.account_id, p.mandate_id) s
+    on s.account_id = m.account_id and s.mandate_id = m.id`
+  const paid = sums(sql`p.status = 'captured'`)
+  const open = sums(sql`p.status = 'open' and p.epoch = own.epoch`)
+  const ofPayment = (text: string) =>
+    sql`select p.account_id, p.nonce as subject_id, 'nonce' as kind, ${sql.lit(text)} as fault from ${from(payments)} p`
+  const ofEntry = (text: string) =>
+    sql`select e.account_id, e.id as subject_id, 'transaction' as kind, ${sql.lit(text)} as fault from ${from(entries)} e`
+  return [
+    sql`${ofMandate('spent differs from the sum of its captured payments')} ${paid}
+      where m.spent_micro <> coalesce(s.sum_micro, 0)`,
+    sql`${ofMandate('held differs from the sum of its open payments')} ${open}
+      where m.held_micro <> coalesce(s.sum_micro, 0)`,
+    sql`${ofMandate('it counts other open payments than there are')} ${open}
+      where m.open_payments <> coalesce(s.payments, 0)`,
+    sql`${ofMandate('spent and held exceed the total budget')} where m.spent_micro + m.held_micro > m.max_total_micro`,
+    sql`${ofMandate('it is not found by its id')}
+      left join ${from(mandateAccounts)} d on d.mandate_id = m.id and d.account_id = m.account_id
+      where d.mandate_id is null`,
+    sql`${ofPayment('captured without its entry')}
+      left join ${from(entries)} e on e.account_id = p.account_id and e.id = p.transaction_id and e.kind = 'paid'
+        and e.nonce = p.nonce and e.amount_micro = p.amount_micro and e.mandate_id = p.mandate_id
+      where p.status = 'captured' and e.id is null`,
+    sql`${ofPayment('captured for another account without its entry there')}
+      left join ${from(entries)} e on e.account_id = p.seller_account_id and e.id = p.transaction_id
+        and e.kind = 'received' and e.nonce = p.nonce and e.amount_micro = p.amount_micro
+      where p.status = 'captured' and p.seller_account_id <> p.account_id and e.id is null`,
+    sql`${ofEntry('an entry without its captured payment')}
+      left join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce and p.transaction_id = e.id
+        and p.status = 'captured' and (e.kind = 'paid' or p.seller_account_id = e.account_id)
+      where e.kind in ('paid', 'received') and p.nonce is null`,
+    sql`${ofEntry('an entry without its evaluation')}
+      left join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id
+        and (v.reason_code is null) = (e.kind = 'approved')
+      where e.kind in ('approved', 'denied') and v.id is null`,
+    sql`select v.account_id, v.id, 'transaction', 'an evaluation without its entry' from ${from(evaluations)} v
+      left join ${from(entries)} e on e.account_id = v.account_id and e.id = v.id
+      where e.id is null`,
+    sql`select a.id, a.id, 'account', 'it counts other keys of owners than work' from ${from(accounts)} a
+      left join (
+        select account_id, count(*) as keys from ${from(apiKeys)}
+        where role in ('owner', 'operator') and revoked_at_ms is null group by account_id) k on k.account_id = a.id
+      where a.owner_keys <> coalesce(k.keys, 0)`,
+    sql`select k.account_id, k.id, 'apiKey', 'a key that is not found by its hash' from ${from(apiKeys)} k
+      left join ${from(keyHashes)} h on h.secret_hash = k.secret_hash and h.key_id = k.id
+        and h.account_id = k.account_id
+      where h.key_id is null`,
+  ]
+}

@@ -1,0 +1,63 @@
+import type { ConsoleReads } from '../../console/store.ts'
+import type { StoreReads } from '../../store.ts'
+import { prepareAgentFacts } from './agent-facts.ts'
+import { prepareAuditLog } from './audit-log.ts'
+import { prepareFigures } from './console-figures.ts'
+import { prepareConsoleLists } from './console-lists.ts'
+import { prepareDecisions } from './decisions.ts'
+import type { ReadDialect, Reader } from './dialect.ts'
+import { findLedgerFaults } from './faults.ts'
+import { prepareRecordReads } from './lists.ts'
+import { prepareTransactionReads } from './transactions.ts'
+
+export interface LedgerReadsOptions {
+  /** For what a request waits for. */
+  readonly db: Reader
+  /** For what the console asks and for lists of transactions: it ends what takes too long. */
+  readonly consoleDb: Reader
+  /** For what reads the whole ledger. */
+  readonly auditDb: Reader
+  readonly dialect: ReadDialect
+  /** As `dialect`, for the connection of the console. */
+  readonly consoleDialect: ReadDialect
+  /** Runs a read, and gives out its answer once that may be given out. */
+  readonly read: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
+  /** As `read`, for the connection of the console. */
+  readonly readForConsole: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
+}
+
+type PortReads = Omit<StoreReads, 'authenticate' | 'confirmsCallers'> & Omit<ConsoleReads, 'readFigures'>
+
+/** The reads of the port, over the tables of the ledger. */
+export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
+  const { db, consoleDb, auditDb, dialect, consoleDialect, read, readForConsole } = options
+  const records = prepareRecordReads(db, dialect)
+  const transactions = prepareTransactionReads(db, dialect)
+  const { listAuditEvents } = prepareAuditLog(db, dialect)
+  const { readAgentFacts } = prepareAgentFacts(db, dialect)
+  const listed = prepareTransactionReads(consoleDb, consoleDialect)
+  const { listTransactions, listConsoleTransactions, newestTransactions } = listed
+  const consoleReads = {
+    ...prepareFigures(consoleDb, consoleDialect),
+    ...prepareConsoleLists(consoleDb, consoleDialect),
+    ...prepareDecisions(prepareRecordReads(consoleDb, consoleDialect), listed),
+    listTransactions,
+    listConsoleTransactions,
+    newestTransactions,
+  }
+  const { findTransaction } = transactions
+  return {
+    ...guarded({ ...records, findTransaction, listAuditEvents, readAgentFacts }, read),
+    ...guarded(consoleReads, readForConsole),
+    findLedgerFaults: () => read(() => findLedgerFaults(auditDb, dialect)),
+  }
+}
+
+type Reads = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
+
+/** The same reads, each run by a function. */
+function guarded<Some extends Reads>(reads: Some, run: LedgerReadsOptions['read']): Some {
+  return Object.fromEntries(
+    Object.entries(reads).map(([name, find]) => [name, (...args: never[]) => run(() => find(...args))]),
+  ) as Some
+}

@@ -1,0 +1,225 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
+import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
+import type { Agent, Hold, Mandate, Scope } from '../../../domain/records.ts'
+import { sessionIdleMs } from '../../../domain/session.ts'
+import type { IdKind } from '../../../domain/type-id.ts'
+import type { ConsoleReads, SessionKey, StoredSession } from '../../console/store.ts'
+import type { AgentFilter, OwnDomain, Page, PageOf, RecordKey } from '../../store.ts'
+import { identityOf } from '../operations/accounts.ts'
+import type { Table, TableRow } from '../table.ts'
+import {
+  accounts,
+  agents,
+  apiKeys,
+  entries,
+  identities,
+  mandates,
+  payments,
+  sellerDomains,
+  sellers,
+  sessions,
+} from '../tables.ts'
+import { clockSlackMs } from './transactions.ts'
+import {
+  boundOf,
+  columnsOf,
+  findRows,
+  idFrom,
+  idOf,
+  rowOf,
+  tableOf,
+  type ReadDialect,
+  type Reader,
+} from './dialect.ts'
+import { toAccount, toAgent, toApiKey, toHold, toListedSeller, toMandate, toSession } from './records.ts'
+
+/** How long after its nonce was made a payment may be captured. */
+const maxProofLifeMs = validityWindowMs + holdGraceMs
+
+/** Records by their keys, and their lists, newest first. */
+export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
+  const id = (kind: IdKind | 'nonce', text: string) => idOf(dialect, kind, text)
+  const from = (table: Table) => tableOf(dialect, table)
+
+  async function findOne<Of extends Table>(table: Of, where: RawBuilder<unknown>) {
+    const statement = sql`select ${columnsOf(table)} from ${from(table)} where ${where} limit 1`
+    const [row] = await findRows(db, table, statement)
+    return row
+  }
+
+  /** The rows of a page, and one more if there is one. Ids are in order of time, so newest first is by id. */
+  async function takePage<Of extends Table>(
+    table: Of,
+    kind: IdKind,
+    where: RawBuilder<unknown>,
+    { limit, olderThan }: Page,
+  ): Promise<TableRow<Of>[]> {
+    const older = olderThan === undefined ? sql`` : sql`and id < ${boundOf(dialect, kind, olderThan)}`
+    return findRows(
+      db,
+      table,
+      sql`select ${columnsOf(table)} from ${from(table)} where ${where} ${older}
+        order by id desc limit ${sql.lit(limit + 1)}`,
+    )
+  }
+
+  const inScope = ({ accountId, environment }: Scope) =>
+    sql`account_id = ${id('account', accountId)} and environment = ${environment}`
+
+  async function sellersOf(scope: Scope, where: RawBuilder<unknown>, limit: number) {
+    const { rows } = await sql<RegisteredRow>`
+      select ${columnsOf(sellers, 's')}, d.seller_id as registered_id from ${from(sellers)} s
+        left join ${from(sellerDomains)} d on d.environment = s.environment and d.domain = s.domain
+      where s.account_id = ${id('account', scope.accountId)} and s.environment = ${scope.environment} ${where}
+      limit ${sql.lit(limit)}`.execute(db)
+    return rows.map((row) =>
+      toListedSeller(
+        rowOf(sellers, row),
+        row.registered_id === null ? null : idFrom('seller', row.registered_id),
+      ),
+    )
+  }
+
+  return {
+    async isEmpty(): Promise<boolean> {
+      const { rows } = await sql`select 1 from ${from(accounts)} limit 1`.execute(db)
+      return rows.length === 0
+    },
+
+    async findAgent(key: RecordKey): Promise<Agent | undefined> {
+      const row = await findOne(agents, sql`${inScope(key)} and id = ${id('agent', key.id)}`)
+      return row && toAgent(row)
+    },
+
+    async findMandate(key: RecordKey): Promise<Mandate | undefined> {
+      const row = await findOne(mandates, sql`${inScope(key)} and id = ${id('mandate', key.id)}`)
+      return row && toMandate(row)
+    },
+
+    async findProof({
+      accountId,
+      environment,
+      nonce,
+    }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
+      const find = async (payer: RawBuilder<unknown>) => {
+        const { rows } = await sql<EpochRow>`
+          select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from ${from(payments)} p
+            join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
+          where p.account_id = ${payer} and p.nonce = ${id('nonce', nonce)} and p.environment = ${environment}`.execute(
+          db,
+        )
+        return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
+      }
+      const account = id('account', accountId)
+      return (await find(account)) ?? findReceived({ nonce, environment, accountId })
+    },
+
+    async ownsDomain({ accountId, environment, domain }: OwnDomain): Promise<boolean> {
+      const row = await findOne(sellerDomains, sql`environment = ${environment} and domain = ${domain}`)
+      return row?.accountId === accountId
+    },
+
+    async listAccounts(page: Page) {
+      return pageOf(await takePage(accounts, 'account', sql`1 = 1`, page), page, toAccount)
+    },
+
+    async listSessions({ accountId }: { readonly accountId: string }, nowMs: number, page: Page) {
+      const where = sql`account_id = ${id('account', accountId)} and kind <> 'set_up_link'
+        and ends_at_ms > ${nowMs} and used_at_ms > ${nowMs - sessionIdleMs} and ${hasWorkingKey(accountId)}`
+      return pageOf(await takePage(sessions, 'session', where, page), page, toSession)
+    },
+
+    async listApiKeys({ accountId }: { readonly accountId: string }, page: Page) {
+      const where = sql`account_id = ${id('account', accountId)}`
+      return pageOf(await takePage(apiKeys, 'apiKey', where, page), page, toApiKey)
+    },
+
+    async listAgents(scope: Scope, { agentId }: AgentFilter, page: Page) {
+      const own = agentId === undefined ? sql`` : sql`and id = ${id('agent', agentId)}`
+      return pageOf(await takePage(agents, 'agent', sql`${inScope(scope)} ${own}`, page), page, toAgent)
+    },
+
+    async listMandates(scope: Scope, { agentId }: AgentFilter, page: Page) {
+      const own = agentId === undefined ? sql`` : sql`and agent_id = ${id('agent', agentId)}`
+      return pageOf(await takePage(mandates, 'mandate', sql`${inScope(scope)} ${own}`, page), page, toMandate)
+    },
+
+    async listSellers(scope: Scope, page: Page) {
+      const older =
+        page.olderThan === undefined ? sql`` : sql`and s.id < ${boundOf(dialect, 'seller', page.olderThan)}`
+      const found = await sellersOf(scope, sql`${older} order by s.id desc`, page.limit + 1)
+      return pageOf(found, page, (seller) => seller)
+    },
+
+    async findSeller({ domain, ...scope }: OwnDomain) {
+      const [found] = await sellersOf(scope, sql`and s.domain = ${domain} order by s.id`, 1)
+      return found
+    },
+
+    /** Who is signed in: asked with every request of the console. */
+    async findSession({ accountId, tokenHash }: SessionKey): Promise<StoredSession | undefined> {
+      const account = id('account', accountId)
+      const row = await findOne(
+        sessions,
+        sql`account_id = ${account} and token_hash = ${tokenHash} and ${hasWorkingKey(accountId)}
+          and exists (select 1 from ${from(accounts)} a where a.id = ${account} and a.disabled_at_ms is null)`,
+      )
+      return row && toSession(row)
+    },
+
+    async findAccount(account: Parameters<ConsoleReads['findAccount']>[0]) {
+      const accountId = 'id' in account ? account.id : await accountOfUser(account)
+      if (accountId === undefined) return undefined
+      const row = await findOne(accounts, sql`id = ${id('account', accountId)}`)
+      return row && toAccount(row)
+    },
+  }
+
+  /** A payment that an account has collected. It was captured soon after its nonce was made: so far the journal is looked at. */
+  async function findReceived({
+    accountId,
+    environment,
+    nonce,
+  }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
+    const issuedAtMs = timeOfNonce(nonce)
+    if (!Number.isSafeInteger(issuedAtMs)) return undefined
+    const [first, last] = [issuedAtMs - clockSlackMs, issuedAtMs + maxProofLifeMs + clockSlackMs]
+    const { rows } = await sql<EpochRow>`
+      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from (
+        select payer_id, nonce from ${from(entries)}
+        where account_id = ${id('account', accountId)} and id >= ${boundOf(dialect, 'transaction', idsFrom('txn', first))}
+          and id < ${boundOf(dialect, 'transaction', idsFrom('txn', last))}
+          and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1) e
+        join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
+        join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
+      where p.environment = ${environment}`.execute(db)
+    return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
+  }
+
+  async function accountOfUser(user: { readonly idpUserId: string }): Promise<string | undefined> {
+    const row = await findOne(identities, sql`idp_user_id = ${identityOf(user).idpUserId}`)
+    return row?.accountId
+  }
+
+  /** A session ends with its key. */
+  function hasWorkingKey(accountId: string): RawBuilder<unknown> {
+    return sql`(key_id is null or key_id in (
+      select k.id from ${from(apiKeys)} k
+      where k.account_id = ${id('account', accountId)} and k.revoked_at_ms is null))`
+  }
+}
+
+type EpochRow = Readonly<Record<string, unknown>> & { readonly epoch_now: unknown }
+type RegisteredRow = Readonly<Record<string, unknown>> & { readonly registered_id: unknown }
+
+/** A page of the rows that were found, which are one more when there is a next page. */
+export function pageOf<Row extends { readonly id: string }, Item>(
+  rows: readonly Row[],
+  { limit }: Page,
+  toItem: (row: Row) => Item,
+): PageOf<Item> {
+  const shown = rows.slice(0, limit)
+  return { items: shown.map(toItem), next: rows.length > limit ? shown.at(-1)?.id : undefined }
+}

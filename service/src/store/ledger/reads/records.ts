@@ -1,0 +1,82 @@
+import type {
+  Account,
+  Agent,
+  ApiKey,
+  AuditEvent,
+  Hold,
+  ListedSeller,
+  Mandate,
+} from '../../../domain/records.ts'
+import {
+  sellers,
+  type AccountRow,
+  type AgentRow,
+  type ApiKeyRow,
+  type MandateRow,
+  type PaymentRow,
+} from '../tables.ts'
+import type { StoredSession } from '../../console/store.ts'
+import type { TableRow } from '../table.ts'
+import type { auditEvents, sessions } from '../tables.ts'
+
+// What the port gives out of a row: a row may have more columns than the record.
+
+export function toAccount({ ownerKeys: _, ...account }: AccountRow): Account {
+  return account
+}
+
+export function toApiKey({ secretHash: _, ...key }: ApiKeyRow): ApiKey {
+  return key
+}
+
+export function toAgent(row: AgentRow): Agent {
+  return row
+}
+
+export function toMandate({
+  stoppedBy: _stoppedBy,
+  stoppedPayments: _stoppedPayments,
+  epoch: _epoch,
+  openPayments: _openPayments,
+  releasedUntilMs: _releasedUntilMs,
+  denialsFromMs: _denialsFromMs,
+  denials: _denials,
+  ...mandate
+}: MandateRow): Mandate {
+  return mandate
+}
+
+export function toSession(row: TableRow<typeof sessions>): StoredSession {
+  return row
+}
+
+export function toAuditEvent(row: TableRow<typeof auditEvents>): AuditEvent {
+  return row
+}
+
+/** A payment as a hold. One that was open when all of its mandate were ended is void, whatever its row says. */
+export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
+  const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
+  const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId } = payment
+  const isEnded = status === 'open' && epoch !== mandateEpoch
+  return {
+    accountId,
+    environment,
+    nonce,
+    agentId,
+    mandateId,
+    amountText,
+    amountMicro,
+    currency,
+    resourceUrl,
+    status: isEnded ? 'voided' : status,
+    issuedAtMs,
+    expiresAtMs,
+    transactionId,
+  }
+}
+
+/** A seller, with the one that is registered under its domain. */
+export function toListedSeller(row: TableRow<typeof sellers>, registeredId: string | null): ListedSeller {
+  return { ...row, isPending: registeredId !== row.id }
+}

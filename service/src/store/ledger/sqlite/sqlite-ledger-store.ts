@@ -1,0 +1,177 @@
+import { stat } from 'node:fs/promises'
+
+import { Kysely, SqliteDialect, sql } from 'kysely'
+
+import { idBytes, idText } from '../../../domain/type-id.ts'
+import type { Caller } from '../../../domain/records.ts'
+import { kyselyOver } from '../../console/dialect.ts'
+import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
+import { explainFailure } from '../../sqlite/explain-failure.ts'
+import { KnownCallers } from '../../sqlite/known-callers.ts'
+import { openSqliteFile, type OpenedFile } from '../../sqlite/open.ts'
+import { QueryThread } from '../../sqlite/query-thread.ts'
+import type { StoreMetrics } from '../../store-metrics.ts'
+import type { Store } from '../../store.ts'
+import { closedError, createLedgerActs } from '../ledger-store.ts'
+import { readStops } from '../operations/stops.ts'
+import { rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { prepareLedgerReads } from '../reads/ledger-reads.ts'
+import { Sweep } from '../sweep.ts'
+import { apiKeys } from '../tables.ts'
+import { SqliteLedger } from './ledger-thread.ts'
+import { ledgerSteps, wholeName } from './schema.ts'
+
+export interface SqliteLedgerStoreOptions {
+  /** The database file; its folder is made when it is missing. */
+  readonly path: string
+  /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
+  readonly onEnd?: (cause: unknown) => void
+  /** Where the store counts what it does, if anywhere. */
+  readonly metrics?: StoreMetrics | undefined
+}
+
+/** Max calls that wait for a transaction. */
+const maxWaiting = 8_192
+
+/** How many accounts of mandates are kept in memory. */
+const maxAccountsKept = 65_536
+
+const dialect: ReadDialect = {
+  idParameter: (bytes) => bytes,
+  nameOf: wholeName,
+  inTime: sql``,
+}
+
+/** The thread of the console ends what takes too long. */
+const consoleDialect: ReadDialect = { ...dialect, inTime: sql`and in_time()` }
+
+/** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
+export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store {
+  const file = openSqliteFile(options.path, ledgerSteps)
+  try {
+    return createStore(file, options)
+  } catch (error) {
+    file.close()
+    throw error
+  }
+}
+
+function createStore(file: OpenedFile, { onEnd, metrics }: SqliteLedgerStoreOptions): Store {
+  const { database, path } = file
+  const sqliteDialect = new SqliteDialect({ database })
+  const db: Reader = new Kysely<unknown>({ dialect: sqliteDialect })
+  const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
+  const consoleDb = kyselyOver((text, values) => queries.query(text, values), sqliteDialect) as Reader
+  const ledger = new SqliteLedger({ path, maxWaiting, onEnd })
+  metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
+  let closing: Promise<void> | undefined
+
+  const selectKey = database.prepare<[Buffer], Record<string, unknown>>(`
+    select k.* from key_hashes h
+      join api_keys k on k.account_id = h.account_id and k.id = h.key_id
+      join accounts a on a.id = h.account_id
+    where h.secret_hash = ? and k.revoked_at_ms is null and a.disabled_at_ms is null`)
+  const callers = new KnownCallers({
+    lookUp: findCaller,
+    untilDurable: () => ledger.untilDurable(),
+  })
+
+  function findCaller(secretHash: Buffer): Caller | undefined {
+    const found = selectKey.get(secretHash)
+    if (!found) return undefined
+    const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, found)
+    return { accountId, environment, keyId, role, agentId }
+  }
+
+  const selectAccount = database
+    .prepare<[Buffer], Buffer>('select account_id from mandate_accounts where mandate_id = ?')
+    .pluck()
+  const accountsOfMandates = new Map<string, string>()
+
+  /** It never changes, so it is cached. */
+  async function accountOfMandate(mandateId: string): Promise<string | undefined> {
+    const known = accountsOfMandates.get(mandateId)
+    if (known !== undefined) return known
+    const bytes = idBytes('mandate', mandateId)
+    const found = bytes && selectAccount.get(bytes)
+    if (!found) return undefined
+    if (accountsOfMandates.size >= maxAccountsKept) accountsOfMandates.clear()
+    const accountId = idText('account', found)
+    accountsOfMandates.set(mandateId, accountId)
+    return accountId
+  }
+
+  /** A read's answer, from what is committed, once that is durable. */
+  async function read<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (closing) throw closedError()
+    try {
+      const answer = await work()
+      await ledger.untilDurable()
+      return answer
+    } catch (error) {
+      throw explainFailure(error)
+    }
+  }
+
+  const acts = createLedgerActs({
+    ledger,
+    accountOfMandate,
+    sweep: new Sweep({ ledger, db, dialect }),
+    // Only this process writes the file.
+    onKeysChanged: () => callers.forget(),
+  })
+  const reads = prepareLedgerReads({
+    db,
+    consoleDb,
+    auditDb: db,
+    dialect,
+    consoleDialect,
+    read,
+    readForConsole: read,
+  })
+
+  async function close(): Promise<void> {
+    await acts.close()
+    await queries.close()
+    await ledger.close()
+    file.close()
+  }
+
+  return {
+    ...acts,
+    ...reads,
+    checkReady: () =>
+      read(async () => {
+        await reads.isEmpty()
+        await ledger.run(readStops, { accountId: '', environment: 'sandbox' })
+      }),
+    close: () => (closing ??= close()),
+    confirmsCallers: false,
+    authenticate: async (secretHash) => {
+      if (closing) throw closedError()
+      return callers.find(secretHash)
+    },
+    readFigures: async () => ({
+      kind: 'sqlite',
+      schemaVersion: ledgerSteps.length,
+      waiting: ledger.waiting,
+      mostWaiting: maxWaiting,
+      commits: 0,
+      commitMs: [],
+      ledgerBytes: await sizeOf(path),
+    }),
+  }
+}
+
+/** The bytes of the file and of its log. */
+async function sizeOf(path: string): Promise<number> {
+  const sizes = await Promise.all(
+    [path, `${path}-wal`].map((one) =>
+      stat(one).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}

@@ -1,0 +1,107 @@
+import { sql } from 'kysely'
+
+import type { Ledger } from './ledger.ts'
+import { releaseExpiredPayments } from './operations/mandates.ts'
+import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
+import { mandates } from './tables.ts'
+
+/** How many mandates one sweep looks at for open payments. */
+const maxLookedAt = 20_000
+
+interface Candidate {
+  readonly accountId: string
+  readonly mandateId: string
+}
+
+interface SweepCall {
+  readonly nowMs: number
+  readonly maxMandates: number
+  readonly nextCountId: () => string
+}
+
+/**
+ * Releases what has expired, of a bounded number of mandates at a time. Accounts take turns, and so do the mandates of each:
+ * nobody waits for those of somebody who has many.
+ */
+export class Sweep {
+  readonly #ledger: Pick<Ledger, 'run'>
+  readonly #db: Reader
+  readonly #dialect: ReadDialect
+  /** The last mandate that was looked at; undefined at the beginning of a round. */
+  #lookedAtUpTo: Candidate | undefined
+  /** The last account, and the last mandate of each account, that had its turn. */
+  #lastAccountId = ''
+  #lastMandateIds = new Map<string, string>()
+
+  constructor(options: {
+    readonly ledger: Pick<Ledger, 'run'>
+    readonly db: Reader
+    readonly dialect: ReadDialect
+  }) {
+    this.#ledger = options.ledger
+    this.#db = options.db
+    this.#dialect = options.dialect
+  }
+
+  /** How many payments were released. */
+  async releaseSome({ nowMs, maxMandates, nextCountId }: SweepCall): Promise<number> {
+    const chosen = this.#choose(await this.#lookAtSome(), maxMandates)
+    const released = await Promise.all(
+      chosen.map(async ({ accountId, mandateId }) => {
+        const call = { accountId, mandateId, nowMs, countId: nextCountId() }
+        return (await this.#ledger.run(releaseExpiredPayments, call)).released
+      }),
+    )
+    return released.reduce((sum, one) => sum + one, 0)
+  }
+
+  /** Mandates with open payments, or with denials that are only counted, among the next ones. */
+  async #lookAtSome(): Promise<readonly Candidate[]> {
+    const after = this.#lookedAtUpTo
+    const dialect = this.#dialect
+    const isAfter = after
+      ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'mandate', after.mandateId)})`
+      : sql``
+    const source = sql`from ${tableOf(dialect, mandates)} ${isAfter} order by account_id, id`
+    const { rows } = await sql<{ account_id: unknown; id: unknown }>`
+      select account_id, id from (
+        select account_id, id, open_payments, denials ${source} limit ${sql.lit(maxLookedAt)}) looked_at
+      where open_payments > 0 or denials > 0 order by account_id, id`.execute(this.#db)
+    const { rows: end } = await sql<{ account_id: unknown; id: unknown }>`
+      select account_id, id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(this.#db)
+    this.#lookedAtUpTo = end[0] && toCandidate(end[0])
+    return rows.map(toCandidate)
+  }
+
+  #choose(candidates: readonly Candidate[], maxMandates: number): readonly Candidate[] {
+    const ofAccounts = [...Map.groupBy(candidates, ({ accountId }) => accountId)]
+    const inTurn = startAfter(ofAccounts, ([accountId]) => accountId > this.#lastAccountId).map(
+      ([accountId, own]) => {
+        const last = this.#lastMandateIds.get(accountId) ?? ''
+        return startAfter(own, ({ mandateId }) => mandateId > last)
+      },
+    )
+    this.#lastMandateIds = new Map()
+    const chosen: Candidate[] = []
+    for (let turn = 0; chosen.length < Math.min(maxMandates, candidates.length); turn++) {
+      for (const own of inTurn) {
+        const candidate = own[turn]
+        if (!candidate || chosen.length === maxMandates) continue
+        chosen.push(candidate)
+        this.#lastAccountId = candidate.accountId
+        this.#lastMandateIds.set(candidate.accountId, candidate.mandateId)
+      }
+    }
+    return chosen
+  }
+}
+
+/** The items from the first that is later on, and then those before it. */
+function startAfter<Item>(items: readonly Item[], isLater: (item: Item) => boolean): readonly Item[] {
+  const first = items.findIndex(isLater)
+  return first < 0 ? items : [...items.slice(first), ...items.slice(0, first)]
+}
+
+function toCandidate(row: { readonly account_id: unknown; readonly id: unknown }): Candidate {
+  return { accountId: idFrom('account', row.account_id), mandateId: idFrom('mandate', row.id) }
+}
