@@ -52,6 +52,16 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   }
 }
 
+/** The source of ids whose times are those of records, and not of the moment. */
+export function createIdsOfTimes(): (kind: IdKind, atMs: number) => string {
+  let timeMs = 0
+  const ids = createIds(() => timeMs)
+  return (kind, atMs) => {
+    timeMs = atMs
+    return ids.next(kind)
+  }
+}
+
 /** Random bytes drawn many at a time: a system call for each id would cost more than the id. */
 function pooledRandomBytes(): RandomBytes {
   const pool = Buffer.alloc(65_536)

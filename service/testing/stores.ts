@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext } from 'node:test'
 
+import { createIdsOfTimes } from '../src/ids.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../src/store/postgres/postgres-store.ts'
@@ -88,7 +89,7 @@ function newFolder(): string {
 }
 
 function openSqliteLedgerIn(folder: string): OpenedStore {
-  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db') })
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })
   return {
     store,
     close: async () => {

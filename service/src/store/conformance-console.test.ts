@@ -73,7 +73,11 @@ storeConformance((open) => {
     await ledger.moveMandate(second, 'paused')
 
     const stopped = await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1', tellsEarlier: false }),
+      ledger.store.stopMandates(caller, {
+        ...step,
+        stopId: ledger.ids.ofStop(caller, 'first'),
+        tellsEarlier: false,
+      }),
     )
     assert.deepEqual(stopped, { moved: 4, voidedHolds: 1 })
     for (const mandate of mandates) assert.equal((await found(ledger, mandate)).status, 'paused')
@@ -92,11 +96,14 @@ storeConformance((open) => {
       return { ...again, earlier }
     }
     const none = { moved: 0, voidedHolds: 0, earlier: { mandates: 0, holds: 0 } }
-    assert.deepEqual(await repeat('stop_2'), none)
     // Under its own id a stop tells of what it did before, and of what it does now; nobody else's does.
-    assert.deepEqual(await repeat('stop_1'), { moved: 0, voidedHolds: 0, earlier: { mandates: 4, holds: 1 } })
-    assert.deepEqual(await repeat('stop_1', other.production), none)
-    assert.deepEqual(await repeat('stop_1', production), none)
+    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first')), {
+      moved: 0,
+      voidedHolds: 0,
+      earlier: { mandates: 4, holds: 1 },
+    })
+    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first'), other.production), none)
+    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first'), production), none)
 
     // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
     const [, , third, fourth] = mandates
@@ -105,8 +112,8 @@ storeConformance((open) => {
     await ledger.moveMandate(fourth, 'revoked')
     const resume = (stopId: string | null) =>
       inSteps(ledger, (step) => ledger.store.resumeMandates(caller, { ...step, stopId }))
-    assert.deepEqual(await resume('stop_2'), { moved: 0, voidedHolds: 0 })
-    assert.deepEqual(await resume('stop_1'), { moved: 2, voidedHolds: 0 })
+    assert.deepEqual(await resume(ledger.ids.ofStop(caller, 'other')), { moved: 0, voidedHolds: 0 })
+    assert.deepEqual(await resume(ledger.ids.ofStop(caller, 'first')), { moved: 2, voidedHolds: 0 })
     const statuses = await Promise.all(mandates.map(async (mandate) => (await found(ledger, mandate)).status))
     assert.deepEqual(statuses, ['active', 'paused', 'paused', 'revoked', 'active'])
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
@@ -127,7 +134,11 @@ storeConformance((open) => {
       }
     })
     await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, { ...step, stopId: 'stop_1', tellsEarlier: false }),
+      ledger.store.stopMandates(caller, {
+        ...step,
+        stopId: ledger.ids.ofStop(caller, 'first'),
+        tellsEarlier: false,
+      }),
     )
     isStopped = true
     await Promise.all(racing)

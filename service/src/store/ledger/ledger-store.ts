@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 import type { Scope } from '../../domain/records.ts'
-import { createIds } from '../../ids.ts'
+import type { IdKind } from '../../domain/type-id.ts'
 import type { ConsoleActs, MoveProgress, ResumeStep, StopProgress, StopStep } from '../console/store.ts'
 import {
   StoreUnavailableError,
@@ -33,11 +33,15 @@ import { voidPayment } from './operations/voids.ts'
 import { toAccount, toAgent, toApiKey, toHold, toMandate } from './reads/records.ts'
 import type { Sweep } from './sweep.ts'
 
+/** A new id for a record that the port does not name, with the time of the record. */
+export type NextId = (kind: IdKind, atMs: number) => string
+
 export interface LedgerActsOptions {
   readonly ledger: Pick<Ledger, 'run'>
   /** The account of a mandate; undefined when there is no such mandate. */
   readonly accountOfMandate: (mandateId: string) => Promise<string | undefined>
   readonly sweep: Sweep
+  readonly nextId: NextId
   /** Called before an act is answered that changes which key opens what, whatever has become of it. */
   readonly onKeysChanged?: () => void
 }
@@ -49,19 +53,12 @@ export function createLedgerActs({
   ledger,
   accountOfMandate,
   sweep,
+  nextId,
   onKeysChanged = () => undefined,
 }: LedgerActsOptions): LedgerActs {
-  // Ids of records that the port does not name have the time of the call.
-  let idTimeMs = 0
-  const ids = createIds(() => idTimeMs)
   let isClosing = false
   let underWay = 0
   let onIdle: (() => void) | undefined
-
-  function nextId(kind: 'transaction' | 'auditEvent', atMs: number): string {
-    idTimeMs = atMs
-    return ids.next(kind)
-  }
 
   async function act<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
     if (isClosing) throw closedError()

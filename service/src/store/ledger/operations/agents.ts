@@ -12,8 +12,12 @@ export interface NewAgent {
 export const createAgent: Operation<NewAgent, 'created'> = {
   name: 'createAgent',
   reads: ({ agent }, facts) => (facts.isRerun ? [look(agents, agent)] : []),
-  decide: ({ agent, event }, facts) =>
-    facts.isRerun && facts.row(agents, agent)
+  decide({ agent, event }, facts) {
+    const earlier = facts.isRerun ? facts.row(agents, agent) : undefined
+    if (earlier && (earlier.name !== agent.name || earlier.environment !== agent.environment)) {
+      throw new Error(`another agent has the id ${agent.id}`)
+    }
+    return earlier
       ? unchanged('created')
       : {
           outcome: 'created',
@@ -22,7 +26,8 @@ export const createAgent: Operation<NewAgent, 'created'> = {
             put(agentAccounts, { agentId: agent.id, accountId: agent.accountId }),
             put(auditEvents, event),
           ],
-        },
+        }
+  },
 }
 
 export interface AgentRevocation {

@@ -13,7 +13,7 @@ import { boundOf, idFrom, idOf, idsOf, tableOf, type ReadDialect, type Reader } 
 import { clockSlackMs } from './transactions.ts'
 
 /** Max open payments that are counted. */
-export const maxCounted = 10_000
+const maxCounted = 10_000
 
 /** How many of the budgets that are closest to their limits are named. */
 const maxNearest = 5

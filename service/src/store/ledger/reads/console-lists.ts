@@ -80,22 +80,23 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
   const account = ({ accountId }: Pick<Scope, 'accountId'>) => idOf(dialect, 'account', accountId)
 
   /** A page of the rows that fit, out of a bounded number: it may be short, and have a next one. */
-  async function list<Row extends RawRow, Item>(
+  async function list<Item>(
     { table, kind, where, columns, fits = sql`1 = 1` }: Listed,
     { limit, olderThan }: Page,
-    toItem: (row: Row) => Item,
+    toItem: (row: never) => Item,
   ): Promise<PageOf<Item>> {
     const older = olderThan === undefined ? sql`` : sql`and id < ${boundOf(dialect, kind, olderThan)}`
     const source = sql`from ${from(table)} where ${where} ${older} order by id desc`
-    const { rows } = await sql<Row & { readonly id: unknown }>`
+    const { rows } = await sql<RawRow>`
       select ${columns} from (select * ${source} limit ${sql.lit(maxLookedAt)}) looked_at
       where ${fits} order by looked_at.id desc limit ${sql.lit(limit + 1)}`.execute(db)
     const page = rows.slice(0, limit)
+    const items = page.map((row) => toItem(row as never))
     const last = page.at(-1)
-    if (rows.length > limit) return { items: page.map(toItem), next: last && idFrom(kind, last.id) }
+    if (rows.length > limit) return { items, next: last && idFrom(kind, last['id']) }
     const { rows: end } = await sql<{ id: unknown }>`
       select id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
-    return { items: page.map(toItem), next: end[0] && idFrom(kind, end[0].id) }
+    return { items, next: end[0] && idFrom(kind, end[0].id) }
   }
 
   async function withSums(scope: Scope, found: readonly Agent[], nowMs: number): Promise<ConsoleAgent[]> {
@@ -144,7 +145,7 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
       const { accountId, environment } = scope
       const ofAgent =
         filter.agentId === undefined ? sql`` : sql`and agent_id = ${idOf(dialect, 'agent', filter.agentId)}`
-      return list<ConsoleMandateRow, ReturnType<typeof toConsoleMandate>>(
+      return list(
         {
           table: mandates,
           kind: 'mandate',
@@ -209,7 +210,7 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
           fits: sql`environment = ${scope.environment}`,
         },
         page,
-        (row) => toAgent(rowOf(agents, row)),
+        (row: RawRow) => toAgent(rowOf(agents, row)),
       )
       return { items: await withSums(scope, items, nowMs), next }
     },

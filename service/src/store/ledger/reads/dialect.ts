@@ -48,7 +48,7 @@ export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string
       digits += character
       continue
     }
-    const next = [...crockford].find((digit) => digit > character)
+    const next = crockford.split('').find((digit) => digit > character)
     digits = next === undefined ? digits.padEnd(suffixLength, 'z') : digits + next
     break
   }

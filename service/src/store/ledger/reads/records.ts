@@ -7,25 +7,18 @@ import type {
   ListedSeller,
   Mandate,
 } from '../../../domain/records.ts'
-import {
-  sellers,
-  type AccountRow,
-  type AgentRow,
-  type ApiKeyRow,
-  type MandateRow,
-  type PaymentRow,
-} from '../tables.ts'
+import type { AccountRow, AgentRow, ApiKeyRow, MandateRow, PaymentRow } from '../tables.ts'
 import type { StoredSession } from '../../console/store.ts'
 import type { TableRow } from '../table.ts'
-import type { auditEvents, sessions } from '../tables.ts'
+import type { auditEvents, sellers, sessions } from '../tables.ts'
 
 // What the port gives out of a row: a row may have more columns than the record.
 
-export function toAccount({ ownerKeys: _, ...account }: AccountRow): Account {
+export function toAccount({ ownerKeys: _ownerKeys, ...account }: AccountRow): Account {
   return account
 }
 
-export function toApiKey({ secretHash: _, ...key }: ApiKeyRow): ApiKey {
+export function toApiKey({ secretHash: _secretHash, ...key }: ApiKeyRow): ApiKey {
   return key
 }
 

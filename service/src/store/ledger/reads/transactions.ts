@@ -24,7 +24,7 @@ import {
   type EvaluationRow,
   type PaymentRow,
 } from '../tables.ts'
-import { sqlName, type Table } from '../table.ts'
+import { sqlName, type Table, type TableRow } from '../table.ts'
 import { boundOf, idFrom, idOf, tableOf, valueOf, type ReadDialect, type Reader } from './dialect.ts'
 
 /** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
@@ -320,20 +320,20 @@ const journalColumns = sql.raw(
     .join(', '),
 )
 
-function part<Row>(prefix: string, { columns }: Table, raw: RawRow): Row {
+function part<Of extends Table>(prefix: string, { columns }: Of, raw: RawRow): TableRow<Of> {
   return Object.fromEntries(
     Object.entries(columns).map(([name, column]) => [
       name,
       valueOf(column, raw[`${prefix}_${sqlName(name)}`]),
     ]),
-  ) as Row
+  ) as TableRow<Of>
 }
 
 function toJournalRow(raw: RawRow): JournalRow {
   return {
-    entry: part<EntryRow>('e', entries, raw),
-    payment: raw['p_nonce'] === null ? undefined : part<PaymentRow>('p', payments, raw),
-    evaluation: raw['v_id'] === null ? undefined : part<EvaluationRow>('v', evaluations, raw),
+    entry: part('e', entries, raw),
+    payment: raw['p_nonce'] === null ? undefined : part('p', payments, raw),
+    evaluation: raw['v_id'] === null ? undefined : part('v', evaluations, raw),
   }
 }
 

@@ -12,7 +12,7 @@ import { openSqliteFile, type OpenedFile } from '../../sqlite/open.ts'
 import { QueryThread } from '../../sqlite/query-thread.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import type { Store } from '../../store.ts'
-import { closedError, createLedgerActs } from '../ledger-store.ts'
+import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
 import { rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
@@ -24,6 +24,7 @@ import { ledgerSteps, wholeName } from './schema.ts'
 export interface SqliteLedgerStoreOptions {
   /** The database file; its folder is made when it is missing. */
   readonly path: string
+  readonly nextId: NextId
   /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
   readonly onEnd?: (cause: unknown) => void
   /** Where the store counts what it does, if anywhere. */
@@ -56,7 +57,7 @@ export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store 
   }
 }
 
-function createStore(file: OpenedFile, { onEnd, metrics }: SqliteLedgerStoreOptions): Store {
+function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerStoreOptions): Store {
   const { database, path } = file
   const sqliteDialect = new SqliteDialect({ database })
   const db: Reader = new Kysely<unknown>({ dialect: sqliteDialect })
@@ -115,6 +116,7 @@ function createStore(file: OpenedFile, { onEnd, metrics }: SqliteLedgerStoreOpti
 
   const acts = createLedgerActs({
     ledger,
+    nextId,
     accountOfMandate,
     sweep: new Sweep({ ledger, db, dialect }),
     // Only this process writes the file.
