@@ -92,7 +92,7 @@ async function compare(place: string, restored: string): Promise<Revived | undef
 
 /** Gives a ledger, and what is left of its log, another name; the ledger keeps the old one too, until it is replaced. */
 function keepAside(place: string, nowMs: number): string {
-  const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '')
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')
   const kept = `${place}.before-restore-${time}`
   linkSync(place, kept)
   // A log that could not be copied belongs to the file that is kept, and never to the restored one.

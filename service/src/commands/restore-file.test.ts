@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { copySqliteFile } from '../store/sqlite/copy-file.ts'
+import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { restoreFile } from './restore-file.ts'
+
+test('Two restores within one second each keep the ledger that was there before [decision.165]', async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+  context.after(() => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, 'purser.db')
+  const backup = join(folder, 'backup.db')
+  await openSqliteStore({ path }).close()
+  const { signal } = new AbortController()
+  await copySqliteFile({ from: path, to: backup, signal })
+
+  const nowMs = Date.parse('2026-07-01T12:00:00.001Z')
+  const first = await restoreFile({ backup, path, nowMs, signal })
+  const second = await restoreFile({ backup, path, nowMs: nowMs + 1, signal })
+
+  assert.notEqual(first.keptPath, second.keptPath)
+  for (const { keptPath } of [first, second]) assert.ok(existsSync(keptPath ?? ''), keptPath)
+})
