@@ -43,9 +43,27 @@ test('Two lanes never look at the same row at once', async () => {
   assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
 })
 
+test('Batches of one account each have no call for another', async () => {
+  const { tenant, another, batches } = await openTenant({ groupsByAccount: true })
+  const tenants = [tenant, await another()]
+  const ids = await Promise.all(tenants.map((one) => one.mandate()))
+  batches.length = 0
+  const proofs = Array.from({ length: 20 }, () =>
+    tenants.map((one, index) => one.proof(ids[index] as string)),
+  )
+  await Promise.all(proofs.flat())
+  assert.deepEqual(
+    batches.map(({ size }) => size),
+    batches.map(() => 1),
+  )
+  assert.ok(batches.length < 6, `${batches.length} batches`)
+})
+
 async function openTenant(options: Partial<LedgerOptions>) {
   const driver = createMemoryDriver(new MemoryDatabase())
   const counts = { now: 0, max: 0, blocked: 0 }
+  /** The accounts whose rows each transaction has locked. */
+  const batches: Set<unknown>[] = []
   const watched: Driver = {
     transaction: async (work, limits) => {
       counts.max = Math.max(counts.max, ++counts.now)
@@ -54,6 +72,8 @@ async function openTenant(options: Partial<LedgerOptions>) {
           return work({
             ...transaction,
             read: async (reads, how) => {
+              const locked = reads.flatMap((read) => (read.isLocked && read.kind === 'row' ? [read.key] : []))
+              batches.push(new Set(locked.map(({ accountId }) => accountId)))
               const answer = await transaction.read(reads, how)
               // As long as a database takes, so that transactions overlap.
               await sleep(1)
@@ -70,9 +90,13 @@ async function openTenant(options: Partial<LedgerOptions>) {
   const stopwatch = { nowMs: () => performance.now(), sleep }
   const ledger = new Ledger({ driver: watched, stopwatch, random: Math.random, ...options })
   const clock = { ms: Date.now() }
-  const tenant = await LedgerTenant.create({ ledger, ids: createIds(() => clock.ms), clock })
+  const ids = createIds(() => clock.ms)
+  const another = () => LedgerTenant.create({ ledger, ids, clock })
+  const tenant = await another()
   return {
     tenant,
+    another,
+    batches,
     counts,
     /** Locks mandates as another process would; what it gives ends that. */
     holdLocks: async (ids: readonly string[]) => {

@@ -27,6 +27,8 @@ export interface LedgerOptions {
   readonly maxWaiting?: number
   /** How many batches are written at once. */
   readonly lanes?: number
+  /** Whether all calls of a batch are for one account, as a database needs it that spreads accounts over machines. */
+  readonly groupsByAccount?: boolean
   /** Max rows locked by others that are waited for at once, each by a lane of its own. Calls for more try again later. */
   readonly maxBlockedRows?: number
   /** How long a call may take. */
@@ -45,8 +47,15 @@ interface Waiting {
   isRerun: boolean
   /** How often it was put off because its row was locked, and too many others were waited for. */
   delays: number
-  /** The names of the rows that it locks first; known once several lanes ask. */
-  locks?: readonly string[]
+  /** What a batch is chosen by; known once it is asked for. */
+  traits?: Traits
+}
+
+interface Traits {
+  /** The names of the rows that it locks first. */
+  readonly locks: readonly string[]
+  /** The account whose rows it changes. */
+  readonly account: unknown
 }
 
 /** Calls that wait for a row which another transaction has locked. */
@@ -70,6 +79,7 @@ export class Ledger {
   readonly #maxBatch: number
   readonly #maxWaiting: number
   readonly #lanes: number
+  readonly #groupsByAccount: boolean
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
   readonly #afterBatch: LedgerOptions['afterBatch']
@@ -88,6 +98,7 @@ export class Ledger {
     this.#maxBatch = options.maxBatch ?? 128
     this.#maxWaiting = options.maxWaiting ?? 10_000
     this.#lanes = options.lanes ?? 1
+    this.#groupsByAccount = options.groupsByAccount ?? false
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
     this.#afterBatch = options.afterBatch
@@ -164,21 +175,31 @@ export class Ledger {
   /** The next calls, without those for rows that another lane is writing. */
   #takeBatch(): { readonly batch: readonly Waiting[]; readonly locks: ReadonlySet<string> } {
     const locks = new Set<string>()
-    if (this.#lanes === 1) return { batch: this.#queue.splice(0, this.#maxBatch), locks }
+    const isChosen = this.#lanes > 1 || this.#groupsByAccount
+    if (!isChosen) return { batch: this.#queue.splice(0, this.#maxBatch), locks }
     const batch: Waiting[] = []
     const left: Waiting[] = []
+    let account: unknown
     // It looks ahead some way only: a row may have any number of calls.
     for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
-      one.locks ??= one.operation
-        .reads(one.call, new BatchFacts({ isRerun: false }))
-        .flatMap((read) => (read.isLocked ? [readText(read)] : []))
-      const isFree = batch.length < this.#maxBatch && !one.locks.some((name) => this.#taken.has(name))
-      if (isFree) for (const name of one.locks) locks.add(name)
-      ;(isFree ? batch : left).push(one)
+      one.traits ??= traitsOf(one)
+      if (this.#mayJoin(one.traits, { batch, account })) {
+        account ??= one.traits.account
+        for (const name of one.traits.locks) locks.add(name)
+        batch.push(one)
+      } else left.push(one)
     }
     this.#queue.unshift(...left)
     for (const name of locks) this.#taken.add(name)
     return { batch, locks }
+  }
+
+  #mayJoin(
+    { locks, account }: Traits,
+    others: { readonly batch: readonly Waiting[]; readonly account: unknown },
+  ): boolean {
+    if (others.batch.length >= this.#maxBatch || locks.some((name) => this.#taken.has(name))) return false
+    return !this.#groupsByAccount || others.batch.length === 0 || account === others.account
   }
 
   /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
@@ -282,6 +303,14 @@ export class Ledger {
   #pauseAfter(attempt: number): number {
     return Math.min(maxPauseMs, minPauseMs * 2 ** attempt) * (0.5 + this.#random())
   }
+}
+
+function traitsOf({ operation, call }: Waiting): Traits {
+  const reads = operation.reads(call, new BatchFacts({ isRerun: false }))
+  const locked = reads.filter(({ isLocked }) => isLocked)
+  const read = locked[0] ?? reads[0]
+  const values = read?.kind === 'range' ? read.where : read?.key
+  return { locks: locked.map(readText), account: values?.['accountId'] ?? values?.['id'] }
 }
 
 const minPauseMs = 2
