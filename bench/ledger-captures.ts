@@ -7,22 +7,30 @@ import { auditEvent } from '../service/src/domain/audit.ts'
 import { formatSum, type MicroUsdc } from '../service/src/domain/money.ts'
 import type { Caller, Hold, Mandate } from '../service/src/domain/records.ts'
 import { createIds } from '../service/src/ids.ts'
+import type { Driver } from '../service/src/store/ledger/driver.ts'
 import { Ledger } from '../service/src/store/ledger/ledger.ts'
 import { createAccount } from '../service/src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../service/src/store/ledger/operations/agents.ts'
 import { evaluate } from '../service/src/store/ledger/operations/evaluations.ts'
 import { createMandate } from '../service/src/store/ledger/operations/mandates.ts'
 import { capture, issueProof } from '../service/src/store/ledger/operations/payments.ts'
+import { createPostgresDriver } from '../service/src/store/ledger/postgres/postgres-driver.ts'
+import { schema } from '../service/src/store/ledger/postgres/schema.ts'
 import { SqliteLedger } from '../service/src/store/ledger/sqlite/ledger-thread.ts'
 import { ledgerSteps } from '../service/src/store/ledger/sqlite/schema.ts'
 import { createSqliteDriver } from '../service/src/store/ledger/sqlite/sqlite-driver.ts'
-import { openSqliteFile, type SqliteDatabase } from '../service/src/store/sqlite/open.ts'
+import { openPool } from '../service/src/store/postgres/connection.ts'
+import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
+import { openSqliteFile } from '../service/src/store/sqlite/open.ts'
 import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
 import type { Capture, ProposedTransaction } from '../service/src/store/store.ts'
+import { execute } from '../service/testing/postgres-databases.ts'
+import { PostgresBed } from './postgres-bed.ts'
 
 // Proofs, captures and evaluations of the new ledger and of today's store, in turns, each on a file of its own. Each is
 // written by its thread, or in this one with --here:
 // node bench/ledger-captures.ts [--here] [--clients 64] [--mandates 1000] [--rounds 5] [--calls 40000] [--folder .]
+// With --postgres each is in a database of its own on one server, and the new ledger writes in so many --lanes.
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +39,8 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     calls: { type: 'string', default: '40000' },
     here: { type: 'boolean', default: false },
+    postgres: { type: 'boolean', default: false },
+    lanes: { type: 'string', default: '2' },
     folder: { type: 'string', default: '.' },
   },
 })
@@ -51,18 +61,24 @@ interface Contestant {
   readonly issue: (hold: Hold) => Promise<unknown>
   readonly capture: (call: Capture) => Promise<{ readonly outcome: string }>
   readonly evaluate: (call: ProposedTransaction) => Promise<unknown>
+  /** The database of PostgreSQL. */
+  readonly url?: string
   readonly close: () => Promise<void>
 }
 
 interface Result {
   readonly perSecond: number
+  /** What one call took, in this process and in the server. */
   readonly cpuMicros: number
+  readonly serverCpuMicros: number
+  readonly walBytes: number
 }
 
 const operations = ['proof', 'capture', 'evaluation'] as const
 type Results = Readonly<Record<(typeof operations)[number], Result>>
 
 const folder = mkdtempSync(join(values.folder, 'ledger-captures-'))
+const bed = values.postgres ? await PostgresBed.open(values.folder) : undefined
 try {
   const today = await openToday()
   const fresh = await openNew()
@@ -76,7 +92,11 @@ try {
     const line = (name: 'today' | 'fresh') => {
       const rounds = pairs.map((pair) => pair[name][operation])
       const perSecond = Math.round(median(rounds.map((one) => one.perSecond)))
-      return `${perSecond}/s ${median(rounds.map((one) => one.cpuMicros)).toFixed(1)} µs`
+      const middle = (field: keyof Result) => median(rounds.map((one) => one[field]))
+      const server = bed
+        ? ` + ${middle('serverCpuMicros').toFixed(1)} µs of the server, ${Math.round(middle('walBytes'))} bytes of WAL`
+        : ''
+      return `${perSecond}/s ${middle('cpuMicros').toFixed(1)} µs${server}`
     }
     const ratio = (field: keyof Result) =>
       median(pairs.map((pair) => pair.fresh[operation][field] / pair.today[operation][field])).toFixed(2)
@@ -84,33 +104,45 @@ try {
       `${operation}: today ${line('today')}, new ${line('fresh')}; rate ${ratio('perSecond')}, CPU ${ratio('cpuMicros')}`,
     )
   }
+  for (const { url } of [today, fresh]) if (url !== undefined) console.log(await describeTables(url))
   await today.close()
   await fresh.close()
 } finally {
+  await bed?.close()
   rmSync(folder, { recursive: true })
 }
 
-async function measure({ issue, capture, evaluate }: Contestant): Promise<Results> {
+async function measure({ issue, capture, evaluate, url }: Contestant): Promise<Results> {
   const holds = Array.from({ length: callsPerRound }, (_, index) =>
     newHold(mandateIds[index % mandateIds.length]!),
   )
   const captures = holds.map(captureOf)
   const proposals = holds.map(proposalOf)
-  const proof = await time(holds, issue)
+  const proof = await time(holds, issue, url)
   // What was left in the log is copied first.
   await sleep(500)
-  const captured = await time(captures, async (call) => {
-    const { outcome } = await capture(call)
-    if (outcome !== 'captured') throw new Error(outcome)
-  })
+  const captured = await time(
+    captures,
+    async (call) => {
+      const { outcome } = await capture(call)
+      if (outcome !== 'captured') throw new Error(outcome)
+    },
+    url,
+  )
   await sleep(500)
-  const evaluation = await time(proposals, evaluate)
+  const evaluation = await time(proposals, evaluate, url)
   await sleep(500)
   return { proof, capture: captured, evaluation }
 }
 
-async function time<Call>(calls: readonly Call[], make: (call: Call) => Promise<unknown>): Promise<Result> {
+async function time<Call>(
+  calls: readonly Call[],
+  make: (call: Call) => Promise<unknown>,
+  url: string | undefined,
+): Promise<Result> {
   let next = 0
+  const walBefore = await walBytesOf(url)
+  const serverBefore = bed?.cpuMicros() ?? 0
   const cpu = process.cpuUsage()
   const beganMs = performance.now()
   const client = async () => {
@@ -119,16 +151,40 @@ async function time<Call>(calls: readonly Call[], make: (call: Call) => Promise<
   await Promise.all(Array.from({ length: clients }, client))
   const tookMs = performance.now() - beganMs
   const { user, system } = process.cpuUsage(cpu)
-  return { perSecond: (calls.length / tookMs) * 1_000, cpuMicros: (user + system) / calls.length }
+  const serverCpuMicros = ((bed?.cpuMicros() ?? 0) - serverBefore) / calls.length
+  const walBytes = ((await walBytesOf(url)) - walBefore) / calls.length
+  const perSecond = (calls.length / tookMs) * 1_000
+  return { perSecond, cpuMicros: (user + system) / calls.length, serverCpuMicros, walBytes }
+}
+
+async function walBytesOf(url: string | undefined): Promise<number> {
+  if (url === undefined) return 0
+  const [row] = await execute<{ bytes: string }>(url, `select pg_current_wal_lsn() - '0/0' as bytes`)
+  return Number(row?.bytes)
+}
+
+/** The size of each table with its indexes, for each of its rows. */
+async function describeTables(url: string): Promise<string> {
+  await execute(url, 'analyze')
+  const tables = await execute<{ name: string; rows: string; bytes: string }>(
+    url,
+    `select relname as name, n_live_tup as rows, pg_total_relation_size(relid) / n_live_tup as bytes
+      from pg_stat_user_tables where n_live_tup > 1000 order by 1`,
+  )
+  return tables.map(({ name, rows, bytes }) => `${name}: ${rows} rows of ${bytes} bytes`).join(', ')
 }
 
 async function openToday(): Promise<Contestant> {
-  const path = join(folder, 'today.db')
-  const store = openSqliteStore({ path, ownThread: !values.here })
+  const url = await bed?.create('today')
+  const store =
+    url === undefined
+      ? openSqliteStore({ path: join(folder, 'today.db'), ownThread: !values.here })
+      : await openPostgresStore({ url })
   await store.createAccount(newAccount(), [], [])
   await store.createAgent(newAgent(), event('agent.created', agentId))
   for (const id of mandateIds) await store.createMandate(newMandate(id), event('mandate.created', id))
   return {
+    ...(url === undefined ? {} : { url }),
     issue: (hold) => store.issueProof(hold),
     capture: (call) => store.capture(call),
     evaluate: (call) => store.evaluate(call),
@@ -137,31 +193,44 @@ async function openToday(): Promise<Contestant> {
 }
 
 async function openNew(): Promise<Contestant> {
-  const file = openSqliteFile(join(folder, 'new.db'), ledgerSteps)
-  const ledger = values.here ? newLedger(file.database) : new SqliteLedger({ path: file.path })
+  const { ledger, ...opened } = bed ? await openNewPostgres(bed) : openNewSqlite()
   await ledger.run(createAccount, { account: newAccount(), keys: [], events: [] })
   await ledger.run(createAgent, { agent: newAgent(), event: event('agent.created', agentId) })
   for (const id of mandateIds) {
     await ledger.run(createMandate, { mandate: newMandate(id), event: event('mandate.created', id) })
   }
   return {
+    ...opened,
     issue: (hold) => ledger.run(issueProof, { hold }),
     capture: (call) => ledger.run(capture, { ...call, payerId: accountId }),
     evaluate: (call) => ledger.run(evaluate, call),
-    close: async () => {
-      if ('close' in ledger) await ledger.close()
-      file.close()
-    },
   }
 }
 
+function openNewSqlite() {
+  const file = openSqliteFile(join(folder, 'new.db'), ledgerSteps)
+  const ledger = values.here
+    ? newLedger(createSqliteDriver({ database: file.database }), 1)
+    : new SqliteLedger({ path: file.path })
+  const close = async () => {
+    if ('close' in ledger) await ledger.close()
+    file.close()
+  }
+  return { ledger, close }
+}
+
+async function openNewPostgres(server: PostgresBed) {
+  const url = await server.create('new')
+  await execute(url, schema)
+  const pool = openPool(url, { max: 8 })
+  const ledger = newLedger(createPostgresDriver(pool), Number(values.lanes))
+  return { ledger, url, close: () => pool.end() }
+}
+
 /** The new ledger in this thread. */
-function newLedger(database: SqliteDatabase): Ledger {
-  return new Ledger({
-    driver: createSqliteDriver({ database }),
-    stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
-    random: Math.random,
-  })
+function newLedger(driver: Driver, lanes: number): Ledger {
+  const stopwatch = { nowMs: () => performance.now(), sleep: (ms: number) => sleep(ms) }
+  return new Ledger({ driver, stopwatch, random: Math.random, lanes })
 }
 
 function event(type: 'agent.created' | 'mandate.created', subjectId: string) {
