@@ -8,6 +8,8 @@ import { join } from 'node:path'
 
 import { withClient } from '../src/store/postgres/connection.ts'
 import { distribute } from '../src/store/postgres/distribution.ts'
+import { ledgerMigrations } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
+import { allTables } from '../src/store/ledger/tables.ts'
 import { migrate } from '../src/store/postgres/migrate.ts'
 import { directories, tenantTables } from '../src/store/postgres/schema.ts'
 import {
@@ -35,6 +37,8 @@ export interface PostgresServer {
   readonly isDistributed: boolean
   /** An empty database with the schema in place, of a test's own. */
   readonly createDatabase: () => Promise<PostgresDatabase>
+  /** An empty database with the schema of the new ledger, of a test's own. */
+  readonly createLedgerDatabase: () => Promise<PostgresDatabase>
   /** A database without anything. */
   readonly createEmptyDatabase: () => Promise<PostgresDatabase>
 }
@@ -79,6 +83,7 @@ function namedServer(url: string | undefined, isDistributed: boolean): PostgresS
 function serverOf(name: string, start: () => Promise<string>, isDistributed = false): PostgresServer {
   let starting: Promise<string> | undefined
   const free: string[] = []
+  const freeLedgers: string[] = []
   let made = 0
   const run = `${process.pid}_${randomBytes(3).toString('hex')}`
 
@@ -96,10 +101,23 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
     free.push(url)
   }
 
+  async function reuseLedger(url: string): Promise<void> {
+    await execute(url, allTables.map((table) => `delete from ${table.name}`).join(';'))
+    freeLedgers.push(url)
+  }
+
   return {
     name,
     isDistributed,
     createEmptyDatabase: create,
+    createLedgerDatabase: async () => {
+      const used = freeLedgers.pop()
+      const url = used ?? (await create()).url
+      if (used === undefined) {
+        await withClient(url, (client, place) => migrate(client, place, ledgerMigrations))
+      }
+      return { url, drop: () => reuseLedger(url) }
+    },
     createDatabase: async () => {
       const used = free.pop()
       if (used !== undefined) return { url: used, drop: () => reuse(used) }

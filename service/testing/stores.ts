@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, type TestContext } from 'node:test'
 
 import { createIdsOfTimes } from '../src/ids.ts'
+import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/sqlite-store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from '../src/store/postgres/postgres-store.ts'
@@ -22,6 +23,13 @@ interface StoreUnderTest {
 /** The stores on the new ledger, which run the suites that they pass, and all of them where a variable asks for it. */
 const ledgerStores: readonly StoreUnderTest[] = [
   { name: 'the ledger in SQLite', open: async () => openSqliteLedgerIn(newFolder()) },
+  ...postgresServers
+    .filter(({ isDistributed }) => !isDistributed)
+    .map((server) => ({
+      name: `the ledger in ${server.name}`,
+      missing: server.missing,
+      open: async () => openPostgresLedgerOn(await server.createLedgerDatabase()),
+    })),
 ]
 
 const stores: readonly StoreUnderTest[] = [
@@ -51,9 +59,12 @@ export function storeConformance(
   declareTests: (open: OpenLedger) => void,
   { onLedger = false }: { readonly onLedger?: boolean } = {},
 ): void {
-  const isLedgerAlone = process.env['PURSER_TEST_LEDGER'] !== undefined
+  const asked = process.env['PURSER_TEST_LEDGER']
   const [quick] = ledgerStores
-  const wanted = isLedgerAlone ? ledgerStores : [...stores, ...(onLedger && quick ? [quick] : [])]
+  const wanted =
+    asked !== undefined
+      ? ledgerStores.filter(({ name }) => name.includes(asked))
+      : [...stores, ...(onLedger && quick ? [quick] : [])]
   for (const { name, missing, open } of wanted) {
     describe(name, { skip: missing ?? false }, () =>
       declareTests(async (context) => {
@@ -99,6 +110,21 @@ function openSqliteLedgerIn(folder: string): OpenedStore {
     reopen: async () => {
       await store.close()
       return openSqliteLedgerIn(folder)
+    },
+  }
+}
+
+async function openPostgresLedgerOn(database: PostgresDatabase): Promise<OpenedStore> {
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
+  return {
+    store,
+    close: async () => {
+      await store.close()
+      await database.drop()
+    },
+    reopen: async () => {
+      await store.close()
+      return openPostgresLedgerOn(database)
     },
   }
 }

@@ -22,14 +22,19 @@ export async function readSchemaVersion(client: ClientBase): Promise<number> {
  * of processes may start at once. Resolves to the version that it found.
  * Throws a `StoreOpenError` when a newer release has written it, or another program has tables there.
  */
-export async function migrate(client: ClientBase, place: string): Promise<number> {
+export async function migrate(
+  client: ClientBase,
+  place: string,
+  steps: readonly string[] = migrations,
+): Promise<number> {
+  const wanted = steps.length
   for (let attempt = 1; ; attempt++) {
     const version = await readSchemaVersion(client)
-    refuseNewer(version, place)
-    if (version === neededVersion) return version
+    refuseNewer(version, place, wanted)
+    if (version === wanted) return version
     if (version === 0) await refuseForeignTables(client, place)
     try {
-      return await applyMissingSteps(client, place)
+      return await applyMissingSteps(client, place, steps)
     } catch (error) {
       await client.query('rollback')
       // Two that create the first table at once: one of them fails, and finds it there when it looks again.
@@ -47,7 +52,11 @@ const madeByAnother = ['23505', '42P07', '42710', '40001', '40P01']
 /** The classes of SQLSTATE that are about a statement: its data, its syntax, and what it names. */
 const isOfStatement = /^(2[2-3]|42|53100|0A)/
 
-async function applyMissingSteps(client: ClientBase, place: string): Promise<number> {
+async function applyMissingSteps(
+  client: ClientBase,
+  place: string,
+  steps: readonly string[],
+): Promise<number> {
   await client.query(`
     begin isolation level read committed;
     create table if not exists purser_schema (
@@ -58,22 +67,22 @@ async function applyMissingSteps(client: ClientBase, place: string): Promise<num
   // The lock: whoever comes second waits here, and then finds nothing left to do.
   const { rows } = await client.query<{ version: number }>('select version from purser_schema for update')
   const version = rows[0]?.version ?? 0
-  refuseNewer(version, place)
-  for (const [index, step] of migrations.slice(version).entries()) {
+  refuseNewer(version, place, steps.length)
+  for (const [index, step] of steps.slice(version).entries()) {
     await client.query(step).catch((error: unknown) => {
       // What another process did at the same time, and a connection that is lost, are told by those who call.
       if (madeByAnother.includes(codeOf(error)) || !isOfStatement.test(codeOf(error))) throw error
       throw explainFailedStep(error, { place, step: version + index + 1 })
     })
   }
-  await client.query('update purser_schema set version = $1', [neededVersion])
+  await client.query('update purser_schema set version = $1', [steps.length])
   await client.query('commit')
   return version
 }
 
-function refuseNewer(version: number, place: string): void {
-  if (version <= neededVersion) return
+function refuseNewer(version: number, place: string, wanted: number): void {
+  if (version <= wanted) return
   throw new StoreOpenError(
-    `${place} was written by a newer Purser (schema ${version}, this release knows ${neededVersion}); start that release or a later one`,
+    `${place} was written by a newer Purser (schema ${version}, this release knows ${wanted}); start that release or a later one`,
   )
 }
