@@ -180,7 +180,7 @@ async function openToday(): Promise<Contestant> {
     url === undefined
       ? openSqliteStore({ path: join(folder, 'today.db'), ownThread: !values.here })
       : await openPostgresStore({ url })
-  await store.createAccount(newAccount(), [], [])
+  await store.createAccount(newAccount(), [newKey()], [])
   await store.createAgent(newAgent(), event('agent.created', agentId))
   for (const id of mandateIds) await store.createMandate(newMandate(id), event('mandate.created', id))
   return {
@@ -194,7 +194,7 @@ async function openToday(): Promise<Contestant> {
 
 async function openNew(): Promise<Contestant> {
   const { ledger, ...opened } = bed ? await openNewPostgres(bed) : openNewSqlite()
-  await ledger.run(createAccount, { account: newAccount(), keys: [], events: [] })
+  await ledger.run(createAccount, { account: newAccount(), keys: [newKey()], events: [] })
   await ledger.run(createAgent, { agent: newAgent(), event: event('agent.created', agentId) })
   for (const id of mandateIds) {
     await ledger.run(createMandate, { mandate: newMandate(id), event: event('mandate.created', id) })
@@ -241,6 +241,12 @@ function event(type: 'agent.created' | 'mandate.created', subjectId: string) {
 function newAccount() {
   const account = { id: accountId, name: 'Bench', email: 'bench@example.com', idpUserId: 'bench' }
   return { ...account, createdAtMs: Date.now(), disabledAtMs: null }
+}
+
+/** The key of the caller: today's store captures fast only for one that it finds. */
+function newKey() {
+  const key = { ...scope, id: caller.keyId, role: 'owner', agentId: null, label: null, hint: '' } as const
+  return { ...key, secretHash: Buffer.from(caller.keyId), createdAtMs: Date.now(), revokedAtMs: null }
 }
 
 function newAgent() {
