@@ -9,6 +9,28 @@ import type { Page, PageOf } from './store.ts'
 
 // Transactions that few of many fit: the console looks at a bounded number for a page, everybody else gets it full.
 storeConformance((open) => {
+  test('A list by time shows what was recorded after the clock was set back by an hour [decision.24]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    const startMs = ledger.clock.nowMs
+    const before = ledger.newProposal(mandate)
+    await ledger.store.evaluate(before)
+    ledger.clock.nowMs -= 60 * 60_000
+    const setBackMs = ledger.clock.nowMs
+    const after = ledger.newProposal(mandate)
+    await ledger.store.evaluate(after)
+    const paidId = await ledger.pay(sandbox, await ledger.hold(mandate))
+    const idsIn = async (fromMs: number, beforeMs: number) => {
+      const filter = { fromMs, beforeMs }
+      const { items } = await ledger.store.listTransactions(sandbox, filter, { limit: 10 })
+      return items.map(({ id }) => id)
+    }
+    assert.deepEqual(await idsIn(setBackMs, setBackMs + 1), [paidId, after.id])
+    assert.deepEqual(await idsIn(startMs, startMs + 1), [before.id])
+    assert.deepEqual(await idsIn(setBackMs, startMs + 1), [before.id, paidId, after.id])
+  })
+
   test('What the console looks for, by one thing or by many, is found in pages that lead on, and none is missing [decision.114]', async (context) => {
     const world = await makeWorld(await open(context))
     for (const filter of filtersOf(world)) {
