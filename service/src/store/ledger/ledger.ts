@@ -8,7 +8,8 @@ import {
   type Driver,
   type DriverTransaction,
 } from './driver.ts'
-import { readText, type Operation, type Read } from './operation.ts'
+import { readText, type Operation } from './operation.ts'
+import { ReadSet } from './read-set.ts'
 
 /** The time as the ledger measures it: it never goes back, and says nothing about the date. */
 export interface Stopwatch {
@@ -47,6 +48,8 @@ interface Waiting {
   isRerun: boolean
   /** How often it was put off because its row was locked, and too many others were waited for. */
   delays: number
+  /** Whether it has asked for all that it ever will: what it looks at does not depend on what is found. */
+  hasFixedReads: boolean
   /** What a batch is chosen by; known once it is asked for. */
   traits?: Traits
 }
@@ -131,25 +134,26 @@ export class Ledger {
         reject: (error) => settle(() => reject(error)),
         isRerun: false,
         delays: 0,
+        hasFixedReads: false,
       })
     })
   }
 
   #enqueue(one: Waiting): void {
-    const first = new BatchFacts({ isRerun: false })
-    const blocked =
-      this.#blockedRows.size === 0
-        ? undefined
-        : one.operation
-            .reads(one.call, first)
-            .map((read) => this.#blockedRows.get(readText(read)))
-            .find((row) => row !== undefined)
+    const blocked = this.#blockedRows.size > 0 && this.#blockedRowOf(one)
     if (blocked) {
       blocked.queue.push(one)
       return
     }
     this.#queue.push(one)
     this.#startLane()
+  }
+
+  #blockedRowOf({ operation, call }: Waiting): BlockedRow | undefined {
+    return operation
+      .reads(call, new BatchFacts({ isRerun: false }))
+      .map((read) => this.#blockedRows.get(readText(read)))
+      .find((row) => row !== undefined)
   }
 
   #startLane(): void {
@@ -331,12 +335,13 @@ async function decideAndCommit(
   { waitsForLocks }: { readonly waitsForLocks: boolean },
 ): Promise<Attempt> {
   const facts = new BatchFacts({ isRerun: batch.some(({ isRerun }) => isRerun) })
-  const asked = new Map<string, Read>()
+  const asked = new ReadSet()
   const blocked = new Map<Waiting, string>()
   let free = [...batch]
+  for (const one of free) one.hasFixedReads = false
   addReads(asked, free, facts)
   for (let step = 0; step < maxSteps; step++) {
-    const reads = [...asked.values()]
+    const reads = asked.list()
     const answer = await transaction.read(reads, { waitsForLocks })
     if (answer.blocked.size > 0) {
       const names = new Set([...answer.blocked].map(readText))
@@ -348,7 +353,7 @@ async function decideAndCommit(
         if (name !== undefined) blocked.set(one, name)
         return name === undefined
       })
-      for (const name of names) asked.delete(name)
+      for (const read of answer.blocked) asked.delete(read)
     }
     facts.learn(reads, answer)
     const answers = decideAll(free, facts, asked)
@@ -366,7 +371,7 @@ async function decideAndCommit(
 function decideAll(
   batch: readonly Waiting[],
   facts: BatchFacts,
-  asked: Map<string, Read>,
+  asked: ReadSet,
 ): ReadonlyMap<Waiting, unknown> | undefined {
   const answers = new Map<Waiting, unknown>()
   for (const one of batch) {
@@ -379,16 +384,13 @@ function decideAll(
 }
 
 /** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
-function addReads(asked: Map<string, Read>, batch: readonly Waiting[], facts: BatchFacts): boolean {
+function addReads(asked: ReadSet, batch: readonly Waiting[], facts: BatchFacts): boolean {
   let isNew = false
-  for (const { operation, call } of batch) {
-    for (const read of operation.reads(call, facts)) {
-      const name = readText(read)
-      const known = asked.get(name)
-      if (known && (known.isLocked || !read.isLocked)) continue
-      asked.set(name, read)
-      isNew = true
-    }
+  for (const one of batch) {
+    if (one.hasFixedReads) continue
+    const { looks } = facts
+    for (const read of one.operation.reads(one.call, facts)) if (asked.add(read)) isNew = true
+    one.hasFixedReads = facts.looks === looks
   }
   return isNew
 }
