@@ -72,6 +72,7 @@ for (const [what, fields] of Object.entries<object>({
   'half a letter': { scheme: '\ud800' },
   'half a letter in the name of its agent': { agentId: '\ud800' },
   'half a letter in the name of its mandate': { mandateId: '\ud800' },
+  'a NUL in the name of its agent': { agentId: '\u0000' },
   'a nonce that is no UUID': { nonce: 'x' },
   'a time that is none': { timestamp: 'x' },
   'an amount that is none': { amount: 'x' },
@@ -106,7 +107,6 @@ test('Another currency, agent or mandate than the signed one is refused alike wi
     [{ currency: 'EUR' }, 'amount_mismatch', 'amount_mismatch'],
     [{ currency: '' }, 'amount_mismatch', 'amount_mismatch'],
     [{ agentId: '' }, 'invalid_signature', 'agent_revoked'],
-    [{ agentId: '\u0000' }, 'invalid_signature', 'agent_revoked'],
     [{ mandateId: 'x'.repeat(255) }, 'invalid_signature', 'mandate_expired'],
   ] as const) {
     for (const preflight of [false, true]) {
