@@ -15,7 +15,10 @@ import {
 import type { SimulationOptions } from './simulation.ts'
 
 type Row = Readonly<Record<string, unknown>>
-type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'minCalls'>
+type Planting = Pick<SimulationOptions, 'changeOperation' | 'changeDriver' | 'minCalls'> & {
+  /** For a bug that few histories show: a seed to begin with, so that a test need not try all before it. */
+  readonly firstSeed?: number
+}
 
 /** Bugs that the operations, the runner and the drivers could have. The simulator must find each. */
 export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
@@ -56,6 +59,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
+    firstSeed: 91,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -75,6 +79,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a revoked agent keeps its open proofs',
+    firstSeed: 22,
     ...inOperation('revokeAgent', without(mandates)),
     // The sweep ends them soon.
     minCalls: 600,
@@ -193,7 +198,11 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
     bug: 'a disabled account stays active',
     ...inOperation('moveAccount', without(accounts)),
   },
-  { bug: 'a released domain stays registered', ...inOperation('releaseDomain', without(sellerDomains)) },
+  {
+    bug: 'a released domain stays registered',
+    firstSeed: 132,
+    ...inOperation('releaseDomain', without(sellerDomains)),
+  },
   {
     bug: 'a denied proof is not recorded',
     ...inOperation(
@@ -201,7 +210,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key goes on working', firstSeed: 40, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -265,6 +274,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'removed rows stay',
+    firstSeed: 132,
     ...inTransaction((transaction) => ({
       commit: (changes) => transaction.commit(changes.filter(({ now }) => now)),
     })),

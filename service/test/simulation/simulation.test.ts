@@ -26,9 +26,9 @@ test('The same seed gives the same history', async () => {
 const maxSeeds = 300
 
 test('The simulator finds every planted bug', async (context) => {
-  for (const { bug, ...planted } of plantedBugs) {
+  for (const { bug, firstSeed = 1, ...planted } of plantedBugs) {
     await context.test(bug, async () => {
-      for (let seed = 1; seed <= maxSeeds; seed++) {
+      for (let seed = firstSeed; seed < firstSeed + maxSeeds; seed++) {
         const evidence = await simulate({ seed, openMs: 0, minCalls: 200, maxMs: 3_600_000, ...planted })
         if (findComplaints(evidence).length > 0) return
       }
