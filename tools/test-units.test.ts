@@ -11,7 +11,7 @@ import { longest, testUnits } from './test-units.ts'
 test('Every test file is run once, alone or with those of its folder, the longest first', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-units-'))
   context.after(() => rmSync(folder, { recursive: true }))
-  const paths = globSync('{service,packages}/**/*.test.ts', {
+  const paths = globSync('{service,packages,console}/**/*.test.ts', {
     cwd: projectFolder,
     exclude: (path) => path.includes('node_modules'),
   })

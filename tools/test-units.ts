@@ -19,20 +19,30 @@ const sharedFolders = [
 /** Files that measure time or end their process, so that others must not run beside them. */
 const aloneFiles = new Set(['service/src/http/connections.test.ts'])
 
-/** What takes longest, the longest first, by its processor time. */
+/** What takes longest, the longest first. */
 export const longest = [
-  'service/test/kill.test.ts',
-  'service/src/routes',
   'console/test/every-screen.test.ts',
-  'tools/pack/service.test.ts',
-  'service/test/first-start.test.ts',
+  'service/src/routes',
   'service/test/workers.test.ts',
+  'service/test/kill.test.ts',
+  'service/test/shutdown.test.ts',
+  'tools/pack/service.test.ts',
   'tools/pack/pack.test.ts',
+  'service/test/several-processes.test.ts',
+  'service/test/postgres.test.ts',
+  'console/test/service-down.test.ts',
+  'service/test/hostile-tenant.test.ts',
   'service/test/faults/faults.test.ts',
-  'service/test/large-copy.test.ts',
+  'packages/merchant/src/next.test.ts',
+  'service/test/first-start.test.ts',
   'service/test/rolling.test.ts',
-  'service/test/backup.test.ts',
+  'service/test/hostile-input.test.ts',
+  'service/test/large-copy.test.ts',
+  'service/test/simulation/postgres-driver.test.ts',
+  'service/test/simulation/postgres-plans.test.ts',
+  'console/test/watch-and-stop.test.ts',
   'console/test/find-the-way.test.ts',
+  'service/test/backup.test.ts',
 ] as const
 
 /** A file that a process runs, and the folder or file that it stands for. */
