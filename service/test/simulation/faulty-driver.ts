@@ -1,4 +1,4 @@
-import type { NetChange } from '../../src/store/ledger/batch-facts.ts'
+import type { NetChange } from '../../src/store/ledger/driver.ts'
 import {
   OutcomeUnknownError,
   RolledBackError,

@@ -1,4 +1,4 @@
-import type { ReadAnswer } from './driver.ts'
+import type { NetChange, ReadAnswer } from './driver.ts'
 import { KeyMap } from './key-map.ts'
 import { readText, type Change, type Facts, type RangeRead, type Read } from './operation.ts'
 import type { Table, TableKey, TableRow } from './table.ts'
@@ -107,13 +107,6 @@ export class BatchFacts implements Facts {
   netChanges(): NetChange[] {
     return this.#all.filter(({ before, now }) => before !== now)
   }
-}
-
-/** A row that a batch adds (without `before`), removes (without `now`) or replaces. */
-export interface NetChange {
-  readonly table: Table
-  readonly before: Row | undefined
-  readonly now: Row | undefined
 }
 
 /** Whether a row is one of those that a range asks for. */

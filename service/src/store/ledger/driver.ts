@@ -1,5 +1,5 @@
-import type { NetChange } from './batch-facts.ts'
 import type { Read } from './operation.ts'
+import type { Table } from './table.ts'
 
 /** The rows that were found, for each read in its order. */
 export type Found = readonly (readonly Readonly<Record<string, unknown>>[])[]
@@ -8,6 +8,13 @@ export interface ReadAnswer {
   readonly found: Found
   /** Reads of rows that another transaction has locked. They count as not made. */
   readonly blocked: ReadonlySet<Read>
+}
+
+/** A row that a batch adds (without `before`), removes (without `now`) or replaces. */
+export interface NetChange {
+  readonly table: Table
+  readonly before: Readonly<Record<string, unknown>> | undefined
+  readonly now: Readonly<Record<string, unknown>> | undefined
 }
 
 /** A database that keeps the ledger. It knows tables and no rules. */

@@ -1,4 +1,5 @@
-import { isWithin, type NetChange } from '../batch-facts.ts'
+import { isWithin } from '../batch-facts.ts'
+import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read } from '../operation.ts'
 import { indexOf, keyText, type Table } from '../table.ts'

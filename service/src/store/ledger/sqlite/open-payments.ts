@@ -1,5 +1,6 @@
 import type { SqliteDatabase } from '../../sqlite/open.ts'
-import { isWithin, type NetChange } from '../batch-facts.ts'
+import { isWithin } from '../batch-facts.ts'
+import type { NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold } from '../table.ts'
 import { payments, type PaymentRow } from '../tables.ts'
