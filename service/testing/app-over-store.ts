@@ -11,8 +11,8 @@ import { createApp, type AppOptions } from '../src/app.ts'
 import { deriveProofKeys } from '../src/domain/proof.ts'
 import { createTally } from '../src/console/tally.ts'
 import { prepareFirstStart } from '../src/start/first-start.ts'
-import { createIds } from '../src/ids.ts'
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { createIds, createIdsOfTimes } from '../src/ids.ts'
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { testStartMs } from './service.ts'
 
@@ -33,7 +33,7 @@ export async function startAppOverStore(
   options: Partial<AppOptions> = {},
 ): Promise<AppOverStore> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  const store = openSqliteStore({ path: join(folder, 'purser.db') })
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })
   const secrets: [string] = [randomBytes(32).toString('hex')]
   const log: string[] = []
   const parts = {

@@ -4,7 +4,8 @@ import type { AuditEvent } from '@purser/wire/audit-log'
 import type { Mandate } from '@purser/wire/mandates'
 import type { Transaction } from '@purser/wire/transactions'
 
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../src/ids.ts'
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Purchase, TestService } from './service.ts'
 
 /** What an owner's key sees of the ledger at one moment. */
@@ -58,7 +59,7 @@ export async function readSums(service: TestService, purchase: Purchase): Promis
 /** Stops the service and goes through its whole ledger: every sum must agree with its records. */
 export async function assertLedgerAddsUp(service: TestService): Promise<void> {
   await service.stop()
-  const store = openSqliteStore({ path: service.databasePath })
+  const store = openSqliteLedgerStore({ path: service.databasePath, nextId: createIdsOfTimes() })
   try {
     assert.deepEqual(await store.findLedgerFaults(), [])
   } finally {

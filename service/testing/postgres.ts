@@ -7,11 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { withClient } from '../src/store/postgres/connection.ts'
-import { distribute } from '../src/store/postgres/distribution.ts'
 import { ledgerMigrations } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 import { allTables } from '../src/store/ledger/tables.ts'
 import { migrate } from '../src/store/postgres/migrate.ts'
-import { directories, tenantTables } from '../src/store/postgres/schema.ts'
 import {
   createDatabase,
   createDistributedDatabase,
@@ -37,8 +35,6 @@ export interface PostgresServer {
   readonly isDistributed: boolean
   /** An empty database with the schema in place, of a test's own. */
   readonly createDatabase: () => Promise<PostgresDatabase>
-  /** An empty database with the schema of the new ledger, of a test's own. */
-  readonly createLedgerDatabase: () => Promise<PostgresDatabase>
   /** A database without anything. */
   readonly createEmptyDatabase: () => Promise<PostgresDatabase>
 }
@@ -83,7 +79,6 @@ function namedServer(url: string | undefined, isDistributed: boolean): PostgresS
 function serverOf(name: string, start: () => Promise<string>, isDistributed = false): PostgresServer {
   let starting: Promise<string> | undefined
   const free: string[] = []
-  const freeLedgers: string[] = []
   let made = 0
   const run = `${process.pid}_${randomBytes(3).toString('hex')}`
 
@@ -96,36 +91,20 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
 
   /** To empty a database takes far less time than to make one. */
   async function reuse(url: string): Promise<void> {
-    const tables = [...tenantTables, ...directories].filter((table) => table !== 'purser_schema')
-    await execute(url, tables.map((table) => `delete from ${table}`).join(';'))
-    free.push(url)
-  }
-
-  async function reuseLedger(url: string): Promise<void> {
     await execute(url, allTables.map((table) => `delete from ${table.name}`).join(';'))
-    freeLedgers.push(url)
+    free.push(url)
   }
 
   return {
     name,
     isDistributed,
     createEmptyDatabase: create,
-    createLedgerDatabase: async () => {
-      const used = freeLedgers.pop()
+    createDatabase: async () => {
+      const used = free.pop()
       const url = used ?? (await create()).url
       if (used === undefined) {
         await withClient(url, (client, place) => migrate(client, place, ledgerMigrations))
       }
-      return { url, drop: () => reuseLedger(url) }
-    },
-    createDatabase: async () => {
-      const used = free.pop()
-      if (used !== undefined) return { url: used, drop: () => reuse(used) }
-      const { url } = await create()
-      await withClient(url, async (client, place) => {
-        await migrate(client, place)
-        if (isDistributed) await distribute(client, place)
-      })
       return { url, drop: () => reuse(url) }
     },
   }

@@ -7,9 +7,9 @@ import { readConfig, type Config } from '../settings/config.ts'
 import { mintApiKey } from '../domain/api-key.ts'
 import { auditEvent, systemActor } from '../domain/audit.ts'
 import { firstUserId, type Account } from '../domain/records.ts'
-import { createIds } from '../ids.ts'
-import { openPostgresStore } from '../store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { createIds, createIdsOfTimes } from '../ids.ts'
+import { openPostgresLedgerStore } from '../store/ledger/postgres/postgres-ledger-store.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Store } from '../store/store.ts'
 import { keyCreated, newApiKey, toIssuedWire } from '../routes/api-keys.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
@@ -106,10 +106,11 @@ async function refuseUnready(
   }
 }
 
-function open({ database, accountLanes }: Config): Store | Promise<Store> {
+function open({ database }: Config): Store | Promise<Store> {
+  const nextId = createIdsOfTimes()
   return database.kind === 'sqlite'
-    ? openSqliteStore({ path: database.path })
-    : openPostgresStore({ url: database.url, accountLanes })
+    ? openSqliteLedgerStore({ path: database.path, nextId })
+    : openPostgresLedgerStore({ url: database.url, nextId })
 }
 
 async function find(store: Store, accountId: string | undefined): Promise<Account> {

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 
+import { createIdsOfTimes } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
 import { describeUrl } from '../store/postgres/address.ts'
-import { openPostgresStore } from '../store/postgres/postgres-store.ts'
+import { openPostgresLedgerStore } from '../store/ledger/postgres/postgres-ledger-store.ts'
 import { keepSecret } from '../store/postgres/service-secrets.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { StoreMetrics } from '../store/store-metrics.ts'
 import { StoreOpenError, StoreUnavailableError, type Store } from '../store/store.ts'
 
@@ -41,14 +42,14 @@ export async function openStore(
 }
 
 function open(
-  { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
+  { database }: Pick<Config, 'database' | 'accountLanes'>,
   { onEnd = () => undefined, onWait, metrics }: StoreEvents,
 ): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
-      return openSqliteStore({ path: database.path, ownThread: true, onEnd, metrics })
+      return openSqliteLedgerStore({ path: database.path, nextId: createIdsOfTimes(), onEnd, metrics })
     case 'postgres':
-      return openPostgresStore({ url: database.url, accountLanes, onWait, metrics })
+      return openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes(), onWait, metrics })
     default:
       return database satisfies never
   }

@@ -7,152 +7,146 @@ import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { storeConformance } from '../../testing/stores.ts'
 
 // What verify-agent reports on: whom it resolves for whom, and what the risk signals look at.
-storeConformance(
-  (open) => {
-    test('verify-agent resolves for the account itself, whoever sells [decision.26]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const agent = await ledger.agent(owner.sandbox)
-      const mandate = await ledger.mandate(agent)
-      const facts = await ask(ledger, owner.sandbox, mandate)
+storeConformance((open) => {
+  test('verify-agent resolves for the account itself, whoever sells [decision.26]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const mandate = await ledger.mandate(agent)
+    const facts = await ask(ledger, owner.sandbox, mandate)
+    assert.deepEqual({ agent: facts.agent, mandate: facts.mandate }, { agent, mandate })
+    const inProduction = await ask(ledger, owner.production, mandate)
+    assert.deepEqual(inProduction, { agent: undefined, mandate: undefined, risk: undefined })
+  })
+
+  test('For another account it resolves only when that owns the seller under merchant_domain [decision.26]', async (context) => {
+    const ledger = await open(context)
+    const customer = await ledger.tenant()
+    const shop = await ledger.tenant()
+    const stranger = await ledger.tenant()
+    await ledger.seller(shop.sandbox)
+    await ledger.seller(stranger.sandbox, 'stranger.example')
+    await ledger.seller(stranger.production)
+    const agent = await ledger.agent(customer.sandbox)
+    const mandate = await ledger.mandate(agent)
+    const unresolved = { agent: undefined, mandate: undefined, risk: undefined }
+
+    for (const spelling of [shopDomain, 'API.EXAMPLE.COM.']) {
+      const facts = await ask(ledger, shop.sandbox, mandate, spelling)
       assert.deepEqual({ agent: facts.agent, mandate: facts.mandate }, { agent, mandate })
-      const inProduction = await ask(ledger, owner.production, mandate)
-      assert.deepEqual(inProduction, { agent: undefined, mandate: undefined, risk: undefined })
-    })
+    }
+    const refused: readonly (readonly [Caller, string])[] = [
+      [stranger.sandbox, shopDomain],
+      [stranger.sandbox, 'unregistered.example'],
+      [shop.sandbox, 'unregistered.example'],
+      [shop.sandbox, 'stranger.example'],
+      [shop.production, shopDomain],
+      [stranger.production, shopDomain],
+    ]
+    for (const [caller, domain] of refused) {
+      assert.deepEqual(await ask(ledger, caller, mandate, domain), unresolved)
+    }
+  })
 
-    test('For another account it resolves only when that owns the seller under merchant_domain [decision.26]', async (context) => {
-      const ledger = await open(context)
-      const customer = await ledger.tenant()
-      const shop = await ledger.tenant()
-      const stranger = await ledger.tenant()
-      await ledger.seller(shop.sandbox)
-      await ledger.seller(stranger.sandbox, 'stranger.example')
-      await ledger.seller(stranger.production)
-      const agent = await ledger.agent(customer.sandbox)
-      const mandate = await ledger.mandate(agent)
-      const unresolved = { agent: undefined, mandate: undefined, risk: undefined }
+  test('An unknown agent and a revoked one differ, and a mandate of another agent is none [decision.26] [policy.3]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const agent = await ledger.agent(owner.sandbox)
+    const mandate = await ledger.mandate(agent)
+    const others = await ledger.mandate(owner.sandbox)
+    const unknown = await ask(ledger, owner.sandbox, { ...mandate, agentId: 'agent_none' })
+    assert.deepEqual(unknown, { agent: undefined, mandate: undefined, risk: undefined })
+    for (const id of ['mandate_none', others.id]) {
+      const facts = await ask(ledger, owner.sandbox, { ...mandate, id })
+      assert.deepEqual(facts, { agent, mandate: undefined, risk: undefined })
+    }
+    await ledger.revokeAgent(agent)
+    assert.equal((await ask(ledger, owner.sandbox, mandate)).agent?.status, 'revoked')
+  })
 
-      for (const spelling of [shopDomain, 'API.EXAMPLE.COM.']) {
-        const facts = await ask(ledger, shop.sandbox, mandate, spelling)
-        assert.deepEqual({ agent: facts.agent, mandate: facts.mandate }, { agent, mandate })
+  test('The risk facts are those of the mandate, from one moment [verify-agent.risk] [decision.26]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
+    const other = await ledger.mandate(owner.sandbox)
+    const quiet = {
+      maxTotalMicro: parseAmount('100.00'),
+      spentMicro: parseAmount('0'),
+      expiresAtMs: mandate.expiresAtMs,
+      hasPaidThisSeller: false,
+      deniedInLastHour: 0,
+      transactionsInLastMinute: 0,
+    }
+    assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet)
+
+    await ledger.pay(owner.sandbox, await ledger.hold(other))
+    await ledger.store.evaluate(ledger.newProposal(other, { amountText: '99.00' }))
+    assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet, "another mandate's acts")
+
+    await ledger.hold(mandate, '1.00')
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate, '2.00'))
+    for (let round = 0; round < 3; round++) {
+      await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
+    }
+    const busy = {
+      ...quiet,
+      spentMicro: parseAmount('2.00'),
+      hasPaidThisSeller: true,
+      deniedInLastHour: 3,
+      transactionsInLastMinute: 4,
+    }
+    assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, busy)
+    assert.equal(
+      (await ask(ledger, owner.sandbox, mandate, 'API.example.com.')).risk?.hasPaidThisSeller,
+      true,
+    )
+    assert.equal((await ask(ledger, owner.sandbox, mandate, 'other.example')).risk?.hasPaidThisSeller, false)
+
+    ledger.clock.nowMs += 60_000
+    const aMinuteLater = { ...busy, transactionsInLastMinute: 0 }
+    assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, aMinuteLater)
+    ledger.clock.nowMs += 59 * 60_000
+    const anHourLater = { ...aMinuteLater, deniedInLastHour: 0 }
+    assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
+  })
+
+  test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk] [decision.26]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const countsAfter = async (evaluations: number, amountText: string) => {
+      for (let round = 0; round < evaluations; round++) {
+        await ledger.store.evaluate(ledger.newProposal(mandate, { amountText }))
       }
-      const refused: readonly (readonly [Caller, string])[] = [
-        [stranger.sandbox, shopDomain],
-        [stranger.sandbox, 'unregistered.example'],
-        [shop.sandbox, 'unregistered.example'],
-        [shop.sandbox, 'stranger.example'],
-        [shop.production, shopDomain],
-        [stranger.production, shopDomain],
-      ]
-      for (const [caller, domain] of refused) {
-        assert.deepEqual(await ask(ledger, caller, mandate, domain), unresolved)
-      }
-    })
+      const { risk } = await ask(ledger, owner.sandbox, mandate)
+      return [risk?.deniedInLastHour, risk?.transactionsInLastMinute]
+    }
+    assert.deepEqual(await countsAfter(3, '99.00'), [3, 3])
+    assert.deepEqual(await countsAfter(27, '1.00'), [3, 30])
+    assert.deepEqual(await countsAfter(2, '1.00'), [1, 30])
+    assert.deepEqual(await countsAfter(1, '1.00'), [0, 30])
+  })
 
-    test('An unknown agent and a revoked one differ, and a mandate of another agent is none [decision.26] [policy.3]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const agent = await ledger.agent(owner.sandbox)
-      const mandate = await ledger.mandate(agent)
-      const others = await ledger.mandate(owner.sandbox)
-      const unknown = await ask(ledger, owner.sandbox, { ...mandate, agentId: 'agent_none' })
-      assert.deepEqual(unknown, { agent: undefined, mandate: undefined, risk: undefined })
-      for (const id of ['mandate_none', others.id]) {
-        const facts = await ask(ledger, owner.sandbox, { ...mandate, id })
-        assert.deepEqual(facts, { agent, mandate: undefined, risk: undefined })
-      }
-      await ledger.revokeAgent(agent)
-      assert.equal((await ask(ledger, owner.sandbox, mandate)).agent?.status, 'revoked')
-    })
+  test('An evaluation is no purchase: the first payment at a seller is still the first [verify-agent.risk]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    assert.equal((await ledger.store.evaluate(ledger.newProposal(mandate))).decision, 'approved')
+    assert.equal((await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller, false)
+  })
 
-    test('The risk facts are those of the mandate, from one moment [verify-agent.risk] [decision.26]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
-      const other = await ledger.mandate(owner.sandbox)
-      const quiet = {
-        maxTotalMicro: parseAmount('100.00'),
-        spentMicro: parseAmount('0'),
-        expiresAtMs: mandate.expiresAtMs,
-        hasPaidThisSeller: false,
-        deniedInLastHour: 0,
-        transactionsInLastMinute: 0,
-      }
-      assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet)
-
-      await ledger.pay(owner.sandbox, await ledger.hold(other))
-      await ledger.store.evaluate(ledger.newProposal(other, { amountText: '99.00' }))
-      assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, quiet, "another mandate's acts")
-
-      await ledger.hold(mandate, '1.00')
-      await ledger.pay(owner.sandbox, await ledger.hold(mandate, '2.00'))
-      for (let round = 0; round < 3; round++) {
-        await ledger.store.evaluate(ledger.newProposal(mandate, { amountText: '99.00' }))
-      }
-      const busy = {
-        ...quiet,
-        spentMicro: parseAmount('2.00'),
-        hasPaidThisSeller: true,
-        deniedInLastHour: 3,
-        transactionsInLastMinute: 4,
-      }
-      assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, busy)
-      assert.equal(
-        (await ask(ledger, owner.sandbox, mandate, 'API.example.com.')).risk?.hasPaidThisSeller,
-        true,
-      )
-      assert.equal(
-        (await ask(ledger, owner.sandbox, mandate, 'other.example')).risk?.hasPaidThisSeller,
-        false,
-      )
-
-      ledger.clock.nowMs += 60_000
-      const aMinuteLater = { ...busy, transactionsInLastMinute: 0 }
-      assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, aMinuteLater)
-      ledger.clock.nowMs += 59 * 60_000
-      const anHourLater = { ...aMinuteLater, deniedInLastHour: 0 }
-      assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
-    })
-
-    test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk] [decision.26]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      const countsAfter = async (evaluations: number, amountText: string) => {
-        for (let round = 0; round < evaluations; round++) {
-          await ledger.store.evaluate(ledger.newProposal(mandate, { amountText }))
-        }
-        const { risk } = await ask(ledger, owner.sandbox, mandate)
-        return [risk?.deniedInLastHour, risk?.transactionsInLastMinute]
-      }
-      assert.deepEqual(await countsAfter(3, '99.00'), [3, 3])
-      assert.deepEqual(await countsAfter(27, '1.00'), [3, 30])
-      assert.deepEqual(await countsAfter(2, '1.00'), [1, 30])
-      assert.deepEqual(await countsAfter(1, '1.00'), [0, 30])
-    })
-
-    test('An evaluation is no purchase: the first payment at a seller is still the first [verify-agent.risk]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      assert.equal((await ledger.store.evaluate(ledger.newProposal(mandate))).decision, 'approved')
-      assert.equal((await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller, false)
-    })
-
-    test('To ask records nothing [state.rule.1] [what.4]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      const events = await ledger.store.listAuditEvents(owner.sandbox, {}, { limit: 10 })
-      await ask(ledger, owner.sandbox, mandate)
-      assert.deepEqual(await ledger.store.listAuditEvents(owner.sandbox, {}, { limit: 10 }), events)
-      assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
-      const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
-      assert.deepEqual(items, [])
-    })
-  },
-  { onLedger: true },
-)
+  test('To ask records nothing [state.rule.1] [what.4]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const events = await ledger.store.listAuditEvents(owner.sandbox, {}, { limit: 10 })
+    await ask(ledger, owner.sandbox, mandate)
+    assert.deepEqual(await ledger.store.listAuditEvents(owner.sandbox, {}, { limit: 10 }), events)
+    assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
+    const { items } = await ledger.store.listTransactions(owner.sandbox, {}, { limit: 10 })
+    assert.deepEqual(items, [])
+  })
+})
 
 function ask(
   ledger: StoreLedger,

@@ -7,172 +7,169 @@ import { shopDomain, type StoreLedger, type Tenant } from '../../testing/store-l
 import { storeConformance } from '../../testing/stores.ts'
 
 // What a disabled account can no longer do.
-storeConformance(
-  (open) => {
-    test('No key and no session of a disabled account is found, and all of them again once it is enabled [decision.150]', async (context) => {
-      const ledger = await open(context)
-      const tenant = await ledger.tenant()
-      const bystander = await ledger.tenant()
-      const session = await signIn(ledger, tenant)
-      const find = async () => [
-        await ledger.store.authenticate(hashApiKey(tenant.sandbox.keyId)),
-        await ledger.store.authenticate(hashApiKey(tenant.production.keyId)),
-        await ledger.store.findSession(session),
-      ]
-      const before = await find()
-      assert.ok(before.every(Boolean))
+storeConformance((open) => {
+  test('No key and no session of a disabled account is found, and all of them again once it is enabled [decision.150]', async (context) => {
+    const ledger = await open(context)
+    const tenant = await ledger.tenant()
+    const bystander = await ledger.tenant()
+    const session = await signIn(ledger, tenant)
+    const find = async () => [
+      await ledger.store.authenticate(hashApiKey(tenant.sandbox.keyId)),
+      await ledger.store.authenticate(hashApiKey(tenant.production.keyId)),
+      await ledger.store.findSession(session),
+    ]
+    const before = await find()
+    assert.ok(before.every(Boolean))
 
-      const disabled = await move(ledger, tenant, 'disabled')
-      assert.deepEqual(disabled, { ...tenant.account, disabledAtMs: ledger.clock.nowMs })
-      assert.deepEqual(await find(), [undefined, undefined, undefined])
-      assert.deepEqual(await ledger.store.findAccount({ id: tenant.account.id }), disabled)
-      assert.ok(await ledger.store.authenticate(hashApiKey(bystander.sandbox.keyId)))
-      ledger.clock.nowMs += 1_000
-      assert.deepEqual(await move(ledger, tenant, 'disabled'), disabled, 'a repetition changes nothing')
+    const disabled = await move(ledger, tenant, 'disabled')
+    assert.deepEqual(disabled, { ...tenant.account, disabledAtMs: ledger.clock.nowMs })
+    assert.deepEqual(await find(), [undefined, undefined, undefined])
+    assert.deepEqual(await ledger.store.findAccount({ id: tenant.account.id }), disabled)
+    assert.ok(await ledger.store.authenticate(hashApiKey(bystander.sandbox.keyId)))
+    ledger.clock.nowMs += 1_000
+    assert.deepEqual(await move(ledger, tenant, 'disabled'), disabled, 'a repetition changes nothing')
 
-      assert.deepEqual(await move(ledger, tenant, 'active'), tenant.account)
-      assert.deepEqual(await find(), before)
-      const events = await ledger.eventsAbout(tenant.sandbox, tenant.account.id)
-      assert.deepEqual(
-        events.map(({ type }) => type),
-        ['account.disabled', 'account.enabled'],
-      )
-      assert.equal(
-        await ledger.store.moveAccount('acct_unknown', 'disabled', { atMs: 1, events: [] }),
-        'not_found',
-      )
+    assert.deepEqual(await move(ledger, tenant, 'active'), tenant.account)
+    assert.deepEqual(await find(), before)
+    const events = await ledger.eventsAbout(tenant.sandbox, tenant.account.id)
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['account.disabled', 'account.enabled'],
+    )
+    assert.equal(
+      await ledger.store.moveAccount('acct_unknown', 'disabled', { atMs: 1, events: [] }),
+      'not_found',
+    )
+  })
+
+  test('No proof of a disabled account is captured, by its own keys or by those of another account [decision.150]', async (context) => {
+    const ledger = await open(context)
+    const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
+    await ledger.seller(payee.sandbox)
+    const mandate = await ledger.mandate(payer.sandbox)
+    // The first captures let PostgreSQL send the others as one optimistic statement.
+    const [first, paid] = [await ledger.hold(mandate), await ledger.hold(mandate)]
+    await ledger.pay(payer.sandbox, first)
+    const idempotencyKey = 'once'
+    const transactionId = await ledger.pay(payee.sandbox, paid, { idempotencyKey })
+    const holds = [await ledger.hold(mandate), await ledger.hold(mandate)] as const
+
+    await move(ledger, payer, 'disabled')
+    const expired = { outcome: 'failed', reason: 'proof_expired' }
+    assert.deepEqual(await ledger.capture(payee.sandbox, holds[0]), expired)
+    const revoked = { outcome: 'refused', code: 'invalid_api_key' }
+    assert.deepEqual(await capture(ledger, payer.sandbox, holds[1]), revoked)
+    assert.deepEqual(
+      await ledger.capture(payee.sandbox, paid, { idempotencyKey }),
+      { outcome: 'replayed', transactionId },
+      'what was paid stays paid',
+    )
+    assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '2.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+
+    await move(ledger, payer, 'active')
+    await ledger.pay(payee.sandbox, holds[0])
+  })
+
+  test('A merchant of a disabled account collects nothing from other accounts either [decision.150]', async (context) => {
+    const ledger = await open(context)
+    const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
+    await ledger.seller(payee.sandbox)
+    const mandate = await ledger.mandate(payer.sandbox)
+    const hold = await ledger.hold(mandate)
+    await move(ledger, payee, 'disabled')
+    assert.deepEqual(await capture(ledger, payee.sandbox, hold), {
+      outcome: 'refused',
+      code: 'invalid_api_key',
     })
+    assert.equal((await ledger.store.findProof(hold))?.status, 'open', 'the payer can still use it')
+    await ledger.pay(payer.sandbox, hold)
+  })
 
-    test('No proof of a disabled account is captured, by its own keys or by those of another account [decision.150]', async (context) => {
-      const ledger = await open(context)
-      const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
-      await ledger.seller(payee.sandbox)
-      const mandate = await ledger.mandate(payer.sandbox)
-      // The first captures let PostgreSQL send the others as one optimistic statement.
-      const [first, paid] = [await ledger.hold(mandate), await ledger.hold(mandate)]
-      await ledger.pay(payer.sandbox, first)
-      const idempotencyKey = 'once'
-      const transactionId = await ledger.pay(payee.sandbox, paid, { idempotencyKey })
-      const holds = [await ledger.hold(mandate), await ledger.hold(mandate)] as const
-
-      await move(ledger, payer, 'disabled')
-      const expired = { outcome: 'failed', reason: 'proof_expired' }
-      assert.deepEqual(await ledger.capture(payee.sandbox, holds[0]), expired)
-      const revoked = { outcome: 'refused', code: 'invalid_api_key' }
-      assert.deepEqual(await capture(ledger, payer.sandbox, holds[1]), revoked)
-      assert.deepEqual(
-        await ledger.capture(payee.sandbox, paid, { idempotencyKey }),
-        { outcome: 'replayed', transactionId },
-        'what was paid stays paid',
-      )
-      assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '2.00' })
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-
-      await move(ledger, payer, 'active')
-      await ledger.pay(payee.sandbox, holds[0])
-    })
-
-    test('A merchant of a disabled account collects nothing from other accounts either [decision.150]', async (context) => {
-      const ledger = await open(context)
-      const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
-      await ledger.seller(payee.sandbox)
-      const mandate = await ledger.mandate(payer.sandbox)
-      const hold = await ledger.hold(mandate)
-      await move(ledger, payee, 'disabled')
-      assert.deepEqual(await capture(ledger, payee.sandbox, hold), {
-        outcome: 'refused',
-        code: 'invalid_api_key',
-      })
-      assert.equal((await ledger.store.findProof(hold))?.status, 'open', 'the payer can still use it')
-      await ledger.pay(payer.sandbox, hold)
-    })
-
-    test('The open holds of an account are voided, step by step, and give their amounts back [decision.150]', async (context) => {
-      const ledger = await open(context)
-      const [tenant, bystander] = [await ledger.tenant(), await ledger.tenant()]
-      const agent = await ledger.agent(tenant.sandbox)
-      const mandates = await Promise.all(Array.from({ length: 103 }, () => ledger.mandate(agent)))
-      const holds = await Promise.all(mandates.map((mandate) => ledger.hold(mandate)))
-      const other = await ledger.hold(await ledger.mandate(bystander.sandbox))
-      const production = await ledger.hold(await ledger.mandate(tenant.production))
-      let steps = 1
-      const step = async () => {
-        const event = ledger.newEvent(tenant.sandbox, 'proofs.voided', tenant.account.id)
-        return (await ledger.store.voidSomeHolds(tenant.sandbox, event)).isMoreLeft
-      }
-      while (await step()) steps++
-      assert.ok(steps <= 2)
-      for (const hold of holds) assert.equal((await ledger.store.findProof(hold))?.status, 'voided')
-      for (const hold of [other, production]) {
-        assert.equal((await ledger.store.findProof(hold))?.status, 'open')
-      }
-      assert.deepEqual(await ledger.sums(mandates[0] ?? assert.fail()), { spent: '0.00', held: '0.00' })
-      const events = await ledger.eventsAbout(tenant.sandbox, tenant.account.id)
-      assert.deepEqual(new Set(events.map(({ data }) => data['voided_holds'])), new Set([100, 3]))
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-    })
-
-    test('While captures race with a disabling, what is charged was charged before its answer, and the sums agree [decision.150]', async (context) => {
-      const ledger = await open(context)
-      const tenant = await ledger.tenant()
-      const mandate = await ledger.mandate(tenant.sandbox)
-      await ledger.pay(tenant.sandbox, await ledger.hold(mandate))
-      const holds = await Promise.all(Array.from({ length: 40 }, () => ledger.hold(mandate)))
-      let isDisabled = false
-      let charged = 1
-      const racing = holds.map(async (hold, index) => {
-        await Promise.all(Array.from({ length: index % 8 }, () => ledger.store.isEmpty()))
-        const mayCharge = !isDisabled
-        const { outcome } = await capture(ledger, tenant.sandbox, hold)
-        if (outcome !== 'captured') return
-        assert.ok(mayCharge, 'a capture that began after the answer charged')
-        charged++
-      })
-      await move(ledger, tenant, 'disabled')
-      isDisabled = true
+  test('The open holds of an account are voided, step by step, and give their amounts back [decision.150]', async (context) => {
+    const ledger = await open(context)
+    const [tenant, bystander] = [await ledger.tenant(), await ledger.tenant()]
+    const agent = await ledger.agent(tenant.sandbox)
+    const mandates = await Promise.all(Array.from({ length: 103 }, () => ledger.mandate(agent)))
+    const holds = await Promise.all(mandates.map((mandate) => ledger.hold(mandate)))
+    const other = await ledger.hold(await ledger.mandate(bystander.sandbox))
+    const production = await ledger.hold(await ledger.mandate(tenant.production))
+    let steps = 1
+    const step = async () => {
       const event = ledger.newEvent(tenant.sandbox, 'proofs.voided', tenant.account.id)
-      await ledger.store.voidSomeHolds(tenant.sandbox, event)
-      const { spent } = await ledger.sums(mandate)
-      await Promise.all(racing)
-      assert.deepEqual(
-        await ledger.sums(mandate),
-        { spent, held: '0.00' },
-        'nothing is charged after the voids',
-      )
-      assert.equal(spent, `${charged}.00`)
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-    })
+      return (await ledger.store.voidSomeHolds(tenant.sandbox, event)).isMoreLeft
+    }
+    while (await step()) steps++
+    assert.ok(steps <= 2)
+    for (const hold of holds) assert.equal((await ledger.store.findProof(hold))?.status, 'voided')
+    for (const hold of [other, production]) {
+      assert.equal((await ledger.store.findProof(hold))?.status, 'open')
+    }
+    assert.deepEqual(await ledger.sums(mandates[0] ?? assert.fail()), { spent: '0.00', held: '0.00' })
+    const events = await ledger.eventsAbout(tenant.sandbox, tenant.account.id)
+    assert.deepEqual(new Set(events.map(({ data }) => data['voided_holds'])), new Set([100, 3]))
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
 
-    test('Sessions of an account are listed while they live, and ended by their id, once [decision.151]', async (context) => {
-      const ledger = await open(context)
-      const [tenant, other] = [await ledger.tenant(), await ledger.tenant()]
-      const ended = await signIn(ledger, tenant)
-      const bound = await signIn(ledger, tenant, { keyId: tenant.sandbox.keyId, kind: 'key' })
-      const live = await signIn(ledger, tenant)
-      await signIn(ledger, tenant, { endsAtMs: ledger.clock.nowMs })
-      await signIn(ledger, tenant, { kind: 'set_up_link' })
-      await signIn(ledger, other)
-      const account = { accountId: tenant.account.id }
-      const listed = async () => {
-        const { items } = await ledger.store.listSessions(account, ledger.clock.nowMs, { limit: 200 })
-        return items.map(({ id }) => id)
-      }
-      assert.deepEqual(await listed(), [live.id, bound.id, ended.id])
-      await ledger.revokeKey(tenant.sandbox, 'sandbox')
-      assert.deepEqual(await listed(), [live.id, ended.id], 'a session ends with its key')
-
-      const event = () => ledger.newEvent(tenant.sandbox, 'session.ended', ended.id)
-      assert.equal(await ledger.store.endSessionById({ ...account, id: ended.id }, event()), true)
-      assert.equal(await ledger.store.findSession(ended), undefined)
-      assert.equal(await ledger.store.endSessionById({ ...account, id: ended.id }, event()), false)
-      const foreign = { accountId: other.account.id, id: live.id }
-      assert.equal(await ledger.store.endSessionById(foreign, event()), false)
-      assert.deepEqual(await listed(), [live.id])
-      assert.equal((await ledger.eventsAbout(tenant.sandbox, ended.id)).length, 1)
+  test('While captures race with a disabling, what is charged was charged before its answer, and the sums agree [decision.150]', async (context) => {
+    const ledger = await open(context)
+    const tenant = await ledger.tenant()
+    const mandate = await ledger.mandate(tenant.sandbox)
+    await ledger.pay(tenant.sandbox, await ledger.hold(mandate))
+    const holds = await Promise.all(Array.from({ length: 40 }, () => ledger.hold(mandate)))
+    let isDisabled = false
+    let charged = 1
+    const racing = holds.map(async (hold, index) => {
+      await Promise.all(Array.from({ length: index % 8 }, () => ledger.store.isEmpty()))
+      const mayCharge = !isDisabled
+      const { outcome } = await capture(ledger, tenant.sandbox, hold)
+      if (outcome !== 'captured') return
+      assert.ok(mayCharge, 'a capture that began after the answer charged')
+      charged++
     })
-  },
-  { onLedger: true },
-)
+    await move(ledger, tenant, 'disabled')
+    isDisabled = true
+    const event = ledger.newEvent(tenant.sandbox, 'proofs.voided', tenant.account.id)
+    await ledger.store.voidSomeHolds(tenant.sandbox, event)
+    const { spent } = await ledger.sums(mandate)
+    await Promise.all(racing)
+    assert.deepEqual(
+      await ledger.sums(mandate),
+      { spent, held: '0.00' },
+      'nothing is charged after the voids',
+    )
+    assert.equal(spent, `${charged}.00`)
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('Sessions of an account are listed while they live, and ended by their id, once [decision.151]', async (context) => {
+    const ledger = await open(context)
+    const [tenant, other] = [await ledger.tenant(), await ledger.tenant()]
+    const ended = await signIn(ledger, tenant)
+    const bound = await signIn(ledger, tenant, { keyId: tenant.sandbox.keyId, kind: 'key' })
+    const live = await signIn(ledger, tenant)
+    await signIn(ledger, tenant, { endsAtMs: ledger.clock.nowMs })
+    await signIn(ledger, tenant, { kind: 'set_up_link' })
+    await signIn(ledger, other)
+    const account = { accountId: tenant.account.id }
+    const listed = async () => {
+      const { items } = await ledger.store.listSessions(account, ledger.clock.nowMs, { limit: 200 })
+      return items.map(({ id }) => id)
+    }
+    assert.deepEqual(await listed(), [live.id, bound.id, ended.id])
+    await ledger.revokeKey(tenant.sandbox, 'sandbox')
+    assert.deepEqual(await listed(), [live.id, ended.id], 'a session ends with its key')
+
+    const event = () => ledger.newEvent(tenant.sandbox, 'session.ended', ended.id)
+    assert.equal(await ledger.store.endSessionById({ ...account, id: ended.id }, event()), true)
+    assert.equal(await ledger.store.findSession(ended), undefined)
+    assert.equal(await ledger.store.endSessionById({ ...account, id: ended.id }, event()), false)
+    const foreign = { accountId: other.account.id, id: live.id }
+    assert.equal(await ledger.store.endSessionById(foreign, event()), false)
+    assert.deepEqual(await listed(), [live.id])
+    assert.equal((await ledger.eventsAbout(tenant.sandbox, ended.id)).length, 1)
+  })
+})
 
 /** A capture as the service makes it: a caller whose key is cached is looked up where the capture does not look. */
 function capture(ledger: StoreLedger, caller: Caller, hold: Parameters<StoreLedger['capture']>[1]) {

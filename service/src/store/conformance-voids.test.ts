@@ -4,81 +4,78 @@ import { test } from 'node:test'
 import { storeConformance } from '../../testing/stores.ts'
 
 // How one proof is voided by itself.
-storeConformance(
-  (open) => {
-    test('A voided hold gives its amount back once, and cannot be captured [decision.145]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      const hold = await ledger.hold(mandate, '2.00')
-      const other = await ledger.hold(mandate, '3.00')
-      for (const round of ['first', 'again']) {
-        assert.deepEqual(await ledger.voidProof(hold), { ...hold, status: 'voided' }, round)
-      }
-      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '3.00' })
-      assert.deepEqual(await ledger.capture(owner.sandbox, hold), {
-        outcome: 'failed',
-        reason: 'proof_expired',
-      })
-      assert.equal((await ledger.eventsAbout(owner.sandbox, hold.nonce)).length, 1)
-      assert.equal((await ledger.store.findProof(other))?.status, 'open')
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+storeConformance((open) => {
+  test('A voided hold gives its amount back once, and cannot be captured [decision.145]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const hold = await ledger.hold(mandate, '2.00')
+    const other = await ledger.hold(mandate, '3.00')
+    for (const round of ['first', 'again']) {
+      assert.deepEqual(await ledger.voidProof(hold), { ...hold, status: 'voided' }, round)
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '3.00' })
+    assert.deepEqual(await ledger.capture(owner.sandbox, hold), {
+      outcome: 'failed',
+      reason: 'proof_expired',
     })
+    assert.equal((await ledger.eventsAbout(owner.sandbox, hold.nonce)).length, 1)
+    assert.equal((await ledger.store.findProof(other))?.status, 'open')
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
 
-    test('A captured hold stays captured, and an expired one expires, without an event [decision.145]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      const captured = await ledger.hold(mandate)
-      const transactionId = await ledger.pay(owner.sandbox, captured)
-      const expired = await ledger.hold(mandate)
-      ledger.clock.nowMs = expired.expiresAtMs
-      assert.deepEqual(await ledger.voidProof(captured), { ...captured, status: 'captured', transactionId })
-      assert.deepEqual(await ledger.voidProof(expired), { ...expired, status: 'expired' })
-      assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
-      for (const { nonce } of [captured, expired]) {
-        assert.deepEqual(await ledger.eventsAbout(owner.sandbox, nonce), [])
-      }
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-    })
+  test('A captured hold stays captured, and an expired one expires, without an event [decision.145]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    const captured = await ledger.hold(mandate)
+    const transactionId = await ledger.pay(owner.sandbox, captured)
+    const expired = await ledger.hold(mandate)
+    ledger.clock.nowMs = expired.expiresAtMs
+    assert.deepEqual(await ledger.voidProof(captured), { ...captured, status: 'captured', transactionId })
+    assert.deepEqual(await ledger.voidProof(expired), { ...expired, status: 'expired' })
+    assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
+    for (const { nonce } of [captured, expired]) {
+      assert.deepEqual(await ledger.eventsAbout(owner.sandbox, nonce), [])
+    }
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
 
-    test('Another agent, another account and the other environment find no hold to void [decision.145] [decision.1]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const stranger = await ledger.tenant()
-      const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
-      const { id: otherAgentId } = await ledger.agent(owner.sandbox)
-      assert.equal(await ledger.voidProof(hold, { agentId: otherAgentId }), undefined)
-      assert.equal(await ledger.voidProof({ ...hold, ...stranger.sandbox }), undefined)
-      assert.equal(await ledger.voidProof({ ...hold, environment: 'production' }), undefined)
-      assert.equal((await ledger.store.findProof(hold))?.status, 'open')
-      assert.equal((await ledger.voidProof(hold, { agentId: hold.agentId }))?.status, 'voided')
-    })
+  test('Another agent, another account and the other environment find no hold to void [decision.145] [decision.1]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const stranger = await ledger.tenant()
+    const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
+    const { id: otherAgentId } = await ledger.agent(owner.sandbox)
+    assert.equal(await ledger.voidProof(hold, { agentId: otherAgentId }), undefined)
+    assert.equal(await ledger.voidProof({ ...hold, ...stranger.sandbox }), undefined)
+    assert.equal(await ledger.voidProof({ ...hold, environment: 'production' }), undefined)
+    assert.equal((await ledger.store.findProof(hold))?.status, 'open')
+    assert.equal((await ledger.voidProof(hold, { agentId: hold.agentId }))?.status, 'voided')
+  })
 
-    test('Of a void and a capture that race, one wins, and both answers are true [decision.145]', async (context) => {
-      const ledger = await open(context)
-      const owner = await ledger.tenant()
-      const mandate = await ledger.mandate(owner.sandbox)
-      // The first capture lets PostgreSQL send the others as one optimistic statement.
-      await ledger.pay(owner.sandbox, await ledger.hold(mandate))
-      const holds = await Promise.all(Array.from({ length: 24 }, () => ledger.hold(mandate)))
-      const raced = await Promise.all(
-        holds.map(async (hold, index) => {
-          const acts = [() => ledger.voidProof(hold), () => ledger.capture(owner.sandbox, hold)] as const
-          if (index % 2 === 0) return Promise.all([acts[0](), acts[1]()])
-          const capturing = acts[1]()
-          return Promise.all([acts[0](), capturing])
-        }),
-      )
-      let captured = 0
-      for (const [voided, capture] of raced) {
-        const expected = capture.outcome === 'captured' ? 'captured' : 'voided'
-        assert.equal(voided?.status, expected)
-        if (expected === 'captured') captured++
-      }
-      assert.deepEqual(await ledger.sums(mandate), { spent: `${captured + 1}.00`, held: '0.00' })
-      assert.deepEqual(await ledger.store.findLedgerFaults(), [])
-    })
-  },
-  { onLedger: true },
-)
+  test('Of a void and a capture that race, one wins, and both answers are true [decision.145]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    // The first capture lets PostgreSQL send the others as one optimistic statement.
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate))
+    const holds = await Promise.all(Array.from({ length: 24 }, () => ledger.hold(mandate)))
+    const raced = await Promise.all(
+      holds.map(async (hold, index) => {
+        const acts = [() => ledger.voidProof(hold), () => ledger.capture(owner.sandbox, hold)] as const
+        if (index % 2 === 0) return Promise.all([acts[0](), acts[1]()])
+        const capturing = acts[1]()
+        return Promise.all([acts[0](), capturing])
+      }),
+    )
+    let captured = 0
+    for (const [voided, capture] of raced) {
+      const expected = capture.outcome === 'captured' ? 'captured' : 'voided'
+      assert.equal(voided?.status, expected)
+      if (expected === 'captured') captured++
+    }
+    assert.deepEqual(await ledger.sums(mandate), { spent: `${captured + 1}.00`, held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+})

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 
 import { hashApiKey } from '../../src/domain/api-key.ts'
-import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../../src/ids.ts'
+import { openPostgresLedgerStore } from '../../src/store/ledger/postgres/postgres-ledger-store.ts'
+import { openSqliteLedgerStore } from '../../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Store } from '../../src/store/store.ts'
 
 interface MandateOfKey {
@@ -15,12 +16,12 @@ interface MandateOfKey {
  * service uses any more, and whose ledger must add up.
  */
 export async function readPaidFromFile(databasePath: string, mandate: MandateOfKey): Promise<string[]> {
-  return readPaid(openSqliteStore({ path: databasePath }), mandate)
+  return readPaid(openSqliteLedgerStore({ path: databasePath, nextId: createIdsOfTimes() }), mandate)
 }
 
 /** The same from a PostgreSQL database. */
 export async function readPaidFromDatabase(url: string, mandate: MandateOfKey): Promise<string[]> {
-  return readPaid(await openPostgresStore({ url }), mandate)
+  return readPaid(await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), mandate)
 }
 
 async function readPaid(store: Store, { key, mandateId }: MandateOfKey): Promise<string[]> {
