@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
-import { describeUrl } from '../service/src/store/postgres/address.ts'
-import { openPool } from '../service/src/store/postgres/connection.ts'
+import { describeUrl } from '../service/src/store/ledger/postgres/address.ts'
+import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
 import { startPostgres18 } from '../service/testing/postgres.ts'
 
 /** As an operator would set a small server up: everything is durable, and there is memory for the tables. */

@@ -4,7 +4,7 @@ import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import type { MicroUsdc } from '../service/src/domain/money.ts'
 import { decideCapture } from '../service/src/store/payment-records.ts'
-import { openPool } from '../service/src/store/postgres/connection.ts'
+import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
 import { insertHolds } from '../service/src/store/postgres/payment-statements.ts'
 import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
 import type { HoldRow } from '../service/src/store/rows.ts'

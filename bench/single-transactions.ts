@@ -3,7 +3,7 @@ import type { PoolClient, QueryConfig } from 'pg'
 import { normalizeHostName } from '../service/src/domain/host-name.ts'
 import type { CollectedMandate, RegisteredSeller } from '../service/src/domain/records.ts'
 import { decideCapture, recordOfPayment, type CaptureFacts } from '../service/src/store/payment-records.ts'
-import { openPool } from '../service/src/store/postgres/connection.ts'
+import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
 import type { HoldRow, TransactionRow } from '../service/src/store/rows.ts'
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
 

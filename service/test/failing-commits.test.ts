@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { openPool } from '../src/store/postgres/connection.ts'
+import { openPool } from '../src/store/ledger/postgres/connection.ts'
 import { allAtOnce, openLoadClient } from '../testing/load.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgres18 } from '../testing/postgres.ts'

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { withClient } from '../src/store/postgres/connection.ts'
+import { withClient } from '../src/store/ledger/postgres/connection.ts'
 import { ledgerMigrations } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 import { allTables } from '../src/store/ledger/tables.ts'
-import { migrate } from '../src/store/postgres/migrate.ts'
+import { migrate } from '../src/store/ledger/postgres/migrate.ts'
 import {
   createDatabase,
   createDistributedDatabase,

@@ -80,8 +80,8 @@ export const publishedPackages: readonly PublishedPackage[] = [
     isImported: false,
     processes: [
       'src/processes/worker.ts',
-      'src/store/sqlite/vacuum-into.ts',
-      'src/store/sqlite/quick-check.ts',
+      'src/store/backup/vacuum-into.ts',
+      'src/store/ledger/sqlite/quick-check.ts',
     ],
     folders: ['console'],
     carries: ['packages/wire'],

@@ -9,8 +9,8 @@ import { Client } from 'pg'
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { postgres18 } from '../../testing/postgres.ts'
 import { StoreLedger } from '../../testing/store-ledger.ts'
-import { neededVersion } from '../store/postgres/migrate.ts'
-import { neededVersion as neededSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { neededVersion } from '../store/ledger/postgres/migrate.ts'
+import { neededVersion as neededSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 
 const guide = readFileSync(new URL('../../../docs/guides/migrate.md', import.meta.url), 'utf8')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { copySqliteFile } from '../store/sqlite/copy-file.ts'
+import { copySqliteFile } from '../store/backup/copy-file.ts'
 import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { restoreFile } from './restore-file.ts'
 

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 
 import { readConfig } from '../settings/config.ts'
 import { placeOfLedger } from '../start/open-store.ts'
-import { restoreDump } from '../store/postgres/restore-dump.ts'
+import { restoreDump } from '../store/backup/restore-dump.ts'
 import {
   findRevived,
   listWorkingKeys,

@@ -1,11 +1,14 @@
 import type { Database } from '../settings/config.ts'
 import { hasUnfinishedCopy } from '../store/copy/unfinished-copy.ts'
-import { withClient } from '../store/postgres/connection.ts'
-import { refuseForeignTables } from '../store/postgres/foreign-tables.ts'
-import { distribute } from '../store/postgres/distribution.ts'
-import { migrate, neededVersion, readSchemaVersion } from '../store/postgres/migrate.ts'
-import { openSqliteFile } from '../store/sqlite/open.ts'
-import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { withClient } from '../store/ledger/postgres/connection.ts'
+import { refuseForeignTables } from '../store/ledger/postgres/foreign-tables.ts'
+import { distribute } from '../store/ledger/postgres/distribution.ts'
+import { migrate, neededVersion, readSchemaVersion } from '../store/ledger/postgres/migrate.ts'
+import { openSqliteFile } from '../store/ledger/sqlite/open.ts'
+import {
+  neededVersion as neededSqliteVersion,
+  readSqliteVersion,
+} from '../store/ledger/sqlite/schema-version.ts'
 
 /** How far the schema of a ledger is. */
 export interface SchemaStatus {

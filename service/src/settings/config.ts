@@ -17,7 +17,7 @@ import {
   type SettingFlag,
   type SettingKey,
 } from './settings.ts'
-import { addressFaults } from '../store/postgres/address.ts'
+import { addressFaults } from '../store/ledger/postgres/address.ts'
 
 /** How the service is set up. */
 export interface Config {

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 
 import type { Config } from '../settings/config.ts'
-import { checkConnections } from '../store/postgres/connection-checks.ts'
-import { checkSqliteFile } from '../store/sqlite/check-file.ts'
-import { readSqliteVersion } from '../store/sqlite/schema-version.ts'
+import { checkConnections } from '../store/ledger/postgres/connection-checks.ts'
+import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
+import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/store.ts'
 
 /** How long a SQLite file is looked through for damage: a start is in a hurry, `purser doctor` is not. */

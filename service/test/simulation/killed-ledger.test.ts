@@ -11,7 +11,7 @@ import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
 import { readAll } from '../../src/store/ledger/sqlite/table-statements.ts'
 import type { Table, TableRow } from '../../src/store/ledger/table.ts'
 import { entries, mandates, payments } from '../../src/store/ledger/tables.ts'
-import { openSqliteFile } from '../../src/store/sqlite/open.ts'
+import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
 
 test('A process that is killed while it writes loses no acknowledged capture, and leaves no half of a batch', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-killed-'))

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 
 import { SqliteLedger } from '../../src/store/ledger/sqlite/ledger-thread.ts'
 import { ledgerSteps } from '../../src/store/ledger/sqlite/schema.ts'
-import { openSqliteFile } from '../../src/store/sqlite/open.ts'
+import { openSqliteFile } from '../../src/store/ledger/sqlite/open.ts'
 import { RandomCalls } from './random-calls.ts'
 
 // Writes random calls to a ledger until it is killed, and prints each payment once its capture is acknowledged:

@@ -6,7 +6,7 @@ import { look } from '../../src/store/ledger/operation.ts'
 import { explainFailure } from '../../src/store/ledger/postgres/errors.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { identities } from '../../src/store/ledger/tables.ts'
-import { openPool } from '../../src/store/postgres/connection.ts'
+import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { deliveries, startScriptedPostgres, type Position, type Script } from './scripted-postgres.ts'
 
 /** Codes that the server answers only to a transaction that it rolls back. */

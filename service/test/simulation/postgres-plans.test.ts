@@ -11,7 +11,7 @@ import { releaseExpiredPayments } from '../../src/store/ledger/operations/mandat
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { sqlName, type Table } from '../../src/store/ledger/table.ts'
 import { mandates, payments, sessions, type SessionRow } from '../../src/store/ledger/tables.ts'
-import { openPool } from '../../src/store/postgres/connection.ts'
+import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { postgresServers, type PostgresServer } from '../../testing/postgres.ts'
 import { openPostgres } from './driver-beds.ts'

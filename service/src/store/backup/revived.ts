@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely'
 
-import { openPool } from '../postgres/connection.ts'
+import { openPool } from '../ledger/postgres/connection.ts'
 import type { Tables } from '../rows.ts'
 
 /** A record that works in a restored ledger. */

@@ -3,12 +3,12 @@ import { Kysely, PostgresDialect, sql, SqliteDialect, type Transaction } from 'k
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
-import { openPool, withClient } from '../postgres/connection.ts'
-import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../postgres/migrate.ts'
+import { openPool, withClient } from '../ledger/postgres/connection.ts'
+import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../ledger/postgres/migrate.ts'
 import { prepareReads } from '../reads.ts'
 import type { Tables } from '../rows.ts'
-import { explainOpenFailure } from '../sqlite/open.ts'
-import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../sqlite/schema-version.ts'
+import { explainOpenFailure } from '../ledger/sqlite/open.ts'
+import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
 import { StoreOpenError, type LedgerFault } from '../store.ts'
 
 /** What a whole ledger adds up to at one moment, and what in it does not. */

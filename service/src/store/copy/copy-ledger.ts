@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { describeUrl } from '../postgres/address.ts'
-import { keepSecret } from '../postgres/service-secrets.ts'
+import { describeUrl } from '../ledger/postgres/address.ts'
+import { keepSecret } from '../ledger/postgres/service-secrets.ts'
 import type { LedgerFault } from '../store.ts'
 import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
 import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'

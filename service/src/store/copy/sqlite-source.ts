@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 
-import { storable } from '../postgres/connection.ts'
-import { openSqliteFile, type SqliteDatabase } from '../sqlite/open.ts'
-import { neededVersion, readSqliteVersion } from '../sqlite/schema-version.ts'
+import { storable } from '../ledger/postgres/connection.ts'
+import { openSqliteFile, type SqliteDatabase } from '../ledger/sqlite/open.ts'
+import { neededVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store.ts'
 import {
   copiedTables,

@@ -3,7 +3,7 @@ import type { QueryConfig } from 'pg'
 import type { GrantedHold } from '../payment-records.ts'
 import type { AgentRow, HoldRow, MandateRow, TransactionRow } from '../rows.ts'
 import { intArray, textArray } from './columns.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 import type {
   CapturedPayment,
   ExpiredHold,

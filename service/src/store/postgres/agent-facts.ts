@@ -4,7 +4,7 @@ import { normalizeHostName } from '../../domain/host-name.ts'
 import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 import { askOnce, localSetting } from './transaction.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */

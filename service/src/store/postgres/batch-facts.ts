@@ -17,7 +17,7 @@ import type {
   WantedHold,
   WantedRequest,
 } from './payment-statements.ts'
-import type { Answer } from './round-trip.ts'
+import type { Answer } from '../ledger/postgres/round-trip.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The account of the mandate that a proof names: there its hold is, if it is anywhere. */

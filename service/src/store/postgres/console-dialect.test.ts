@@ -10,9 +10,9 @@ import { prepareFigures } from '../console/figures.ts'
 import type { ListFilter } from '../console/source.ts'
 import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'
-import { openPool } from './connection.ts'
+import { openPool } from '../ledger/postgres/connection.ts'
 import { consoleDialect, prepareQueries } from './console-dialect.ts'
-import { withRetries } from './retries.ts'
+import { withRetries } from '../ledger/postgres/retries.ts'
 
 test('A query that takes too long is ended by the server, and leaves nothing on the connection [decision.116] [decision.64]', async (t) => {
   const ask = await prepare(t, 100)

@@ -8,7 +8,7 @@ import type { RunQuery } from '../console/dialect.ts'
 import { isIndexed, type ConsoleDialect } from '../console/source.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../console/store.ts'
 import { QueryTooSlowError } from '../store.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 import { askOnce, localSetting, noJit } from './transaction.ts'
 
 /** How much of a domain its index holds; no host name is longer. */

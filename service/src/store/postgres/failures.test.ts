@@ -11,7 +11,7 @@ import { hashApiKey } from '../../domain/api-key.ts'
 import type { Hold, Mandate } from '../../domain/records.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts'
-import { withRetries } from './retries.ts'
+import { withRetries } from '../ledger/postgres/retries.ts'
 
 for (const code of ['40001', '40P01']) {
   test(`An act that PostgreSQL ends with ${code} is run again, and done once [decision.65]`, async (context) => {

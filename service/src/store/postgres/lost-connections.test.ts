@@ -6,7 +6,7 @@ import { Client } from 'pg'
 
 import { postgres18, postgresServers } from '../../../testing/postgres.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { openPool } from './connection.ts'
+import { openPool } from '../ledger/postgres/connection.ts'
 import { openPostgresStore } from './postgres-store.ts'
 import { rowsOf } from './queries.ts'
 import { prepareTransactions } from './transaction.ts'

@@ -13,7 +13,7 @@ import { PaidSellers } from './paid-sellers.ts'
 import { writePayments } from './payment-batches.ts'
 import { accountOf, type Payment, type PaymentOutcome } from './payment-decisions.ts'
 import { mostUnderWay, Pipeline } from './pipeline.ts'
-import { leavesOpen } from './retries.ts'
+import { leavesOpen } from '../ledger/postgres/retries.ts'
 import { attemptMs, type InTransaction, type Transaction } from './transaction.ts'
 
 /** Most payments in one transaction, so that it takes a few milliseconds at the most. */

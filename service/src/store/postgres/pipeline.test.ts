@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { QueryConfig } from 'pg'
 
 import { postgres18 } from '../../../testing/postgres.ts'
-import { openPool } from './connection.ts'
+import { openPool } from '../ledger/postgres/connection.ts'
 import { Pipeline } from './pipeline.ts'
 import { rowsOf } from './queries.ts'
 

@@ -1,8 +1,8 @@
 import type { Pool, PoolClient } from 'pg'
 
 import { codeOf } from '../error-code.ts'
-import { breaksConnection } from './retries.ts'
-import { roundTrip } from './round-trip.ts'
+import { breaksConnection } from '../ledger/postgres/retries.ts'
+import { roundTrip } from '../ledger/postgres/round-trip.ts'
 import { attemptMs, commitIn, guard, type Transaction } from './transaction.ts'
 
 /** How many transactions are on their way over the connection at once. */

@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg'
 
 import { insertOf, type NewRow } from '../new-rows.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 
 /** A statement that is planned anew each time, with its values as PostgreSQL can hold them. */
 export function query(text: string, values: readonly unknown[] = []): QueryConfig {

@@ -1,7 +1,7 @@
 import type { Pool, QueryConfig } from 'pg'
 
 import { GroupCommit } from '../group-commit.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 import { query } from './queries.ts'
 
 /** How many accounts of records a process remembers, at a hundred bytes or two each. */

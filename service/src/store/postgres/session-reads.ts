@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 import type { Account } from '../../domain/records.ts'
 import type { ConsoleReads, SessionKey, StoredSession } from '../console/store.ts'
 import { toAccount, toSession, type AccountRow, type SessionRow } from '../rows.ts'
-import { storable } from './connection.ts'
+import { storable } from '../ledger/postgres/connection.ts'
 
 /** Who is signed in, asked with every request of the console. */
 export async function findSession(

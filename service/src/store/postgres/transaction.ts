@@ -1,7 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
-import { breaksConnection, withRetries, type RetryOptions } from './retries.ts'
-import { roundTrip, type Answer, type RoundTripOptions } from './round-trip.ts'
+import { breaksConnection, withRetries, type RetryOptions } from '../ledger/postgres/retries.ts'
+import { roundTrip, type Answer, type RoundTripOptions } from '../ledger/postgres/round-trip.ts'
 
 /** A transaction that an act asks and writes in; it is open from the first question to the commit. */
 export interface Transaction {

@@ -5,7 +5,7 @@ import { insertOf, newApiKeyRow } from '../new-rows.ts'
 import { toAccount, toApiKey, type AccountRow, type ApiKeyRow } from '../rows.ts'
 import type { NewApiKey } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on accounts and their keys. */
 export function prepareAccountActs(db: SqliteDatabase, { recordEvent }: AuditActs) {

@@ -11,7 +11,7 @@ import { seededRandom } from '../../../testing/seeded-random.ts'
 import { StoreLedger, type Tenant } from '../../../testing/store-ledger.ts'
 import { activityColumns, activityDimensions, activityOf, quarterMs } from '../activity.ts'
 import { prepareActivityActs, type RecordedActivity } from './activity-acts.ts'
-import { openSqliteFile } from './open.ts'
+import { openSqliteFile } from '../ledger/sqlite/open.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 // Decision 112: the ledger's thread adds up in memory what it records. The definition is that of `activityOf`.

@@ -1,7 +1,7 @@
 import { activityColumns, addUp, addUpSum } from '../activity.ts'
 import type { Tallies } from '../console/store.ts'
 import { ActivitySums, type CountedTransaction } from './activity-sums.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** How many transactions of the file one step adds up, and how many sums it writes, so that no payment waits long. */
 const mostAtOnce = 500

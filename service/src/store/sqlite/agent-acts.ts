@@ -4,7 +4,7 @@ import { toAgent, type AgentRow } from '../rows.ts'
 import type { RecordKey } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on agents. */
 export function prepareAgentActs(

@@ -6,7 +6,7 @@ import type { AgentFacts, AgentQuestion } from '../store.ts'
 import type { AccountActs } from './account-acts.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { MandateActs } from './mandate-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 import type { SellerActs } from './seller-acts.ts'
 import type { TransactionLists } from './transaction-lists.ts'
 

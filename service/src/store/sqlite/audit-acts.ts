@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../domain/records.ts'
 import { insertOf, newEventRow } from '../new-rows.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** Writes an event into the log, within the transaction of the change that it tells of. */
 export function prepareAuditActs(db: SqliteDatabase) {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import type { Settled } from '../group-commit.ts'
 import { CommitLoop } from './commit-loop.ts'
-import { CommitMarks, DurableReads } from './commit-marks.ts'
+import { CommitMarks, DurableReads } from '../ledger/sqlite/commit-marks.ts'
 import type { Call } from './ledger.ts'
 
 /** A loop over a log whose syncs are noted; a call's outcome is its number. */

@@ -1,5 +1,5 @@
 import type { Settled } from '../group-commit.ts'
-import type { CommitMarks } from './commit-marks.ts'
+import type { CommitMarks } from '../ledger/sqlite/commit-marks.ts'
 import type { Call } from './ledger.ts'
 
 export interface CommitLoopOptions {

@@ -1,6 +1,6 @@
 import type { Int } from '../rows.ts'
 import type { FoundHold } from './hold-lookup.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** How many holds of one mandate a sweep ends at the most; the next use of the mandate ends the rest. */
 const maxHoldsOfMandate = 1_000

@@ -1,6 +1,6 @@
 import type { HoldRow } from '../rows.ts'
 import type { CaptureAttempt } from '../store.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** What is asked of the hold of a proof that is presented, and where that stands in its table. */
 const columns = [

@@ -2,7 +2,7 @@ import type { Environment } from '@purser/wire/fields'
 
 import type { CollectedMandate, RegisteredSeller } from '../../domain/records.ts'
 import { parseList } from '../parsed-lists.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 import type { SellerActs } from './seller-acts.ts'
 
 /** How many mandates, and how many sellers, are remembered; all are let go when one more comes. */

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { createLedger } from './ledger.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 import { migrations } from './schema.ts'
 
 // Decision 54: SQLite plans a join anew each time that it is given values, which takes longer than all else that a

@@ -12,7 +12,7 @@ import { CommitTimes } from '../commit-times.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { LedgerThread } from './ledger-thread.ts'
 import type { Call } from './ledger.ts'
-import { extendLog } from './open.ts'
+import { extendLog } from '../ledger/sqlite/open.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 const noCall: Call = { act: 'releaseExpiredHolds', input: [0, 1] }

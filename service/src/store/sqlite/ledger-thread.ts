@@ -11,11 +11,11 @@ import {
 import type { CommitTimes } from '../commit-times.ts'
 import type { QueueMetrics } from '../store-metrics.ts'
 import { StoreUnavailableError } from '../store.ts'
-import { startCheckpoints } from './checkpoints.ts'
+import { startCheckpoints } from '../ledger/sqlite/checkpoints.ts'
 import { CommitLoop } from './commit-loop.ts'
-import { CommitMarks, DurableReads } from './commit-marks.ts'
+import { CommitMarks, DurableReads } from '../ledger/sqlite/commit-marks.ts'
 import { createLedger, type Call } from './ledger.ts'
-import { connect, extendLog } from './open.ts'
+import { connect, extendLog } from '../ledger/sqlite/open.ts'
 import { packCall, packReply, unpackCall, unpackReply, type Reply, type SentCall } from './thread-messages.ts'
 
 export interface LedgerThreadOptions {

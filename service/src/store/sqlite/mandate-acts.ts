@@ -7,7 +7,7 @@ import type { RecordKey } from '../store.ts'
 import type { AgentActs } from './agent-acts.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on mandates. */
 export function prepareMandateActs(

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 
 import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { openSqliteFile } from './open.ts'
+import { openSqliteFile } from '../ledger/sqlite/open.ts'
 import { applicationId, migrations } from './schema.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 

@@ -27,7 +27,7 @@ import type { HoldActs } from './hold-acts.ts'
 import { prepareHoldLookup, type FoundHold } from './hold-lookup.ts'
 import { prepareLastingFacts } from './lasting-facts.ts'
 import type { MandateActs } from './mandate-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 import type { SellerActs } from './seller-acts.ts'
 import type { ListedTransaction } from './transaction-lists.ts'
 

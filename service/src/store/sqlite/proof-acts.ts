@@ -4,7 +4,7 @@ import { toHold, type HoldRow } from '../rows.ts'
 import { mandatesVoidedAtOnce, type AgentFilter } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on one proof, apart from the payments. */
 export function prepareProofActs(

@@ -4,7 +4,7 @@ import type { AuditEvent, ListedSeller, RegisteredSeller } from '../../domain/re
 import { eventsOfRelease } from '../released-domain.ts'
 import type { OwnDomain, Registration, ReleaseEvents } from '../store.ts'
 import type { AuditActs } from './audit-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on sellers. */
 export function prepareSellerActs(db: SqliteDatabase, { recordEvent }: AuditActs) {

@@ -2,7 +2,7 @@ import type { AuditEvent } from '../../domain/records.ts'
 import type { SessionKey, StoredSession } from '../console/store.ts'
 import type { SessionRow } from '../rows.ts'
 import type { AuditActs } from './audit-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** The acts on sessions of the console. */
 export function prepareSessionActs(db: SqliteDatabase, { recordEvent }: AuditActs) {

@@ -1,7 +1,7 @@
 import type { Account } from '../../domain/records.ts'
 import type { ConsoleReads, SessionKey, StoredSession } from '../console/store.ts'
 import { toAccount, toSession, type AccountRow, type SessionRow } from '../rows.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** Who is signed in, asked with every request of the console. */
 export function prepareSessionReads(db: SqliteDatabase) {

@@ -4,7 +4,7 @@ import type { MoveProgress, ResumeStep, StopProgress, StopStep } from '../consol
 import { voidedIn } from '../voided-holds.ts'
 import type { AuditActs } from './audit-acts.ts'
 import type { HoldActs } from './hold-acts.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** Stopping all agents of a scope, and letting them go on; each call moves a bounded number of mandates. */
 export function prepareStopActs(

@@ -1,5 +1,5 @@
 import type { TransactionRow } from '../rows.ts'
-import type { SqliteDatabase } from './open.ts'
+import type { SqliteDatabase } from '../ledger/sqlite/open.ts'
 
 /** How many entries may wait in memory before each batch of payments writes some of them. */
 const maxWaiting = 49_152

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 
-import { isConnectionFailure } from '../../postgres/connection.ts'
+import { isConnectionFailure } from './connection.ts'
 import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } from '../driver.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 
-import { breaksConnection } from '../../postgres/retries.ts'
-import { roundTrip, type Answer, type Statement } from '../../postgres/round-trip.ts'
+import { breaksConnection } from './retries.ts'
+import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 import { localSetting, noJit } from '../../postgres/transaction.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer } from '../driver.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 import type { Pool } from 'pg'
 
-import type { Statement } from '../../postgres/round-trip.ts'
+import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'

@@ -9,9 +9,9 @@ import {
   type MessagePort,
 } from 'node:worker_threads'
 
-import { startCheckpoints } from '../../sqlite/checkpoints.ts'
-import { CommitMarks, DurableReads } from '../../sqlite/commit-marks.ts'
-import { connect, extendLog } from '../../sqlite/open.ts'
+import { startCheckpoints } from './checkpoints.ts'
+import { CommitMarks, DurableReads } from './commit-marks.ts'
+import { connect, extendLog } from './open.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'

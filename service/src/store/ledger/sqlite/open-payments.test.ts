@@ -6,7 +6,7 @@ import { test } from 'node:test'
 
 import type { MicroUsdc } from '../../../domain/money.ts'
 import { createIds } from '../../../ids.ts'
-import { openSqliteFile } from '../../sqlite/open.ts'
+import { openSqliteFile } from './open.ts'
 import type { RangeRead } from '../operation.ts'
 import { payments, type PaymentRow } from '../tables.ts'
 import { ledgerSteps } from './schema.ts'

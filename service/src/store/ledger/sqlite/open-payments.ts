@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../sqlite/open.ts'
+import type { SqliteDatabase } from './open.ts'
 import { isWithin } from '../batch-facts.ts'
 import type { NetChange } from '../driver.ts'
 import type { RangeRead } from '../operation.ts'

@@ -1,6 +1,6 @@
 import { codeOf } from '../../error-code.ts'
-import { explainFailure } from '../../sqlite/explain-failure.ts'
-import type { SqliteDatabase } from '../../sqlite/open.ts'
+import { explainFailure } from './explain-failure.ts'
+import type { SqliteDatabase } from './open.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import type { NetChange } from '../driver.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'

@@ -1,4 +1,4 @@
-import type { SqliteDatabase } from '../../sqlite/open.ts'
+import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
 import type { FoundRow } from './row-cache.ts'

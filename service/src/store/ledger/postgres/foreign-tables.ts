@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../../store.ts'
 
 /** How many tables of another program are named. */
 const namedTables = 3

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-import { openSqliteFile } from './open.ts'
+import { openSqliteFile } from '../ledger/sqlite/open.ts'
 
 /**
  * Brings the file of a restored ledger up to this release, ends its open proofs, since they may have been charged

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import { codeOf } from '../error-code.ts'
-import { StoreOpenError } from '../store.ts'
+import { codeOf } from '../../error-code.ts'
+import { StoreOpenError } from '../../store.ts'
 import { connectionConfig, withClient } from './connection.ts'
 import { connectionCounts } from './connection-counts.ts'
 

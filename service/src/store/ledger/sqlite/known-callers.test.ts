@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 
-import type { Caller } from '../../domain/records.ts'
+import type { Caller } from '../../../domain/records.ts'
 import { KnownCallers } from './known-callers.ts'
 
 const hash = Buffer.from('a hash')

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 
-import { StoreOpenError } from '../store.ts'
-import { tenantTables } from './schema.ts'
+import { StoreOpenError } from '../../store.ts'
+import { tenantTables } from '../../postgres/schema.ts'
 
 /** The tables of tenants, by whether Citus spreads them over machines. */
 export interface Distribution {

@@ -1,5 +1,5 @@
-import { codeOf } from '../error-code.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { codeOf } from '../../error-code.ts'
+import { StoreUnavailableError } from '../../store.ts'
 
 /** The codes with which SQLite says that the disk or the file fails it, not the statement. */
 const storeFailures = [

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 
-import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
+import { postgresServers, type PostgresServer } from '../../../../testing/postgres.ts'
 import { openPool } from './connection.ts'
-import { prepareQueries } from './console-dialect.ts'
-import { readSellers } from './payment-statements.ts'
-import { prepareTransactions } from './transaction.ts'
+import { prepareQueries } from '../../postgres/console-dialect.ts'
+import { readSellers } from '../../postgres/payment-statements.ts'
+import { prepareTransactions } from '../../postgres/transaction.ts'
 
 // Decision 64: a server with JIT, as Debian's is, takes a plan that is ruled out for one of the dearest, and spends seventy
 // milliseconds to compile it, for each payment.

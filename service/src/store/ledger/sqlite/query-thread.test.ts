@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { QueryThread } from './query-thread.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
 
 const endless = `
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where in_time())

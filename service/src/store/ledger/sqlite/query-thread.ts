@@ -2,7 +2,7 @@ import { isMainThread, parentPort, Worker, workerData, type MessagePort } from '
 
 import Database, { type Statement } from 'better-sqlite3'
 
-import { QueryTooSlowError } from '../store.ts'
+import { QueryTooSlowError } from '../../store.ts'
 
 export interface QueryThreadOptions {
   /** The file, which this process has opened. */

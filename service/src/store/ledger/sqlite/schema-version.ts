@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 import Database from 'better-sqlite3'
 
 import { explainOpenFailure, refuseForeign } from './open.ts'
-import { applicationId, migrations } from './schema.ts'
+import { applicationId, migrations } from '../../sqlite/schema.ts'
 
 /** The schema that this release needs, as the number of its steps. */
 export const neededVersion = migrations.length

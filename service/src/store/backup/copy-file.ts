@@ -3,7 +3,7 @@ import { rmSync, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-import { createPrivateFile, syncFile } from '../backup/private-file.ts'
+import { createPrivateFile, syncFile } from './private-file.ts'
 import { StoreOpenError } from '../store.ts'
 
 export interface CopyFileOptions {

@@ -1,10 +1,10 @@
 import { restoreMark } from '../copy/unfinished-copy.ts'
 import { StoreOpenError } from '../store.ts'
-import { sumUpPostgres, type LedgerSums } from '../backup/sum-up.ts'
-import { withClient } from './connection.ts'
+import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
+import { withClient } from '../ledger/postgres/connection.ts'
 import { readServerMajor } from './dump.ts'
-import { refuseForeignTables } from './foreign-tables.ts'
-import { migrate, readSchemaVersion } from './migrate.ts'
+import { refuseForeignTables } from '../ledger/postgres/foreign-tables.ts'
+import { migrate, readSchemaVersion } from '../ledger/postgres/migrate.ts'
 import { findProgram, runProgram, type Environment } from './programs.ts'
 
 /** What was restored. */

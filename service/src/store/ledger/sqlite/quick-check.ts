@@ -9,7 +9,7 @@ import { setPriority } from 'node:os'
 
 import Database from 'better-sqlite3'
 
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../../error-code.ts'
 
 /** More damage than this says nothing new. */
 const maxLines = 3

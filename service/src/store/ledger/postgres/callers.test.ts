@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
-import { postgres18 } from '../../../testing/postgres.ts'
+import { postgres18 } from '../../../../testing/postgres.ts'
 import { lookUpCallers, prepareCallers } from './callers.ts'
 import { openPool } from './connection.ts'
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { damagePages } from '../../../testing/ledgers/damaged-file.ts'
+import { damagePages } from '../../../../testing/ledgers/damaged-file.ts'
 import { checkSqliteFile } from './check-file.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
 
 test('A sound ledger is sound, also while a service uses it', async (context) => {
   const path = pathFor(context)

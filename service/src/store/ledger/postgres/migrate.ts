@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg'
 
-import { codeOf } from '../error-code.ts'
-import { explainFailedStep } from '../failed-step.ts'
-import { StoreOpenError } from '../store.ts'
+import { codeOf } from '../../error-code.ts'
+import { explainFailedStep } from '../../failed-step.ts'
+import { StoreOpenError } from '../../store.ts'
 import { refuseForeignTables } from './foreign-tables.ts'
-import { migrations } from './schema.ts'
+import { migrations } from '../../postgres/schema.ts'
 
 /** The schema that this release needs, as the number of its steps. */
 export const neededVersion = migrations.length

@@ -21,11 +21,11 @@ import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 
-import { hashApiKey } from '../../domain/api-key.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
+import { hashApiKey } from '../../../domain/api-key.ts'
+import { StoreLedger } from '../../../../testing/store-ledger.ts'
 import { openSqliteFile } from './open.ts'
-import { applicationId, migrations } from './schema.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { applicationId, migrations } from '../../sqlite/schema.ts'
+import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
 
 const writableRemedy =
   'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'

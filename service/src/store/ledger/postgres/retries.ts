@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { DatabaseError } from 'pg'
 
-import { codeOf } from '../error-code.ts'
-import { StoreUnavailableError } from '../store.ts'
+import { codeOf } from '../../error-code.ts'
+import { StoreUnavailableError } from '../../store.ts'
 import { isConnectionFailure } from './connection.ts'
 
 export interface RetryOptions {

@@ -17,10 +17,10 @@ import { dirname } from 'node:path'
 
 import Database from 'better-sqlite3'
 
-import { codeOf } from '../error-code.ts'
-import { explainFailedStep } from '../failed-step.ts'
-import { StoreOpenError } from '../store.ts'
-import { applicationId, migrations } from './schema.ts'
+import { codeOf } from '../../error-code.ts'
+import { explainFailedStep } from '../../failed-step.ts'
+import { StoreOpenError } from '../../store.ts'
+import { applicationId, migrations } from '../../sqlite/schema.ts'
 
 export type SqliteDatabase = Database.Database
 

@@ -1,8 +1,8 @@
 import { Client, Pool, type ClientBase, type PoolConfig } from 'pg'
 
-import { codeOf } from '../error-code.ts'
-import type { StoreMetrics } from '../store-metrics.ts'
-import { StoreOpenError } from '../store.ts'
+import { codeOf } from '../../error-code.ts'
+import type { StoreMetrics } from '../../store-metrics.ts'
+import { StoreOpenError } from '../../store.ts'
 import { describeUrl } from './address.ts'
 
 /** The oldest server that the store is tested with. */

@@ -1,4 +1,4 @@
-import { paymentConnections } from './payment-queues.ts'
+import { paymentConnections } from '../../postgres/payment-queues.ts'
 
 /** How many connections are left to acts on resources, such as a stop, when all payments wait for a lock. */
 const freeConnections = 2

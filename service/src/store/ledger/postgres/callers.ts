@@ -1,9 +1,9 @@
 import type { Pool } from 'pg'
 
-import type { Caller } from '../../domain/records.ts'
-import { GroupCommit, type BesideOptions } from '../group-commit.ts'
-import { toCaller, type ApiKeyRow } from '../rows.ts'
-import { askOnce } from './transaction.ts'
+import type { Caller } from '../../../domain/records.ts'
+import { GroupCommit, type BesideOptions } from '../../group-commit.ts'
+import { toCaller, type ApiKeyRow } from '../../rows.ts'
+import { askOnce } from '../../postgres/transaction.ts'
 
 /**
  * The caller of a key, looked up anew for every request: a key that was revoked through any process is

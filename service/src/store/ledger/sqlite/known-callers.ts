@@ -1,4 +1,4 @@
-import type { Caller } from '../../domain/records.ts'
+import type { Caller } from '../../../domain/records.ts'
 
 /** Most callers that are remembered. */
 const maxKnown = 1_000

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 
-import { createPrivateFile } from '../backup/private-file.ts'
-import { sumUpPostgres, type LedgerSums } from '../backup/sum-up.ts'
-import { withClient } from './connection.ts'
+import { createPrivateFile } from './private-file.ts'
+import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
+import { withClient } from '../ledger/postgres/connection.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'
 
 export interface DumpOptions extends Pick<RunOptions, 'environment'> {

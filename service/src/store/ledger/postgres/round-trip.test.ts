@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 
 import type { PoolClient } from 'pg'
 
-import { postgres18 } from '../../../testing/postgres.ts'
+import { postgres18 } from '../../../../testing/postgres.ts'
 import { openPool } from './connection.ts'
 import { roundTrip } from './round-trip.ts'
 
