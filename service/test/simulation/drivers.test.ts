@@ -7,9 +7,19 @@ import {
   RowExistsError,
   type Driver,
 } from '../../src/store/ledger/driver.ts'
+import { sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { addUpActivity } from '../../src/store/ledger/operations/activity.ts'
 import { keyText, type Table } from '../../src/store/ledger/table.ts'
-import { allTables, identities, payments, sellerDomains } from '../../src/store/ledger/tables.ts'
+import {
+  allTables,
+  identities,
+  payments,
+  sellerDomains,
+  type ActivityPartsRow,
+  type ActivityRow,
+  type EntryRow,
+} from '../../src/store/ledger/tables.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { driverBeds, type DriverBed } from './driver-beds.ts'
 import { RandomCalls, type RandomCall } from './random-calls.ts'
@@ -17,6 +27,7 @@ import { RandomCalls, type RandomCall } from './random-calls.ts'
 type Row = Readonly<Record<string, unknown>>
 
 const callsPerSeed = 3_000
+const lastTransactionId = `txn_7${'z'.repeat(25)}`
 const accountId = 'acct_01h455vb4pex5vsknk084sn02q'
 
 for (const [name, open] of Object.entries(driverBeds)) {
@@ -109,6 +120,7 @@ for (const [seed, faultPercent] of [
     assert.ok(new Set(expected.outcomes).size > 100)
     for (const table of allTables)
       assert.ok((expected.rows.get(table.name)?.length ?? 0) > 0, `${table.name} is used`)
+    assert.deepEqual(countedActivity(expected.rows), recordedActivity(expected.rows))
     for (const { name, outcomes, rows } of others) {
       for (const [index, outcome] of outcomes.entries()) {
         assert.equal(outcome, expected.outcomes[index], `${name}, call ${index}`)
@@ -117,6 +129,38 @@ for (const [seed, faultPercent] of [
         assert.deepEqual(rows.get(table), expected.rows.get(table), `${name}: ${table}`)
     }
   })
+}
+
+/** How many entries of each kind the sums of the console and what waits to be added to them count, and what was paid. */
+function countedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
+  const kept = (rows.get('activity') ?? []) as unknown as readonly ActivityRow[]
+  const waiting = (rows.get('activity_parts') ?? []) as unknown as readonly ActivityPartsRow[]
+  assert.ok(kept.length > 0 && waiting.length > 0)
+  const sums = [
+    ...kept.map((row) => ({ ...row, paidMicro: sumOfHalves(row.paidHigh, row.paidLow) })),
+    ...sumsOfParts(waiting.flatMap(({ parts }) => parts)),
+  ].filter(({ dimension }) => dimension === 'all')
+  return {
+    paid: sums.reduce((sum, { paidCount }) => sum + paidCount, 0),
+    paidMicro: sums.reduce((sum, { paidMicro }) => sum + paidMicro, 0n),
+    approved: sums.reduce((sum, { approvedCount }) => sum + approvedCount, 0),
+    denied: sums.reduce((sum, { deniedCount }) => sum + deniedCount, 0),
+  }
+}
+
+/** As `countedActivity`, counted by the journal. */
+function recordedActivity(rows: ReadonlyMap<string, readonly Row[]>) {
+  const journal = (rows.get('entries') ?? []) as unknown as readonly EntryRow[]
+  const paid = journal.filter(({ kind }) => kind === 'paid')
+  return {
+    paid: paid.length,
+    paidMicro: paid.reduce((sum, { amountMicro }) => sum + amountMicro, 0n),
+    approved: journal.filter(({ kind }) => kind === 'approved').length,
+    denied: journal.reduce(
+      (sum, { kind, count }) => sum + (kind === 'denied' || kind === 'more_denied' ? count : 0),
+      0,
+    ),
+  }
 }
 
 /** Makes random calls, in batches, and tells what became of them and of the tables. */
@@ -135,6 +179,12 @@ async function play(bed: DriverBed, options: { readonly seed: number; readonly f
     const settled = await Promise.allSettled(batch.map(({ operation, call }) => ledger.run(operation, call)))
     outcomes.push(...settled.map((one, index) => outcomeText(batch[index], one)))
     made += batch.length
+    if (random.below(8) > 0) continue
+    await Promise.all(
+      calls.accountIds.map((id) =>
+        ledger.run(addUpActivity, { accountId: id, upToId: lastTransactionId, limit: 3 }),
+      ),
+    )
   }
   const rows = new Map<string, readonly Row[]>()
   for (const table of allTables) rows.set(table.name, inOrder(table, await bed.rowsOf(table)))

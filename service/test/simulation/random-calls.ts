@@ -74,6 +74,10 @@ export class RandomCalls {
     this.#ids = createIds(() => this.#nowMs, this.#random.bytes)
   }
 
+  get accountIds(): readonly string[] {
+    return this.#accountIds
+  }
+
   /** The next call; the first ones open accounts. */
   next(): RandomCall {
     this.#letTimePass()

@@ -31,6 +31,7 @@ import {
 } from './operations/stops.ts'
 import { voidPayment } from './operations/voids.ts'
 import { toAccount, toAgent, toApiKey, toHold, toMandate } from './reads/records.ts'
+import type { Rollup } from './rollup.ts'
 import type { Sweep } from './sweep.ts'
 
 /** A new id for a record that the port does not name, with the time of the record. */
@@ -41,6 +42,7 @@ export interface LedgerActsOptions {
   /** The account of a mandate; undefined when there is no such mandate. */
   readonly accountOfMandate: (mandateId: string) => Promise<string | undefined>
   readonly sweep: Sweep
+  readonly rollup: Rollup
   readonly nextId: NextId
   /** Called before an act is answered that changes which key opens what, whatever has become of it. */
   readonly onKeysChanged?: () => void
@@ -53,6 +55,7 @@ export function createLedgerActs({
   ledger,
   accountOfMandate,
   sweep,
+  rollup,
   nextId,
   onKeysChanged = () => undefined,
 }: LedgerActsOptions): LedgerActs {
@@ -175,8 +178,7 @@ export function createLedgerActs({
     stopMandates: (scope, step) => act(() => stopSome(ledger, scope, step)),
     resumeMandates: (scope, step) => act(() => resumeSome(ledger, scope, step)),
     recordEvent: (event) => act(() => ledger.run(recordEvent, event)),
-    // The sums are read from the journal: nothing is added up behind it.
-    addUpActivity: () => act(() => Promise.resolve(false)),
+    addUpActivity: () => act(() => rollup.addSome()),
     addTallies: (tallies) => act(() => ledger.run(addTallies, { ...tallies, id: randomUUID() })),
 
     close: async () => {

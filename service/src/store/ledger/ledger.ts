@@ -9,6 +9,7 @@ import {
   type DriverTransaction,
 } from './driver.ts'
 import { readText, type Operation } from './operation.ts'
+import { activityPartsOf } from './operations/activity.ts'
 import { ReadSet } from './read-set.ts'
 
 /** The time as the ledger measures it: it never goes back, and says nothing about the date. */
@@ -358,7 +359,8 @@ async function decideAndCommit(
     facts.learn(reads, answer)
     const answers = decideAll(free, facts, asked)
     if (!answers) continue
-    await transaction.commit(facts.netChanges())
+    const changes = facts.netChanges()
+    await transaction.commit([...changes, ...activityPartsOf(changes)])
     return { answers, blocked }
   }
   throw new Error('an operation asks for ever more rows')

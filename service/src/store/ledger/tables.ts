@@ -3,6 +3,7 @@ import type { DenialCode } from '@purser/wire/policy'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import type { Refusal, StoredSession } from '../console/store.ts'
+import { activityDimensions, type ActivityPart } from './activity.ts'
 import { columnOf, nullable, table, type Table, type TableRow } from './table.ts'
 
 const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
@@ -303,6 +304,35 @@ export const entries = table(
   { indexes: [['accountId', 'mandateId', 'id']] },
 )
 
+/** What batches of entries add to the sums of the console, one row for each, until it is added up. */
+export const activityParts = table('activity_parts', ['accountId', 'id'], {
+  accountId: id('account'),
+  /** That of one of the entries. */
+  id: id('transaction'),
+  parts: json<readonly ActivityPart[]>(),
+})
+
+/** The sums that the console shows, by quarter of an hour; behind the journal by what `activityParts` has. */
+export const activity = table(
+  'activity',
+  ['accountId', 'environment', 'dimension', 'subject', 'startsAtMs'],
+  {
+    accountId: id('account'),
+    environment,
+    dimension: oneOf(...activityDimensions),
+    /** A mandate, a reason or a domain; empty for all. */
+    subject: text(),
+    /** The quarter of an hour; for sellers the day, and 0 for their totals. */
+    startsAtMs: integer(),
+    paidCount: integer(),
+    /** What was paid, in millionths: the bits beyond 32, and the lower 32. */
+    paidHigh: integer(),
+    paidLow: integer(),
+    approvedCount: integer(),
+    deniedCount: integer(),
+  },
+)
+
 /** Refusals that leave no entry, by quarter of an hour. */
 export const refusals = table(
   'refusals',
@@ -361,6 +391,8 @@ export const allTables: readonly Table[] = [
   strayDenials,
   evaluations,
   entries,
+  activityParts,
+  activity,
   refusals,
   auditEvents,
 ]
@@ -373,3 +405,5 @@ export type MandateRow = TableRow<typeof mandates>
 export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type EntryRow = TableRow<typeof entries>
+export type ActivityPartsRow = TableRow<typeof activityParts>
+export type ActivityRow = TableRow<typeof activity>

@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts'
 import * as accounts from './accounts.ts'
+import * as activity from './activity.ts'
 import * as agents from './agents.ts'
 import * as apiKeys from './api-keys.ts'
 import * as denials from './denials.ts'
@@ -14,6 +15,7 @@ import * as voids from './voids.ts'
 
 const modules = [
   accounts,
+  activity,
   agents,
   apiKeys,
   denials,

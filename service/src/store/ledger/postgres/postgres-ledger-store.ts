@@ -21,6 +21,7 @@ import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { idFrom, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
+import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
@@ -146,6 +147,7 @@ function createStore({
     // It never changes, so it is cached.
     accountOfMandate: async (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
     sweep: new Sweep({ ledger, db, dialect }),
+    rollup: new Rollup({ ledger, db, dialect }),
   })
   const reads = prepareLedgerReads({
     db,

@@ -6,7 +6,7 @@ import { columnTypes } from './column-types.ts'
  * Rows that change again and again have room in their page for the next version, so that an update touches no index and
  * needs no new page.
  */
-const fillFactors: Readonly<Record<string, number>> = { mandates: 50, payments: 42 }
+const fillFactors: Readonly<Record<string, number>> = { mandates: 50, payments: 42, activity: 70 }
 
 const storageOrder: readonly ColumnKind[] = ['micro', 'integer', 'id', 'bytes', 'text', 'json']
 

@@ -3,14 +3,13 @@ import { sql, type RawBuilder } from 'kysely'
 import { idsFrom } from '../../../domain/id-time.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
-import { dayMs, quarterMs, sumOfHalves } from '../../activity.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
 import type { Int } from '../../rows.ts'
+import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
-import { agents, entries, evaluations, mandates, payments, refusals, sellers } from '../tables.ts'
+import { activity, activityParts, agents, mandates, payments, refusals, sellers } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
-import { boundOf, idFrom, idOf, idsOf, tableOf, type ReadDialect, type Reader } from './dialect.ts'
-import { clockSlackMs } from './transactions.ts'
+import { boundOf, idOf, tableOf, type ReadDialect, type Reader } from './dialect.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000
@@ -39,7 +38,7 @@ export function isActiveMandate(
     where account_id = ${idOf(dialect, 'account', accountId)} and status = 'revoked')`
 }
 
-/** The sums that the console shows: those of payments and evaluations are the journal's. */
+/** The sums that the console shows. */
 export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
   const from = (table: Table) => tableOf(dialect, table)
   const { inTime } = dialect
@@ -47,61 +46,25 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
     sql`${sql.raw(alias)}account_id = ${idOf(dialect, 'account', accountId)}
       and ${sql.raw(alias)}environment = ${environment}`
 
-  /** The entries that a question asks about, each with its subject and with where its sum begins. */
-  function entriesOf(scope: Scope, { dimension, subjects, fromMs }: ActivityQuestion): RawBuilder<unknown> {
-    const width = dimension === 'seller' ? dayMs : quarterMs
-    // Sums begin with a quarter or a day: of one that began before the moment nothing counts.
-    const firstMs = dimension === 'seller_total' ? 0 : Math.ceil(fromMs / width) * width
-    const startsAt = dimension === 'seller_total' ? sql`0` : sql`e.at_ms - e.at_ms % ${sql.lit(width)}`
-    const columns = (subject: RawBuilder<unknown>) =>
-      sql`${subject} as subject, ${startsAt} as starts_at_ms, e.kind, e.amount_micro, e.count as stands_for`
-    const recent = sql`${inScope(scope, 'e.')} and e.at_ms >= ${sql.lit(firstMs)}
-      and e.id >= ${boundOf(dialect, 'transaction', idsFrom('txn', firstMs - clockSlackMs))} ${inTime}`
-    switch (dimension) {
-      case 'all':
-        return sql`select ${columns(sql`''`)} from ${from(entries)} e where ${recent} and e.kind <> 'received'
-          and '' in (${sql.join(subjects)})`
-      case 'mandate':
-        return sql`select ${columns(sql`e.mandate_id`)} from ${from(entries)} e
-          where ${recent} and e.kind <> 'received' and e.mandate_id in (${idsOf(dialect, 'mandate', subjects)})`
-      case 'reason':
-        return sql`select ${columns(sql`v.reason_code`)} from ${from(entries)} e
-          join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id
-          where ${recent} and e.kind = 'denied' and v.reason_code in (${sql.join(subjects)})`
-      case 'seller':
-      case 'seller_total':
-        return sql`select ${columns(sql`p.merchant_domain`)} from ${from(entries)} e
-          join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
-          where ${recent} and p.seller_account_id = e.account_id and p.merchant_domain in (${sql.join(subjects)})`
-      default:
-        return dimension satisfies never
-    }
-  }
-
   return {
     async readActivity(scope, question): Promise<Activity[]> {
       const { dimension, subjects, fromMs, isTotal } = question
-      if (subjects.length === 0 || (dimension === 'seller_total' && fromMs > 0)) return []
-      const startsAt = isTotal ? sql`min(starts_at_ms)` : stretchOf(question)
-      const isPaid = sql`kind in ('paid', 'received')`
+      if (subjects.length === 0) return []
+      const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(stretchText(question))
+      // What is kept and what is not added up yet, from one moment, so that nothing is missing or counted twice.
       const { rows } = await sql<ActivityRow>`
         select subject, ${startsAt} as starts_at_ms,
-          ${sumWhere(isPaid, sql`1`)} as paid_count,
-          ${sumWhere(isPaid, sql`amount_micro >> 32`)} as paid_high,
-          ${sumWhere(isPaid, sql`amount_micro & 4294967295`)} as paid_low,
-          ${sumWhere(sql`kind = 'approved'`, sql`stands_for`)} as approved_count,
-          ${sumWhere(sql`kind in ('denied', 'more_denied')`, sql`stands_for`)} as denied_count
-        from (${entriesOf(scope, question)}) parts
-        group by subject ${isTotal ? sql`` : sql`, ${stretchOf(question)}`}
-        order by 1, 2`.execute(db)
-      return rows.map((row) => ({
-        subject: dimension === 'mandate' ? idFrom('mandate', row.subject) : String(row.subject),
-        startsAtMs: Number(row.starts_at_ms),
-        paidCount: Number(row.paid_count),
-        paidMicro: sumOfHalves(row.paid_high, row.paid_low),
-        approvedCount: Number(row.approved_count),
-        deniedCount: Number(row.denied_count),
-      }))
+          cast(sum(paid_count) as bigint) as paid_count, cast(sum(paid_high) as bigint) as paid_high,
+          cast(sum(paid_low) as bigint) as paid_low, cast(sum(approved_count) as bigint) as approved_count,
+          cast(sum(denied_count) as bigint) as denied_count, null as parts
+        from ${from(activity)}
+        where ${inScope(scope)} and dimension = ${dimension} and subject in (${sql.join(subjects)})
+          and starts_at_ms >= ${fromMs} ${inTime}
+        group by 1 ${isTotal ? sql`` : sql`, 2`}
+        union all
+        select '', 0, 0, 0, 0, 0, 0, parts from ${from(activityParts)}
+        where account_id = ${idOf(dialect, 'account', scope.accountId)} ${inTime}`.execute(db)
+      return addActivity(rows, { ...question, environment: scope.environment })
     },
 
     async readBudgets(scope, nowMs): Promise<Budgets> {
@@ -191,14 +154,16 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
   }
 }
 
+/** A sum that is kept, or what a batch adds to the sums. */
 interface ActivityRow {
-  readonly subject: unknown
+  readonly subject: string
   readonly starts_at_ms: Int
   readonly paid_count: Int
   readonly paid_high: Int
   readonly paid_low: Int
   readonly approved_count: Int
   readonly denied_count: Int
+  readonly parts: string | null
 }
 
 interface BudgetsRow {
@@ -218,11 +183,66 @@ interface RefusalRow {
   readonly refused: Int
 }
 
-/** Where the stretch of a quarter begins; written out, since SQLite takes a bound number for one with a fraction. */
-function stretchOf({ fromMs, stretchMs }: ActivityQuestion): RawBuilder<unknown> {
-  if (stretchMs === undefined) return sql`starts_at_ms`
-  const [from, width] = [sql.lit(fromMs), sql.lit(stretchMs)]
-  return sql`(${from} + (starts_at_ms - ${from}) / ${width} * ${width})`
+/** What rows add up to, in the order of subjects and times. */
+function addActivity(
+  rows: readonly ActivityRow[],
+  question: ActivityQuestion & Pick<Scope, 'environment'>,
+): Activity[] {
+  const { environment, dimension, subjects, fromMs, isTotal } = question
+  const kept = rows.flatMap(({ parts, ...row }) => (parts === null ? [toActivity(row)] : []))
+  const waiting = rows.flatMap(({ parts }) =>
+    parts === null ? [] : (JSON.parse(parts) as readonly ActivityPart[]),
+  )
+  const fitting = sumsOfParts(waiting).filter(
+    (sum) =>
+      sum.environment === environment &&
+      sum.dimension === dimension &&
+      sum.startsAtMs >= fromMs &&
+      subjects.includes(sum.subject),
+  )
+  const sums = new Map<string, Activity>()
+  for (const { subject, startsAtMs, paidCount, paidMicro, approvedCount, deniedCount } of [
+    ...kept,
+    ...fitting,
+  ]) {
+    const stretchMs = isTotal ? startsAtMs : stretchOf(startsAtMs, question)
+    const key = isTotal ? subject : `${subject}\0${stretchMs}`
+    const sum = sums.get(key)
+    sums.set(key, {
+      subject,
+      startsAtMs: Math.min(stretchMs, sum?.startsAtMs ?? stretchMs),
+      paidCount: (sum?.paidCount ?? 0) + paidCount,
+      paidMicro: ((sum?.paidMicro ?? 0n) + paidMicro) as MicroUsdc,
+      approvedCount: (sum?.approvedCount ?? 0) + approvedCount,
+      deniedCount: (sum?.deniedCount ?? 0) + deniedCount,
+    })
+  }
+  return [...sums.values()].sort((one, other) =>
+    one.subject === other.subject ? one.startsAtMs - other.startsAtMs : one.subject < other.subject ? -1 : 1,
+  )
+}
+
+function toActivity(row: Omit<ActivityRow, 'parts'>): Activity {
+  return {
+    subject: row.subject,
+    startsAtMs: Number(row.starts_at_ms),
+    paidCount: Number(row.paid_count),
+    paidMicro: sumOfHalves(row.paid_high, row.paid_low),
+    approvedCount: Number(row.approved_count),
+    deniedCount: Number(row.denied_count),
+  }
+}
+
+/** Where the stretch of a quarter begins. */
+function stretchOf(startsAtMs: number, { fromMs, stretchMs }: ActivityQuestion): number {
+  return stretchMs === undefined ? startsAtMs : startsAtMs - ((startsAtMs - fromMs) % stretchMs)
+}
+
+/** As `stretchOf`, in SQL; written out, since SQLite takes a bound number for one with a fraction. */
+function stretchText({ fromMs, stretchMs }: ActivityQuestion): string {
+  if (stretchMs === undefined) return 'starts_at_ms'
+  const [from, width] = [BigInt(fromMs), BigInt(stretchMs)]
+  return `starts_at_ms - (starts_at_ms - ${from}) % ${width}`
 }
 
 export function sumWhere(condition: RawBuilder<unknown>, value: RawBuilder<unknown>): RawBuilder<unknown> {

@@ -16,6 +16,8 @@ import {
   type RecordKey,
 } from '../../store.ts'
 import {
+  activity,
+  activityParts,
   entries,
   evaluations,
   mandates,
@@ -104,9 +106,13 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   }
 
   async function hasEntries({ accountId, environment }: Scope): Promise<boolean> {
+    const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
     const { rows } = await sql`
-      select 1 from ${from(entries)} where account_id = ${idOf(dialect, 'account', accountId)}
-        and environment = ${environment} and kind <> 'more_denied' ${dialect.inTime} limit 1`.execute(db)
+      select * from (
+        select 1 from ${from(activity)} where ${own} and environment = ${environment} limit 1) kept
+      union all
+      select * from (
+        select 1 from ${from(activityParts)} where ${own} limit 1) waiting limit 1`.execute(db)
     return rows.length > 0
   }
 

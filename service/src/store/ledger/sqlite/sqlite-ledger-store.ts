@@ -16,6 +16,7 @@ import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
 import { rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
+import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
 import { SqliteLedger } from './ledger-thread.ts'
@@ -119,6 +120,7 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
     nextId,
     accountOfMandate,
     sweep: new Sweep({ ledger, db, dialect }),
+    rollup: new Rollup({ ledger, db, dialect }),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })

@@ -1,0 +1,107 @@
+import type { Environment } from '@purser/wire/fields'
+
+import type { MicroUsdc } from '../../domain/money.ts'
+
+/**
+ * The sums that the console shows are kept by quarter of an hour: every time zone is a whole number of them away from UTC, so
+ * any day begins with one.
+ */
+export const quarterMs = 15 * 60_000
+
+/** Revenue is shown of months, so whole days will do. */
+export const dayMs = 24 * 60 * 60_000
+
+/** What the sums are kept of; `subject` says of which one. */
+export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller_total'] as const
+
+type Dimension = (typeof activityDimensions)[number]
+
+/** `received` is of a payment between two accounts; `more_denied` counts denials without records of their own. */
+export type EntryKind = 'approved' | 'denied' | 'paid' | 'received' | 'more_denied'
+
+/**
+ * What some entries of one kind add to the sums, by mandate: of each its id (empty where there is none), how many, and the
+ * amount in millionths. Its subject is the reason of denials, and the domain of payments to a seller of the account itself.
+ */
+export type ActivityPart = readonly [
+  environment: Environment,
+  quarterStartsAtMs: number,
+  kind: EntryKind,
+  subject: string | null,
+  mandates: readonly (readonly [mandateId: string, count: number, micro: string])[],
+]
+
+export interface ActivitySum {
+  readonly environment: Environment
+  readonly dimension: Dimension
+  readonly subject: string
+  readonly startsAtMs: number
+  paidCount: number
+  paidMicro: bigint
+  approvedCount: number
+  deniedCount: number
+}
+
+/** What parts add up to, in the order of environment, dimension, subject and time. */
+export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
+  const sums = new Map<string, ActivitySum>()
+
+  function add(
+    [environment, , kind]: ActivityPart,
+    dimension: Dimension,
+    subject: string,
+    startsAtMs: number,
+    [, count, micro]: ActivityPart[4][number],
+  ): void {
+    const key = `${environment}\0${dimension}\0${subject}\0${startsAtMs}`
+    let sum = sums.get(key)
+    if (!sum) {
+      const none = { paidCount: 0, paidMicro: 0n, approvedCount: 0, deniedCount: 0 }
+      sums.set(key, (sum = { environment, dimension, subject, startsAtMs, ...none }))
+    }
+    switch (kind) {
+      case 'paid':
+      case 'received':
+        sum.paidCount += count
+        sum.paidMicro += BigInt(micro)
+        return
+      case 'approved':
+        sum.approvedCount += count
+        return
+      case 'denied':
+      case 'more_denied':
+        sum.deniedCount += count
+        return
+      default:
+        return kind satisfies never
+    }
+  }
+
+  for (const part of parts) {
+    const [, startsAtMs, kind, subject, mandates] = part
+    for (const one of mandates) {
+      const [mandateId] = one
+      if (kind !== 'received') {
+        add(part, 'all', '', startsAtMs, one)
+        if (mandateId !== '') add(part, 'mandate', mandateId, startsAtMs, one)
+      }
+      if (subject === null) continue
+      if (kind === 'denied') add(part, 'reason', subject, startsAtMs, one)
+      else {
+        add(part, 'seller', subject, startsAtMs - (startsAtMs % dayMs), one)
+        add(part, 'seller_total', subject, 0, one)
+      }
+    }
+  }
+  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
+}
+
+/** A sum of amounts exceeds what 63 bits hold: it is kept in two halves, of which the lower has 32 bits. */
+export function halvesOf(sumMicro: bigint): { readonly high: number; readonly low: number } {
+  return { high: Number(sumMicro >> 32n), low: Number(sumMicro & 0xffff_ffffn) }
+}
+
+/** The sum of amounts, in millionths, from its two halves. */
+export function sumOfHalves(high: bigint | number | string, low: bigint | number | string): MicroUsdc {
+  return ((BigInt(high) << 32n) + BigInt(low)) as MicroUsdc
+}

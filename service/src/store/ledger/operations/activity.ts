@@ -1,0 +1,145 @@
+import type { Environment } from '@purser/wire/fields'
+
+import {
+  halvesOf,
+  quarterMs,
+  sumOfHalves,
+  sumsOfParts,
+  type ActivityPart,
+  type ActivitySum,
+} from '../activity.ts'
+import type { NetChange } from '../driver.ts'
+import { lock, put, remove, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
+import { keyText } from '../table.ts'
+import {
+  activity,
+  activityParts,
+  entries,
+  evaluations,
+  payments,
+  type EntryRow,
+  type EvaluationRow,
+  type PaymentRow,
+} from '../tables.ts'
+
+/**
+ * What the entries that a batch adds mean for the sums of the console: a row for each account, which is written with them. So
+ * each entry is summed up once, however late it was committed and whatever the clock said.
+ */
+export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
+  const added = changes.filter(({ table, before }) => table === entries && !before)
+  if (added.length === 0) return []
+  const known = new Map<string, unknown>()
+  for (const { table, now } of changes) {
+    if (now && (table === payments || table === evaluations)) known.set(keyText(table, now), now)
+  }
+  const accounts = Map.groupBy(
+    added.map(({ now }) => now as EntryRow),
+    ({ accountId }) => accountId,
+  )
+  return [...accounts].map(([accountId, own]) => ({
+    table: activityParts,
+    before: undefined,
+    // No other batch adds the same entry.
+    now: { accountId, id: own[0]!.id, parts: partsOf(own, known) },
+  }))
+}
+
+function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>): ActivityPart[] {
+  const parts = new Map<string, Map<string, { count: number; micro: bigint }>>()
+  for (const entry of own) {
+    const { environment, kind, mandateId, amountMicro, count, atMs } = entry
+    const subject = subjectOf(entry, known)
+    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, subject])
+    let sums = parts.get(group)
+    if (!sums) parts.set(group, (sums = new Map<string, { count: number; micro: bigint }>()))
+    const id = kind === 'received' ? '' : (mandateId ?? '')
+    const sum = sums.get(id)
+    const isPaid = kind === 'paid' || kind === 'received'
+    const micro = isPaid ? amountMicro : 0n
+    if (!sum) sums.set(id, { count, micro })
+    else {
+      sum.count += count
+      sum.micro += micro
+    }
+  }
+  return [...parts].map(([group, sums]) => {
+    const [environment, startsAtMs, kind, subject] = JSON.parse(group) as Group
+    const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
+    return [environment, startsAtMs, kind, subject, mandates]
+  })
+}
+
+type Group = readonly [Environment, number, EntryRow['kind'], string | null]
+
+/** The reason of a denial; of a payment to a seller of the account itself, the domain. */
+function subjectOf(entry: EntryRow, known: ReadonlyMap<string, unknown>): string | null {
+  const { accountId, id, payerId, nonce, kind } = entry
+  if (kind === 'denied') {
+    const evaluation = known.get(keyText(evaluations, { accountId, id })) as EvaluationRow | undefined
+    return evaluation?.reasonCode ?? null
+  }
+  if (kind !== 'paid' && kind !== 'received') return null
+  const payment = known.get(keyText(payments, { accountId: payerId, nonce })) as PaymentRow | undefined
+  return payment?.sellerAccountId === accountId ? payment.merchantDomain : null
+}
+
+/** What is added up: the parts of an account up to one. */
+export interface AddUpCall {
+  readonly accountId: string
+  readonly upToId: string
+  readonly limit: number
+}
+
+/** Adds parts to the sums of an account; how many there were. */
+export const addUpActivity: Operation<AddUpCall, number> = {
+  name: 'addUpActivity',
+
+  reads(call, facts) {
+    const range = partsIn(call)
+    if (!facts.knows(range)) return [range]
+    return [range, ...sumsFor(call, facts).map((sum) => lock(activity, keyOf(call, sum)))]
+  },
+
+  decide(call, facts) {
+    const found = facts.rows(activityParts, partsIn(call))
+    if (found.length === 0) return unchanged(0)
+    const changes: Change[] = found.map((row) => remove(activityParts, row))
+    for (const added of sumsFor(call, facts)) {
+      const key = keyOf(call, added)
+      const kept = facts.row(activity, key)
+      const paid = halvesOf(sumOfHalves(kept?.paidHigh ?? 0, kept?.paidLow ?? 0) + added.paidMicro)
+      changes.push(
+        put(activity, {
+          ...key,
+          paidCount: (kept?.paidCount ?? 0) + added.paidCount,
+          paidHigh: paid.high,
+          paidLow: paid.low,
+          approvedCount: (kept?.approvedCount ?? 0) + added.approvedCount,
+          deniedCount: (kept?.deniedCount ?? 0) + added.deniedCount,
+        }),
+      )
+    }
+    return { outcome: found.length, changes }
+  },
+}
+
+function sumsFor(call: AddUpCall, facts: Facts): ActivitySum[] {
+  return sumsOfParts(facts.rows(activityParts, partsIn(call)).flatMap(({ parts }) => parts))
+}
+
+function keyOf({ accountId }: AddUpCall, { environment, dimension, subject, startsAtMs }: ActivitySum) {
+  return { accountId, environment, dimension, subject, startsAtMs }
+}
+
+function partsIn({ accountId, upToId, limit }: AddUpCall) {
+  return {
+    kind: 'range',
+    table: activityParts,
+    where: { accountId },
+    orderBy: 'id',
+    upTo: upToId,
+    limit,
+    isLocked: true,
+  } as const
+}

@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+
+import type { Ledger } from './ledger.ts'
+import { addUpActivity } from './operations/activity.ts'
+import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
+import { activityParts } from './tables.ts'
+
+/** How many batches one step adds up, and how long what they have to add may be, so that no payment waits long for it. */
+const maxBatches = 256
+const maxLength = 128 * 1024
+
+interface Waiting {
+  readonly accountId: string
+  readonly id: string
+}
+
+/** Adds what batches of payments have left to the sums of the console, a bounded number at a time. Accounts take turns. */
+export class Rollup {
+  readonly #ledger: Pick<Ledger, 'run'>
+  readonly #db: Reader
+  readonly #dialect: ReadDialect
+  /** The last that was added up; undefined at the beginning of a round. */
+  #last: Waiting | undefined
+
+  constructor(options: {
+    readonly ledger: Pick<Ledger, 'run'>
+    readonly db: Reader
+    readonly dialect: ReadDialect
+  }) {
+    this.#ledger = options.ledger
+    this.#db = options.db
+    this.#dialect = options.dialect
+  }
+
+  /** Whether more is left. */
+  async addSome(): Promise<boolean> {
+    const waiting = await this.#findSome()
+    const isAfterOthers = this.#last !== undefined
+    this.#last = waiting.isMoreLeft ? waiting.batches.at(-1) : undefined
+    const lastIds = new Map(waiting.batches.map(({ accountId, id }) => [accountId, id]))
+    const added = await Promise.all(
+      [...lastIds].map(([accountId, upToId]) =>
+        this.#ledger.run(addUpActivity, { accountId, upToId, limit: maxBatches }),
+      ),
+    )
+    // What other processes add up in the meantime is left to them.
+    return (waiting.isMoreLeft || isAfterOthers) && added.some((batches) => batches > 0)
+  }
+
+  async #findSome(): Promise<{ readonly batches: readonly Waiting[]; readonly isMoreLeft: boolean }> {
+    const last = this.#last
+    const dialect = this.#dialect
+    const isAfter = last
+      ? sql`where (account_id, id) > (${idOf(dialect, 'account', last.accountId)}, ${idOf(dialect, 'transaction', last.id)})`
+      : sql``
+    const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
+      select account_id, id, length(parts) as length from ${tableOf(dialect, activityParts)} ${isAfter}
+      order by account_id, id limit ${sql.lit(maxBatches)}`.execute(this.#db)
+    const batches: Waiting[] = []
+    let length = 0
+    for (const row of rows) {
+      batches.push({ accountId: idFrom('account', row.account_id), id: idFrom('transaction', row.id) })
+      length += Number(row.length)
+      if (length >= maxLength) break
+    }
+    return { batches, isMoreLeft: batches.length < rows.length || rows.length === maxBatches }
+  }
+}
