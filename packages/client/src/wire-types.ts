@@ -474,7 +474,7 @@ export interface Activity {
   paid_total: string
   /** Number of evaluations that were approved. */
   approved_count: number
-  /** Number of evaluations that were denied. */
+  /** Number of evaluations and proofs that were denied. */
   denied_count: number
 }
 
@@ -538,7 +538,7 @@ export interface Overview {
   }
   /** When the last 24 hours begin, at a quarter of an hour. */
   last_day_starts_at: string
-  /** Number of denied evaluations and refused proofs in them: those of `denial_reasons`. */
+  /** Number of evaluations and proofs that were denied in them. Of the proofs of one mandate the first ten of a minute are transactions, and counted in `denial_reasons`. */
   denied_last_day: number
   /** 24 buckets of one hour, oldest first; the last one is not over. */
   hours: Array<Activity>
@@ -548,10 +548,8 @@ export interface Overview {
   denial_reasons: Array<{
     /** The check that failed. */
     reason_code: DenialCode
-    /** Number of evaluations that were denied for it. */
-    evaluations: number
-    /** Number of proofs that were refused for it; counted a few seconds late, and a crash may lose the latest. */
-    proofs: number
+    /** Number of transactions that were denied for it. */
+    denied_count: number
   }>
   /** Number of mandates that a stop paused and that are still paused. */
   stopped_mandates: number

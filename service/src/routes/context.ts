@@ -61,9 +61,11 @@ export interface SellerVerificationOptions {
 export interface Tally {
   readonly countRefusal: (
     scope: Scope,
-    refusal:
-      | { readonly kind: 'proof'; readonly subject: ''; readonly reason: DenialCode }
-      | { readonly kind: 'verification'; readonly subject: string; readonly reason: VerificationFailure },
+    refusal: {
+      readonly kind: 'verification'
+      readonly subject: string
+      readonly reason: VerificationFailure
+    },
   ) => void
   /** Takes note that a key was used. */
   readonly countUse: (caller: Caller) => void

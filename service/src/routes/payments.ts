@@ -66,7 +66,6 @@ export function servePayments(
         return refuse('idempotency_key_reused')
       case 'denied':
         decisions?.countProof(caller.environment, 'denied', outcome.code)
-        tally.countRefusal(caller, { kind: 'proof', subject: '', reason: outcome.code })
         return {
           status: 402,
           body: {

@@ -6,7 +6,7 @@ import { Purser, type ExportTransactionsQuery, type Transaction } from '@purser/
 import { maxExportsOfAccount } from '../../src/limits.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { postgres18 } from '../../testing/postgres.ts'
-import { lengthenTransactions } from '../../testing/ledgers/long-records.ts'
+import { lengthenEvaluations } from '../../testing/ledgers/long-records.ts'
 import { readCsv } from '../../testing/http/read-csv.ts'
 import { serviceStores } from '../../testing/service-stores.ts'
 import {
@@ -62,7 +62,7 @@ test(
     t.after(database.drop)
     const purchase = await preparePurchase(service)
     await evaluateMany(service, purchase, 700)
-    await lengthenTransactions(database.url)
+    await lengthenEvaluations(database.url)
     const headers = { authorization: `Bearer ${service.sandboxKey}` }
     const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
     assert.equal(answer.headers.get('content-length'), null)
@@ -70,11 +70,11 @@ test(
     const first = await reader?.read()
     assert.match(new TextDecoder().decode(first?.value), /^id,/)
     // What is not read yet cannot be read any more: had all of it been, the rest would still arrive.
-    await execute(database.url, 'alter table transactions rename to transactions_away')
+    await execute(database.url, 'alter table entries rename to entries_away')
     await assert.rejects(async () => {
       while (!(await reader?.read())?.done);
     }, TypeError)
-    await execute(database.url, 'alter table transactions_away rename to transactions')
+    await execute(database.url, 'alter table entries_away rename to entries')
   },
 )
 
@@ -82,7 +82,7 @@ test('An account has so many exports under way and no more; one that is broken o
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluateMany(service, purchase, 400)
-  await lengthenTransactions(service.databasePath)
+  await lengthenEvaluations(service.databasePath)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
   const cut = new AbortController()
   const begin = () => purser.console.transactions.exportCsv({}, { signal: cut.signal })

@@ -36,7 +36,7 @@ for (const { name, missing, open } of serviceStores) {
             remaining: '124.00',
             active_mandates: 3,
             open_holds: { count: 1, amount: '3.00' },
-            // Refused proofs among them: they leave no record, but a payment was denied all the same.
+            // Refused proofs among them.
             denied_last_day: 6,
           },
         )
@@ -45,8 +45,8 @@ for (const { name, missing, open } of serviceStores) {
           ['10.00', '6.00'],
         )
         assert.deepEqual(overview.denial_reasons, [
-          { reason_code: 'amount_exceeds_per_transaction_limit', evaluations: 1, proofs: 3 },
-          { reason_code: 'total_budget_exceeded', evaluations: 2, proofs: 0 },
+          { reason_code: 'amount_exceeds_per_transaction_limit', denied_count: 4 },
+          { reason_code: 'total_budget_exceeded', denied_count: 2 },
         ])
         assert.deepEqual(overview.checklist, {
           agent: true,
@@ -81,7 +81,7 @@ for (const { name, missing, open } of serviceStores) {
             [detail.spent_total, detail.held_total, detail.remaining_budget, detail.agent_name],
             ['35.00', '3.00', '65.00', 'research-bot'],
           )
-          assert.deepEqual([detail.paid_count, detail.denied_count], [3, 3])
+          assert.deepEqual([detail.paid_count, detail.denied_count], [3, 6])
           assert.deepEqual(
             detail.open_holds.map(({ nonce, amount, status }) => [nonce, amount, status]),
             [[past.openNonce, '3.00', 'open']],

@@ -8,7 +8,7 @@ import { sessionIdleMs, sessionLifeMs, setUpLinkLifeMs } from '../../src/domain/
 import { browserOf, cookieOf, signIn } from '../../testing/console-session.ts'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareSampleRecords, sampleBodies } from '../../testing/sample-records.ts'
-import { lengthenTransactions } from '../../testing/ledgers/long-records.ts'
+import { lengthenEvaluations } from '../../testing/ledgers/long-records.ts'
 import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')
@@ -185,7 +185,7 @@ test('An export goes no further once its key is revoked, however slowly it is re
   for (let made = 0; made < 600; made += 50) {
     await Promise.all(Array.from({ length: 50 }, () => service.call('POST', '/v1/policy/evaluate', { body })))
   }
-  await lengthenTransactions(service.databasePath)
+  await lengthenEvaluations(service.databasePath)
   const headers = { authorization: `Bearer ${key}` }
   const answer = await fetch(`${service.url}/v1/console/transactions.csv`, { headers })
   const reader = answer.body?.getReader() ?? assert.fail('an export')

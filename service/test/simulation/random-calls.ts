@@ -380,12 +380,11 @@ export class RandomCalls {
 
   #tally(): RandomCall {
     const scope = this.#scope()
-    const counted = { subject: '', reason: 'mandate_expired', startsAtMs: 900_000, count: 2 } as const
     const id = `tally ${this.#random.below(1e9)}`
     const { accountId, keyId } = this.#random.pick(this.#keys as [Caller])
     const keyUses = [{ accountId, keyId, usedAtMs: this.#nowMs }]
-    const ofShop = { ...counted, kind: 'verification', subject: 'shop.example' } as const
-    const refusals = [{ ...scope, ...counted, kind: 'proof' } as const, { ...scope, ...ofShop }]
+    const failed = { kind: 'verification', subject: 'shop.example', reason: 'proof_expired' } as const
+    const refusals = [{ ...scope, ...failed, startsAtMs: 900_000, count: 2 }]
     return made(addTallies, { id, refusals, keyUses })
   }
 

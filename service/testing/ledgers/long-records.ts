@@ -5,9 +5,9 @@ import { execute } from '../postgres-databases.ts'
 /** So long a text that no buffer on the way takes a page of transactions with it; no request may be so long today. */
 const longText = 'x'.repeat(30_000)
 
-/** Gives every transaction of a ledger a long category, as records of an earlier release may have. */
-export async function lengthenTransactions(database: string): Promise<void> {
-  const statement = `update transactions set category = '${longText}'`
+/** Gives every evaluation of a ledger a long category, as records of an earlier release may have. */
+export async function lengthenEvaluations(database: string): Promise<void> {
+  const statement = `update evaluations set category = '${longText}'`
   if (database.startsWith('postgres')) return void (await execute(database, statement))
   const db = new Database(database)
   db.exec(statement)

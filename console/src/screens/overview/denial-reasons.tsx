@@ -6,38 +6,31 @@ import { denialWords } from '../../text/reasons.ts'
 import './denial-reasons.css'
 import { denialsIn, denialsPath } from './denials.ts'
 
-/** Why payments were denied, most frequent reason first; refused proofs are counted apart. */
+/** Why payments were denied, most frequent reason first. */
 export function DenialReasons({ figures }: { readonly figures: Overview }) {
-  const seen = figures.denial_reasons.filter(({ evaluations, proofs }) => evaluations + proofs > 0)
+  const { denial_reasons: seen } = figures
   if (seen.length === 0) return <p className="quiet">Nothing was denied in the last 24 hours.</p>
-  const most = Math.max(...seen.map(({ evaluations }) => evaluations), 1)
-  const { refusedProofs } = denialsIn(figures)
+  const most = Math.max(...seen.map(({ denied_count }) => denied_count))
+  const { more } = denialsIn(figures)
   return (
     <div className="stack">
       <ul className="stack">
-        {seen.map(({ reason_code, evaluations, proofs }) => (
+        {seen.map(({ reason_code, denied_count }) => (
           <li key={reason_code} className="reason-row">
-            {evaluations > 0 ? (
-              <Go to={denialsPath(figures, reason_code)}>{denialWords[reason_code]}</Go>
-            ) : (
-              <span>{denialWords[reason_code]}</span>
-            )}
-            <span className="figures">
-              {evaluations.toLocaleString('en')}
-              {proofs > 0 && <span className="quiet small"> + {counted(proofs, 'refused proof')}</span>}
-            </span>
+            <Go to={denialsPath(figures, reason_code)}>{denialWords[reason_code]}</Go>
+            <span className="figures">{denied_count.toLocaleString('en')}</span>
             <svg className="reason-bar" aria-hidden="true">
               <rect className="reason-whole" width="100%" height="100%" />
-              <rect className="reason-part" width={`${(evaluations / most) * 100}%`} height="100%" />
+              <rect className="reason-part" width={`${(denied_count / most) * 100}%`} height="100%" />
             </svg>
           </li>
         ))}
       </ul>
-      <p className="quiet small">
-        Counted: denied decisions, each of which is a transaction.
-        {refusedProofs > 0 &&
-          ` Not counted: ${counted(refusedProofs, 'refused request')} for a proof, which left no transaction.`}
-      </p>
+      {more > 0 && (
+        <p className="quiet small">
+          {`Not listed: ${counted(more, 'denied proof')} beyond the first ten of a mandate in a minute.`}
+        </p>
+      )}
     </div>
   )
 }

@@ -1,15 +1,16 @@
 import type { Overview } from '@purser/client'
 
 /**
- * What was denied in the last 24 hours. `recorded` counts denied evaluations, each of which is a transaction: the chart,
- * the tile, the verdict and the list that they open all count these. `refusedProofs` counts refused requests for a
- * proof, which leave no transaction, so no list can show them.
+ * What was denied in the last 24 hours. `listed` counts transactions: the tile, the verdict and the list that they
+ * open all count these. `more` counts the proofs that were denied beyond the first ten of a mandate in a minute, which leave no
+ * transaction, so no list can show them.
  */
-export function denialsIn({ hours, denial_reasons }: Pick<Overview, 'hours' | 'denial_reasons'>) {
-  return {
-    recorded: hours.reduce((sum, { denied_count }) => sum + denied_count, 0),
-    refusedProofs: denial_reasons.reduce((sum, { proofs }) => sum + proofs, 0),
-  }
+export function denialsIn({
+  denied_last_day,
+  denial_reasons,
+}: Pick<Overview, 'denied_last_day' | 'denial_reasons'>) {
+  const listed = denial_reasons.reduce((sum, { denied_count }) => sum + denied_count, 0)
+  return { listed, more: denied_last_day - listed }
 }
 
 /** The list of the transactions that `recorded` counts, or of those with one reason. */

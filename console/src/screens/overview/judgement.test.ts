@@ -37,16 +37,12 @@ const budget: NearBudget = {
 }
 const ending = { ...budget, exhausted_at: '2026-11-21T11:00:00Z' }
 const gone = { ...budget, remaining_budget: '0.00', exhausted_at: null }
-const hour = { starts_at: at, paid_count: 0, paid_total: '0.00', approved_count: 0, denied_count: 0 }
 const denials: Partial<Overview> = {
-  hours: [
-    { ...hour, denied_count: 20 },
-    { ...hour, denied_count: 10 },
+  denied_last_day: 30,
+  denial_reasons: [
+    { reason_code: 'total_budget_exceeded', denied_count: 20 },
+    { reason_code: 'mandate_expired', denied_count: 10 },
   ],
-  denial_reasons: [{ reason_code: 'total_budget_exceeded', evaluations: 30, proofs: 0 }],
-}
-const refusals: Partial<Overview> = {
-  denial_reasons: [{ reason_code: 'total_budget_exceeded', evaluations: 0, proofs: 2 }],
 }
 
 test('The overview answers in a sentence whether anything is wrong, the gravest first', () => {
@@ -54,8 +50,7 @@ test('The overview answers in a sentence whether anything is wrong, the gravest 
     [{}, 'All is well.'],
     [{ nearest_budgets: [budget] }, 'All is well.'],
     [denials, '30 payments denied in the last 24 hours. Most often: over the total budget.'],
-    [{ hours: [{ ...hour, denied_count: 1 }] }, '1 payment denied in the last 24 hours.'],
-    [refusals, '2 requests for a proof refused in the last 24 hours.'],
+    [{ denied_last_day: 2 }, '2 more proofs denied in the last 24 hours.'],
     [{ ...denials, nearest_budgets: [ending, budget] }, '1 budget will be used up within a day.'],
     [{ nearest_budgets: [gone, budget] }, '1 budget is used up.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
@@ -69,12 +64,11 @@ test('The overview answers in a sentence whether anything is wrong, the gravest 
   }
 })
 
-test('The rest follows the worst, and refused proofs are counted apart from denied payments [decision.161]', () => {
+test('The rest follows the worst, and proofs that are in no list are counted apart [decision.161]', () => {
   assert.match(judge({ ...quiet, ...denials, nearest_budgets: [ending] }, true).more, /^30 payments denied/)
-  const both = [{ reason_code: 'total_budget_exceeded', evaluations: 30, proofs: 2 }] as const
-  const { sentence, more } = judge({ ...quiet, ...denials, denial_reasons: [...both] }, true)
+  const { sentence, more } = judge({ ...quiet, ...denials, denied_last_day: 32 }, true)
   assert.match(sentence, /^30 payments denied/)
-  assert.equal(more, '2 requests for a proof refused in the last 24 hours.')
+  assert.equal(more, '2 more proofs denied in the last 24 hours.')
 })
 
 test('An account on which nothing happened yet is not told that all is well', () => {

@@ -17,7 +17,7 @@ const namedBudgets = 5
 
 const dayMs = 24 * 3_600_000
 
-/** Worst first: budgets that end within a day, denials, refused proofs, nothing. */
+/** Worst first: budgets that end within a day, denials, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
   const [worst, ...others] = [...endingBudgets(figures), ...denials(figures)]
   if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
@@ -49,14 +49,11 @@ function isUsedUp({ remaining_budget }: NearBudget): boolean {
 }
 
 function denials(figures: Overview): string[] {
-  const { recorded, refusedProofs } = denialsIn(figures)
-  const [top] = figures.denial_reasons.toSorted((left, right) => right.evaluations - left.evaluations)
-  const most =
-    top && top.evaluations > 0 ? ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.` : ''
+  const { listed, more } = denialsIn(figures)
+  const [top] = figures.denial_reasons
+  const most = top ? ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.` : ''
   return [
-    ...(recorded > 0 ? [`${counted(recorded, 'payment')} denied in the last 24 hours.${most}`] : []),
-    ...(refusedProofs > 0
-      ? [`${counted(refusedProofs, 'request')} for a proof refused in the last 24 hours.`]
-      : []),
+    ...(listed > 0 ? [`${counted(listed, 'payment')} denied in the last 24 hours.${most}`] : []),
+    ...(more > 0 ? [`${counted(more, 'more proof')} denied in the last 24 hours.`] : []),
   ]
 }

@@ -80,7 +80,7 @@ export function Overview() {
 
 function Tiles({ figures }: { readonly figures: OverviewFigures }) {
   const { open_holds } = figures
-  const { recorded, refusedProofs } = denialsIn(figures)
+  const { listed, more } = denialsIn(figures)
   return (
     <dl className="tiles">
       <Tile
@@ -110,11 +110,11 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
       />
       <Tile
         name="Denied in 24 hours"
-        figure={recorded.toLocaleString('en')}
+        figure={listed.toLocaleString('en')}
         more={
           <>
-            {recorded > 0 ? <Go to={denialsPath(figures)}>See each with its reason</Go> : 'none'}
-            {refusedProofs > 0 && <div>{`and ${counted(refusedProofs, 'refused proof')}, not listed`}</div>}
+            {listed > 0 ? <Go to={denialsPath(figures)}>See each with its reason</Go> : 'none'}
+            {more > 0 && <div>{`and ${counted(more, 'more proof')}, not listed`}</div>}
           </>
         }
       />

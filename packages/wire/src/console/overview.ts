@@ -12,7 +12,7 @@ export const Activity = Type.Object({
   paid_count: Type.Integer({ description: 'Number of verified payments.' }),
   paid_total: described(Sum, 'Sum of those payments in USDC.'),
   approved_count: Type.Integer({ description: 'Number of evaluations that were approved.' }),
-  denied_count: Type.Integer({ description: 'Number of evaluations that were denied.' }),
+  denied_count: Type.Integer({ description: 'Number of evaluations and proofs that were denied.' }),
 })
 export type Activity = Static<typeof Activity>
 
@@ -64,7 +64,8 @@ export const Overview = Type.Object({
   ),
   last_day_starts_at: described(Timestamp, 'When the last 24 hours begin, at a quarter of an hour.'),
   denied_last_day: Type.Integer({
-    description: 'Number of denied evaluations and refused proofs in them: those of `denial_reasons`.',
+    description:
+      'Number of evaluations and proofs that were denied in them. Of the proofs of one mandate the first ten of a minute are transactions, and counted in `denial_reasons`.',
   }),
   hours: Type.Array(Activity, {
     maxItems: 24,
@@ -78,11 +79,7 @@ export const Overview = Type.Object({
     Type.Object(
       {
         reason_code: described(DenialCode, 'The check that failed.'),
-        evaluations: Type.Integer({ description: 'Number of evaluations that were denied for it.' }),
-        proofs: Type.Integer({
-          description:
-            'Number of proofs that were refused for it; counted a few seconds late, and a crash may lose the latest.',
-        }),
+        denied_count: Type.Integer({ description: 'Number of transactions that were denied for it.' }),
       },
       { title: 'DenialCount', description: 'How often one reason stood in the way.' },
     ),

@@ -24,7 +24,7 @@ export function serveConsoleOverview(
     const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))
     // The last of the hours is the one that is not over, so the first quarter is 23 and some hours ago.
     const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs
-    const [budgets, checklist, all, denied, refused] = await Promise.all([
+    const [budgets, checklist, all, denied] = await Promise.all([
       store.readBudgets(caller, nowMs),
       store.readChecklist(caller),
       store.readActivity(caller, {
@@ -38,7 +38,6 @@ export function serveConsoleOverview(
         fromMs: hoursStartMs,
         isTotal: true,
       }),
-      store.readRefusals(caller, { kind: 'proof', subjects: [''], fromMs: hoursStartMs }),
     ])
     const spentLastDay = await store.readActivity(caller, {
       dimension: 'mandate',
@@ -50,11 +49,10 @@ export function serveConsoleOverview(
     const reasons = denialCodes
       .map((code) => ({
         reason_code: code,
-        evaluations: denied.find(({ subject }) => subject === code)?.deniedCount ?? 0,
-        proofs: refused.find(({ reason }) => reason === code)?.count ?? 0,
+        denied_count: denied.find(({ subject }) => subject === code)?.deniedCount ?? 0,
       }))
-      .filter((reason) => countOf(reason) > 0)
-      .sort((left, right) => countOf(right) - countOf(left))
+      .filter(({ denied_count }) => denied_count > 0)
+      .sort((left, right) => right.denied_count - left.denied_count)
     const [today] = sumBuckets(all, { startsAtMs: dayStartsAtMs, widthMs: 3 * dayMs, count: 1 })
     return ok({
       at: toTimestamp(nowMs),
@@ -65,7 +63,7 @@ export function serveConsoleOverview(
       active_mandates: budgets.activeMandates,
       open_holds: { count: budgets.openHolds, amount: formatSum(budgets.heldMicro) },
       last_day_starts_at: toTimestamp(hoursStartMs),
-      denied_last_day: reasons.reduce((sum, reason) => sum + countOf(reason), 0),
+      denied_last_day: hours.reduce((sum, { deniedCount }) => sum + deniedCount, 0),
       hours: hours.map(toWireActivity),
       nearest_budgets: budgets.nearest.map((mandate) => toNearBudget(mandate, spentLastDay, nowMs)),
       denial_reasons: reasons,
@@ -73,11 +71,6 @@ export function serveConsoleOverview(
       checklist,
     })
   })
-}
-
-/** How often a reason stood in the way, whether a decision was asked for or a proof. */
-function countOf({ evaluations, proofs }: { readonly evaluations: number; readonly proofs: number }): number {
-  return evaluations + proofs
 }
 
 /** What happened in a stretch of time, as the interface writes it. */

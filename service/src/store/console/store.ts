@@ -2,7 +2,6 @@ import type { Environment } from '@purser/wire/fields'
 import type { Role } from '@purser/wire/roles'
 import type { SessionKind } from '@purser/wire/console/session'
 import type { VerificationFailure } from '@purser/wire/payments'
-import type { DenialCode } from '@purser/wire/policy'
 import type { ListedStatus } from '@purser/wire/console/mandates'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
@@ -153,10 +152,10 @@ export interface Tallies {
 
 /** Refusals of one kind in one quarter of an hour; they leave no transaction. */
 export interface Refusal extends Scope {
-  readonly kind: 'proof' | 'verification'
-  /** The merchant domain of a verification; empty for a proof. */
+  readonly kind: 'verification'
+  /** The merchant domain. */
   readonly subject: string
-  readonly reason: DenialCode | VerificationFailure
+  readonly reason: VerificationFailure
   readonly startsAtMs: number
   readonly count: number
 }

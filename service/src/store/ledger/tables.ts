@@ -340,7 +340,7 @@ export const refusals = table(
   {
     accountId: id('account'),
     environment,
-    kind: oneOf('proof', 'verification'),
+    kind: oneOf('verification'),
     subject: text(),
     reason: openText<Refusal['reason']>(),
     startsAtMs: integer(),
