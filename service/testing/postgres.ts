@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { withClient } from '../src/store/ledger/postgres/connection.ts'
-import { ledgerMigrations } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
+
 import { allTables } from '../src/store/ledger/tables.ts'
 import { migrate } from '../src/store/ledger/postgres/migrate.ts'
 import {
@@ -91,7 +91,10 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
 
   /** To empty a database takes far less time than to make one. */
   async function reuse(url: string): Promise<void> {
-    await execute(url, allTables.map((table) => `delete from ${table.name}`).join(';'))
+    await execute(
+      url,
+      [...allTables, { name: 'service_secrets' }].map(({ name }) => `delete from ${name}`).join(';'),
+    )
     free.push(url)
   }
 
@@ -103,7 +106,7 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
       const used = free.pop()
       const url = used ?? (await create()).url
       if (used === undefined) {
-        await withClient(url, (client, place) => migrate(client, place, ledgerMigrations))
+        await withClient(url, (client, place) => migrate(client, place))
       }
       return { url, drop: () => reuse(url) }
     },

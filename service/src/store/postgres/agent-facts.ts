@@ -5,7 +5,8 @@ import { recentTransactions, riskFactsOf } from '../risk-facts.ts'
 import { toAgent, toMandate, type AgentRow, type MandateRow, type TransactionRow } from '../rows.ts'
 import type { AgentFacts, AgentQuestion } from '../store.ts'
 import { storable } from '../ledger/postgres/connection.ts'
-import { askOnce, localSetting } from './transaction.ts'
+import { askOnce } from '../ledger/postgres/ask-once.ts'
+import { localSetting } from '../ledger/postgres/local-settings.ts'
 
 /** What verify-agent reports on; each read looks at a bounded number of rows. */
 export async function readAgentFacts(pool: Pool, question: AgentQuestion): Promise<AgentFacts> {

@@ -11,7 +11,8 @@ import type { ListFilter } from '../console/source.ts'
 import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareTransactionPages } from '../transaction-pages.ts'
 import { openPool } from '../ledger/postgres/connection.ts'
-import { consoleDialect, prepareQueries } from './console-dialect.ts'
+import { prepareQueries } from '../ledger/postgres/console-queries.ts'
+import { consoleDialect } from './console-dialect.ts'
 import { withRetries } from '../ledger/postgres/retries.ts'
 
 test('A query that takes too long is ended by the server, and leaves nothing on the connection [decision.116] [decision.64]', async (t) => {

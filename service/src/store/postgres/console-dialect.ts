@@ -1,15 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
-import type { Pool, QueryConfig } from 'pg'
 
-import { codeOf } from '../error-code.ts'
 import { activityColumns } from '../activity.ts'
 import { plainSource, type Between, type Source } from '../bounded-list.ts'
-import type { RunQuery } from '../console/dialect.ts'
 import { isIndexed, type ConsoleDialect } from '../console/source.ts'
-import { consoleQueryMs, maxConsoleQueries } from '../console/store.ts'
-import { QueryTooSlowError } from '../store.ts'
-import { storable } from '../ledger/postgres/connection.ts'
-import { askOnce, localSetting, noJit } from './transaction.ts'
 
 /** How much of a domain its index holds; no host name is longer. */
 const merchantPrefixLength = sql.lit(255)
@@ -78,44 +71,5 @@ function indexSource(
       select ${columns} from (
         select *, ${column} as listed_by ${between(ids)} limit ${sql.lit(mostLookedAt)}) looked_at
       where ${fits} order by listed_by desc, id desc limit ${sql.lit(limit)}`,
-  }
-}
-
-/**
- * Sends what the console asks over connections of its own, in one round trip. The server ends what takes too
- * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
- */
-export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
-  const begin = [
-    { text: 'begin read only' },
-    { text: `select ${localSetting('statement_timeout', String(timeoutMs))}, ${noJit}` },
-  ]
-
-  return (text, values) => {
-    if (pool.waitingCount >= maxConsoleQueries) {
-      throw new QueryTooSlowError('too many queries of the console wait')
-    }
-    return retry(() => ask(pool, begin, { text, values: values.map(storable) }))
-  }
-}
-
-/** How much room the database takes on its server. */
-export async function databaseBytes(run: RunQuery): Promise<number> {
-  const [size] = await run('select pg_database_size(current_database()) as bytes', [])
-  return Number((size as { readonly bytes: string }).bytes)
-}
-
-interface QueryOptions {
-  readonly retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>
-  readonly timeoutMs?: number
-}
-
-async function ask(pool: Pool, begin: readonly QueryConfig[], query: QueryConfig): Promise<unknown[]> {
-  try {
-    const [, , answer] = await askOnce(pool, [...begin, query, { text: 'commit' }])
-    return answer?.rows ?? []
-  } catch (error) {
-    if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
-    throw error
   }
 }

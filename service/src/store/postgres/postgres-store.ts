@@ -28,14 +28,17 @@ import { createAgent, revokeAgent } from './agent-acts.ts'
 import { readAgentFacts } from './agent-facts.ts'
 import { recordEvent } from './audit-acts.ts'
 import { prepareAccountSweep } from './account-sweep.ts'
-import { lookUpCallers, lookUpCallersByAccount, prepareCallers } from '../ledger/postgres/callers.ts'
+import { prepareCallers } from '../ledger/postgres/callers.ts'
+import { lookUpCallers, lookUpCallersByAccount } from './caller-lookups.ts'
 import { connectionCounts } from '../ledger/postgres/connection-counts.ts'
 import { openPool, storable, withClient } from '../ledger/postgres/connection.ts'
-import { consoleDialect, databaseBytes, prepareQueries } from './console-dialect.ts'
+import { databaseBytes, prepareQueries } from '../ledger/postgres/console-queries.ts'
+import { consoleDialect } from './console-dialect.ts'
 import { prepareHoldSweep } from './hold-acts.ts'
 import { refuseUnfitDistribution } from '../ledger/postgres/distribution.ts'
 import { createMandate, moveMandate } from './mandate-acts.ts'
-import { migrate, neededVersion } from '../ledger/postgres/migrate.ts'
+import { migrate } from '../ledger/postgres/migrate.ts'
+import { migrations } from './schema.ts'
 import type { Payment, PaymentOutcome } from './payment-decisions.ts'
 import { beside, PaymentQueues, spareConnections } from './payment-queues.ts'
 import { prepareRecordAccounts } from './record-accounts.ts'
@@ -78,7 +81,7 @@ const maxWaiting = 8_192
  */
 export async function openPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   await withClient(options.url, async (client, place) => {
-    await migrate(client, place)
+    await migrate(client, place, migrations)
     await refuseUnfinishedCopy(client, place)
     await refuseUnfitDistribution(client, place, options)
   })
@@ -265,9 +268,9 @@ function createStore({
     checkReady: () =>
       read(async () => {
         const [schema] = await rows<{ version: number }>({ text: 'select version from purser_schema' })
-        if (schema?.version === neededVersion) return health.check()
+        if (schema?.version === migrations.length) return health.check()
         throw new StoreUnavailableError(
-          `the database has schema ${schema?.version}, and this release needs ${neededVersion}`,
+          `the database has schema ${schema?.version}, and this release needs ${migrations.length}`,
           { retryAfterSeconds: 5 },
         )
       }),
@@ -332,7 +335,7 @@ function createStore({
     ...consoleReads,
     readFigures: async () => ({
       kind: 'postgres',
-      schemaVersion: neededVersion,
+      schemaVersion: migrations.length,
       waiting: payments.waiting + resourceActs.waiting,
       mostWaiting: maxWaiting,
       commits: commitTimes.count,

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import { breaksConnection, withRetries, type RetryOptions } from '../ledger/postgres/retries.ts'
+import { localSetting, noJit } from '../ledger/postgres/local-settings.ts'
 import { roundTrip, type Answer, type RoundTripOptions } from '../ledger/postgres/round-trip.ts'
 
 /** A transaction that an act asks and writes in; it is open from the first question to the commit. */
@@ -88,17 +89,6 @@ const ruledOut = [
   'enable_material',
 ]
 
-/** Sets something until the transaction ends, by a statement that is planned once, as `set local` is not. */
-export function localSetting(name: string, value: string): string {
-  return `set_config('${name}', '${value}', true)`
-}
-
-/**
- * Compiles nothing. To a server before 18 a plan that is ruled out is one of the dearest, and it would compile it for 50 to
- * 90 ms, each time that it is run.
- */
-export const noJit = localSetting('jit', 'off')
-
 const beginKept = beginWith(true)
 
 /** It has no name: what watches the wire for commits finds the word. */
@@ -145,23 +135,6 @@ export function guard(client: PoolClient, patienceMs: number): NodeJS.Timeout {
     const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
     client.connection.stream.destroy(error)
   }, patienceMs)
-}
-
-/**
- * Sends statements in one round trip over a connection of a pool. One that breaks is given up, as is one whose
- * transaction stays open after a failure.
- */
-export async function askOnce(pool: Pool, statements: readonly QueryConfig[]): Promise<Answer[]> {
-  const client = await pool.connect()
-  let isBroken = false
-  try {
-    return await roundTrip(client, statements)
-  } catch (error) {
-    isBroken = breaksConnection(error) || !(await rollback(client))
-    throw error
-  } finally {
-    client.release(isBroken)
-  }
 }
 
 async function rollback(client: PoolClient): Promise<boolean> {

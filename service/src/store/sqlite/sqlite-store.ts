@@ -51,7 +51,7 @@ const keyActs: ReadonlySet<ActName> = new Set(['createAccount', 'moveAccount', '
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
-  const file = openSqliteFile(options.path)
+  const file = openSqliteFile(options.path, migrations)
   try {
     return createStore(file, options)
   } catch (error) {

@@ -3,9 +3,13 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 
+import { createIdsOfTimes } from '../../../ids.ts'
 import { postgres18 } from '../../../../testing/postgres.ts'
 import { lookUpCallers, prepareCallers } from './callers.ts'
 import { openPool } from './connection.ts'
+import { createPostgresDriver } from './postgres-driver.ts'
+import type { Table, TableRow } from '../table.ts'
+import { accounts, apiKeys, keyHashes } from '../tables.ts'
 
 const [first, second, third] = ['1', '2', '3'].map((key) => createHash('sha256').update(key).digest())
 
@@ -16,16 +20,21 @@ test('Keys that arrive together are looked up together, and one that comes while
     await pool.end()
     await drop()
   })
-  await pool.query(
-    `insert into accounts (id, name, email, idp_user_id, created_at_ms) values ('acct_1', '', '', '', 0)`,
-  )
-  await pool.query(
-    `insert into api_keys (account_id, id, environment, role, hint, created_at_ms)
-     values ('acct_1', 'key_3', 'sandbox', 'owner', '…', 0)`,
-  )
-  await pool.query(
-    `insert into api_key_hashes (secret_hash, account_id, key_id) values ($1, 'acct_1', 'key_3')`,
-    [third],
+  const nextId = createIdsOfTimes()
+  const [accountId, keyId] = [nextId('account', 0), nextId('apiKey', 0)]
+  assert(first && second && third)
+  await createPostgresDriver(pool).transaction(({ commit }) =>
+    commit([
+      add(accounts, {
+        ...{ id: accountId, name: '', email: '', idpUserId: '', createdAtMs: 0 },
+        ...{ disabledAtMs: null, ownerKeys: 1 },
+      }),
+      add(keyHashes, { secretHash: third, accountId, keyId }),
+      add(apiKeys, {
+        ...{ accountId, id: keyId, environment: 'sandbox', role: 'owner', agentId: null, label: null },
+        ...{ hint: '…', secretHash: third, createdAtMs: 0, revokedAtMs: null },
+      }),
+    ]),
   )
   const asked: number[] = []
   const hangs = Promise.withResolvers<void>()
@@ -38,12 +47,15 @@ test('Keys that arrive together are looked up together, and one that comes while
       return lookUpCallers(onPool, hashes)
     },
   })
-  assert(first && second && third)
   const together = [callers.submit(first), callers.submit(second)]
   await turnOfTheLoop()
   const caller = await callers.submit(third)
-  assert.deepEqual([caller?.keyId, caller?.role], ['key_3', 'owner'])
+  assert.deepEqual([caller?.keyId, caller?.role], [keyId, 'owner'])
   assert.deepEqual(asked, [2, 1])
   hangs.resolve()
   assert.deepEqual(await Promise.all(together), [undefined, undefined])
 })
+
+function add<Of extends Table>(table: Of, now: TableRow<Of>) {
+  return { table, before: undefined, now }
+}

@@ -1,12 +1,8 @@
-import { paymentConnections } from '../../postgres/payment-queues.ts'
-
-/** How many connections are left to acts on resources, such as a stop, when all payments wait for a lock. */
-const freeConnections = 2
-
 /** Max connections that one process opens, by what they are for. */
 export function connectionCounts(accountLanes: boolean) {
   return {
-    write: accountLanes ? 16 : paymentConnections + freeConnections,
+    /** Two lanes, one for each of four rows that others have locked, and one to spare. */
+    write: accountLanes ? 16 : 7,
     read: 4,
     /** For going through the whole ledger. */
     audit: 1,

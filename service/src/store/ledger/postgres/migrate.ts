@@ -4,10 +4,10 @@ import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
 import { StoreOpenError } from '../../store.ts'
 import { refuseForeignTables } from './foreign-tables.ts'
-import { migrations } from '../../postgres/schema.ts'
+import { ledgerSteps } from './schema.ts'
 
 /** The schema that this release needs, as the number of its steps. */
-export const neededVersion = migrations.length
+export const neededVersion = ledgerSteps.length
 
 /** How many steps of the schema a database has seen; 0 when it holds nothing of ours. */
 export async function readSchemaVersion(client: ClientBase): Promise<number> {
@@ -25,7 +25,7 @@ export async function readSchemaVersion(client: ClientBase): Promise<number> {
 export async function migrate(
   client: ClientBase,
   place: string,
-  steps: readonly string[] = migrations,
+  steps: readonly string[] = ledgerSteps,
 ): Promise<number> {
   const wanted = steps.length
   for (let attempt = 1; ; attempt++) {

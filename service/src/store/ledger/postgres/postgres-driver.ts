@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 
 import { breaksConnection } from './retries.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
-import { localSetting, noJit } from '../../postgres/transaction.ts'
+import { localSetting, noJit } from './local-settings.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'

@@ -8,24 +8,22 @@ import { idBytes, idText } from '../../../domain/type-id.ts'
 import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { GroupCommit } from '../../group-commit.ts'
-import { prepareCallers, type LookUpCallers } from './callers.ts'
+import { lookUpCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { openPool, storable, withClient } from './connection.ts'
-import { databaseBytes, prepareQueries } from '../../postgres/console-dialect.ts'
+import { databaseBytes, prepareQueries } from './console-queries.ts'
 import { migrate } from './migrate.ts'
-import { beside } from '../../postgres/payment-queues.ts'
 import { withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
 import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
-import { idFrom, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { idFrom, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
-import { apiKeys } from '../tables.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import { schema } from './schema.ts'
+import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
   /** Where the database is, as `postgresql://user:password@host:port/name`. */
@@ -41,14 +39,14 @@ export interface PostgresLedgerStoreOptions {
   readonly random?: () => number
 }
 
-/** The steps of the schema, oldest first. */
-export const ledgerMigrations: readonly string[] = [schema]
-
 /** Max calls that wait for a transaction, and max reads that wait for a connection. */
 const maxWaiting = 8_192
 
 /** How many batches are written at once. */
 const lanes = 2
+
+/** When a batch of look-ups is begun beside another; the time is more than one takes under load. */
+const beside = { least: 16, waitMs: 10 }
 
 /** How many accounts of mandates are kept in memory. */
 const maxAccountsKept = 65_536
@@ -64,7 +62,7 @@ const dialect: ReadDialect = {
  * `StoreOpenError` when the database cannot be used.
  */
 export async function openPostgresLedgerStore(options: PostgresLedgerStoreOptions): Promise<Store> {
-  await withClient(options.url, (client, place) => migrate(client, place, ledgerMigrations))
+  await withClient(options.url, (client, place) => migrate(client, place))
   return createStore(options)
 }
 
@@ -172,9 +170,9 @@ function createStore({
     checkReady: () =>
       read(async () => {
         const { rows } = await reading.query<{ version: number }>('select version from purser_schema')
-        if (rows[0]?.version === ledgerMigrations.length) return
+        if (rows[0]?.version === ledgerSteps.length) return
         throw new StoreUnavailableError(
-          `the database has schema ${rows[0]?.version}, and this release needs ${ledgerMigrations.length}`,
+          `the database has schema ${rows[0]?.version}, and this release needs ${ledgerSteps.length}`,
           { retryAfterSeconds: 5 },
         )
       }),
@@ -188,7 +186,7 @@ function createStore({
     },
     readFigures: async () => ({
       kind: 'postgres',
-      schemaVersion: ledgerMigrations.length,
+      schemaVersion: ledgerSteps.length,
       waiting: ledger.waiting,
       mostWaiting: maxWaiting,
       commits: 0,
@@ -210,25 +208,6 @@ function kyselyOn(pool: Pool): Reader {
   return new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
   })
-}
-
-/** The callers of keys that are not revoked, and whose accounts are not disabled, by the SHA-256 of the key in hexadecimal digits. */
-const lookUpCallers: LookUpCallers = async (pool, hashes) => {
-  const { rows } = await pool.query<Record<string, unknown> & { readonly hash: string }>({
-    name: 'purser_ledger_callers',
-    text: `
-      select encode(h.secret_hash, 'hex') as hash, k.* from key_hashes h
-        join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
-        join accounts a on a.id = h.account_id and a.disabled_at_ms is null
-      where h.secret_hash = any ($1)`,
-    values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
-  })
-  return new Map(
-    rows.map((row) => {
-      const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
-      return [row.hash, { accountId, environment, keyId, role, agentId }]
-    }),
-  )
 }
 
 async function lookUpAccounts(pool: Pool, mandateIds: readonly string[]): Promise<Map<string, string>> {

@@ -25,6 +25,12 @@ const vacuumOptions = [
 /** Creates every table of the ledger. */
 export const schema = allTables.map(createTable).join('\n')
 
+/** What the service made at its first start and needs at every other. */
+const ownTables = 'create table service_secrets (name text collate "C" primary key, secret text not null);'
+
+/** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
+export const ledgerSteps: readonly string[] = [`${schema}\n${ownTables}`]
+
 function createTable({ name, columns, key, indexes, checks }: Table): string {
   // Those that are aligned to eight bytes come first, so that there are no gaps between columns.
   const inOrder = Object.entries(columns).sort(

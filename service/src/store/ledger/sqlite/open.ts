@@ -20,7 +20,10 @@ import Database from 'better-sqlite3'
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
 import { StoreOpenError } from '../../store.ts'
-import { applicationId, migrations } from '../../sqlite/schema.ts'
+import { ledgerSteps } from './schema.ts'
+
+/** Marks a file as Purser's own: "PURS" as SQLite's application id. */
+export const applicationId = 0x50555253
 
 export type SqliteDatabase = Database.Database
 
@@ -37,7 +40,7 @@ export interface OpenedFile {
  * Throws a `StoreOpenError` when the folder cannot be written, another process holds the file, or the
  * file is damaged, foreign, or of a newer release.
  */
-export function openSqliteFile(path: string, steps = migrations): OpenedFile {
+export function openSqliteFile(path: string, steps: readonly string[] = ledgerSteps): OpenedFile {
   createFolder(dirname(path))
   const place = placeOf(path)
   const lock = lockFile(place, path)

@@ -2,11 +2,11 @@ import { closeSync, existsSync, openSync, readSync } from 'node:fs'
 
 import Database from 'better-sqlite3'
 
-import { explainOpenFailure, refuseForeign } from './open.ts'
-import { applicationId, migrations } from '../../sqlite/schema.ts'
+import { applicationId, explainOpenFailure, refuseForeign } from './open.ts'
+import { ledgerSteps } from './schema.ts'
 
 /** The schema that this release needs, as the number of its steps. */
-export const neededVersion = migrations.length
+export const neededVersion = ledgerSteps.length
 
 /** Where the first bytes of a SQLite file say the version of its schema, and whose it is. */
 const header = { length: 100, magic: 'SQLite format 3\0', versionAt: 60, applicationIdAt: 68 }

@@ -49,7 +49,7 @@ const consoleDialect: ReadDialect = { ...dialect, inTime: sql`and in_time()` }
 
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store {
-  const file = openSqliteFile(options.path, ledgerSteps)
+  const file = openSqliteFile(options.path)
   try {
     return createStore(file, options)
   } catch (error) {

@@ -1,0 +1,28 @@
+import type { Pool, PoolClient, QueryConfig } from 'pg'
+
+import { breaksConnection } from './retries.ts'
+import { roundTrip, type Answer } from './round-trip.ts'
+
+/**
+ * Sends statements in one round trip over a connection of a pool. One that breaks is given up, as is one whose
+ * transaction stays open after a failure.
+ */
+export async function askOnce(pool: Pool, statements: readonly QueryConfig[]): Promise<Answer[]> {
+  const client = await pool.connect()
+  let isBroken = false
+  try {
+    return await roundTrip(client, statements)
+  } catch (error) {
+    isBroken = breaksConnection(error) || !(await rollback(client))
+    throw error
+  } finally {
+    client.release(isBroken)
+  }
+}
+
+async function rollback(client: PoolClient): Promise<boolean> {
+  return client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+}

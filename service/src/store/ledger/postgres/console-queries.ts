@@ -1,0 +1,48 @@
+import type { Pool, QueryConfig } from 'pg'
+
+import { codeOf } from '../../error-code.ts'
+import type { RunQuery } from '../../console/dialect.ts'
+import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
+import { QueryTooSlowError } from '../../store.ts'
+import { askOnce } from './ask-once.ts'
+import { storable } from './connection.ts'
+import { localSetting, noJit } from './local-settings.ts'
+
+/**
+ * Sends what the console asks over connections of its own, in one round trip. The server ends what takes too
+ * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
+ */
+export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
+  const begin = [
+    { text: 'begin read only' },
+    { text: `select ${localSetting('statement_timeout', String(timeoutMs))}, ${noJit}` },
+  ]
+
+  return (text, values) => {
+    if (pool.waitingCount >= maxConsoleQueries) {
+      throw new QueryTooSlowError('too many queries of the console wait')
+    }
+    return retry(() => ask(pool, begin, { text, values: values.map(storable) }))
+  }
+}
+
+/** How much room the database takes on its server. */
+export async function databaseBytes(run: RunQuery): Promise<number> {
+  const [size] = await run('select pg_database_size(current_database()) as bytes', [])
+  return Number((size as { readonly bytes: string }).bytes)
+}
+
+interface QueryOptions {
+  readonly retry: <Rows>(work: () => Promise<Rows>) => Promise<Rows>
+  readonly timeoutMs?: number
+}
+
+async function ask(pool: Pool, begin: readonly QueryConfig[], query: QueryConfig): Promise<unknown[]> {
+  try {
+    const [, , answer] = await askOnce(pool, [...begin, query, { text: 'commit' }])
+    return answer?.rows ?? []
+  } catch (error) {
+    if (codeOf(error) === '57014') throw new QueryTooSlowError('a query of the console took too long')
+    throw error
+  }
+}
