@@ -8,10 +8,11 @@ import { promisify } from 'node:util'
 
 import Database from 'better-sqlite3'
 
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { openLoadClient } from '../testing/load.ts'
 import type { PlainAnswer } from '../testing/http/plain-http.ts'
 import { makeFolder, runProcess, startProcess, type ProcessOptions, type ReadyProcess } from './process.ts'
+import { createIdsOfTimes } from '../src/ids.ts'
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 
 const run = promisify(execFile)
 const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed here' : false
@@ -368,7 +369,7 @@ function placeDatabase(folder: string, bytes: Buffer): Record<string, never> {
 
 /** A database of this release, without an account. */
 async function goodDatabase(folder: string): Promise<Buffer> {
-  await openSqliteStore({ path: databasePath(folder) }).close()
+  await openSqliteLedgerStore({ path: databasePath(folder), nextId: createIdsOfTimes() }).close()
   return readFileSync(databasePath(folder))
 }
 

@@ -5,10 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { StoreLedger } from '../testing/store-ledger.ts'
 import { makeFolder, runProcess, spawnProcess, type ServiceProcess } from './process.ts'
+import { createIdsOfTimes } from '../src/ids.ts'
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 
 test('Ctrl-C while a ledger is copied says that the same command goes on, which it does [decision.76] [decision.77]', async (context) => {
   const { copying, letGo, copyAgain } = await startHeldCopy(context)
@@ -49,7 +50,7 @@ interface HeldCopy {
 /** A copy that waits in the middle, since somebody holds a table of its target. */
 async function startHeldCopy(context: TestContext): Promise<HeldCopy> {
   const folder = makeFolder(context)
-  const store = openSqliteStore({ path: join(folder, 'purser.db') })
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
   const database = await postgres18.createDatabase()

@@ -6,12 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 
 import type { Mandate } from '../src/domain/records.ts'
-import { openPostgresStore } from '../src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgres18 } from '../testing/postgres.ts'
 import { StoreLedger } from '../testing/store-ledger.ts'
 import { makeFolder, runProcess, spawnProcess } from './process.ts'
+import { createIdsOfTimes } from '../src/ids.ts'
+import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
+import { openPostgresLedgerStore } from '../src/store/ledger/postgres/postgres-ledger-store.ts'
 
 const transactions = 200_000
 const mandateCount = 4
@@ -41,7 +42,9 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
   const reached = await readCount(database.url)
   assert.ok(reached < transactions, `${reached} were copied`)
   const oldest = await readOldest(database.url)
-  await assert.rejects(openPostgresStore({ url: database.url }), { name: 'StoreOpenError' })
+  await assert.rejects(openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() }), {
+    name: 'StoreOpenError',
+  })
 
   const copied = await runProcess(context, order)
   assert.deepEqual([copied.code, copied.signal], [0, null], copied.stderr)
@@ -56,7 +59,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
     assert.deepEqual(await execute(database.url, statement), source.prepare(statement).all(), table)
   }
   source.close()
-  const store = await openPostgresStore({ url: database.url })
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   assert.deepEqual(await Promise.all(mandates.map((mandate) => store.findMandate(mandate))), mandates)
   assert.deepEqual(await store.findLedgerFaults(), [])
@@ -64,7 +67,7 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
 
 /** Writes a ledger that adds up: its mandates, each with so many payments and evaluations as the others. */
 async function fillLedger(path: string): Promise<Mandate[]> {
-  const store = openSqliteStore({ path })
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   const ledger = new StoreLedger({ store, close: () => store.close() })
   const { sandbox: caller } = await ledger.tenant()
   const agent = await ledger.agent(caller)
@@ -80,7 +83,7 @@ async function fillLedger(path: string): Promise<Mandate[]> {
   await store.close()
 
   multiply(path)
-  const filled = openSqliteStore({ path })
+  const filled = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   assert.deepEqual(await filled.findLedgerFaults(), [])
   const found = await Promise.all(mandates.map((mandate) => filled.findMandate(mandate)))
   await filled.close()

@@ -7,8 +7,9 @@ import Database from 'better-sqlite3'
 
 import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { damagePages } from '../../testing/ledgers/damaged-file.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { examine, type Finding } from './examine.ts'
+import { createIdsOfTimes } from '../ids.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 const goodSecret = 'a81f5c3e97d24b60a81f5c3e97d24b60'
 
@@ -149,6 +150,6 @@ for (const { name, cause, environment, mark, finding } of troubles) {
 async function ledgerIn(context: TestContext) {
   const { folder } = testCommand(context)
   mkdirSync(join(folder, 'data'), { mode: 0o700 })
-  await openSqliteStore({ path: join(folder, 'data/purser.db') }).close()
+  await openSqliteLedgerStore({ path: join(folder, 'data/purser.db'), nextId: createIdsOfTimes() }).close()
   return { folder, findings: (environment = {}) => examine({ calledAs: 'purser', environment, folder }) }
 }

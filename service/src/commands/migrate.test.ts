@@ -11,7 +11,8 @@ import { postgres18 } from '../../testing/postgres.ts'
 import { StoreLedger } from '../../testing/store-ledger.ts'
 import { neededVersion } from '../store/ledger/postgres/migrate.ts'
 import { neededVersion as neededSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../ids.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 const guide = readFileSync(new URL('../../../docs/guides/migrate.md', import.meta.url), 'utf8')
 
@@ -68,7 +69,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   })
   assert.deepEqual(readdirSync(folder), ['purser.db'])
 
-  await openSqliteStore({ path }).close()
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   const before = [readdirSync(folder), statSync(path).mtimeMs]
   assert.match(
     (await status()).output,
@@ -76,7 +77,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   )
   assert.deepEqual([readdirSync(folder), statSync(path).mtimeMs], before)
 
-  const service = openSqliteStore({ path })
+  const service = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   assert.match((await status()).output, /^To do {4}nothing$/m, 'while a service uses it, too')
   await service.close()
 })
@@ -97,7 +98,7 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
   const { folder, purser } = testCommand(context)
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
   const path = join(folder, 'purser.db')
-  await openSqliteStore({ path }).close()
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   change(path, 'pragma user_version = 99')
   const newer = await status()
   assert.equal(newer.code, 1)
@@ -122,7 +123,7 @@ test('migrate up makes the schema, once [decision.78]', async (context) => {
     (await up()).output,
     new RegExp(`has version ${neededSqliteVersion} of the schema already; nothing was done\\.$`),
   )
-  const service = openSqliteStore({ path: join(folder, 'data/purser.db') })
+  const service = openSqliteLedgerStore({ path: join(folder, 'data/purser.db'), nextId: createIdsOfTimes() })
   const { code, errors } = await up()
   await service.close()
   assert.equal(code, 1)
@@ -153,7 +154,7 @@ test("migrate refuses another program's database, status too [decision.63] [deci
   context.after(() => database.drop())
   await execute(database.url, 'create table users (id int)')
   const { folder, purser } = testCommand(context, { PURSER_DATABASE: database.url })
-  await openSqliteStore({ path: join(folder, 'purser.db') }).close()
+  await openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() }).close()
   const calls = ['status', 'up', `copy --from sqlite:purser.db --to ${database.url}`]
   for (const call of calls) {
     const { code, output, errors } = await purser('migrate', ...call.split(' '))
@@ -201,7 +202,7 @@ test('migrate copy says what it does, what it has proved, and what comes next [d
   const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
-  await openSqliteStore({ path: join(folder, 'purser.db') }).close()
+  await openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() }).close()
   const call = ['migrate', 'copy', '--from', 'sqlite:purser.db', '--to', database.url]
   const { code, output, errors } = await purser(...call)
   assert.deepEqual([code, errors], [0, ''])
@@ -249,7 +250,7 @@ for (const [what, from, to, error] of refusedCopies) {
 
 /** A ledger with an account and its keys. */
 async function makeLedger(path: string): Promise<void> {
-  const store = openSqliteStore({ path })
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
 }

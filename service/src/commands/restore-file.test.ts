@@ -5,15 +5,16 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { copySqliteFile } from '../store/backup/copy-file.ts'
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'
 import { restoreFile } from './restore-file.ts'
+import { createIdsOfTimes } from '../ids.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
 test('Two restores within one second each keep the ledger that was there before [decision.165]', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'purser.db')
   const backup = join(folder, 'backup.db')
-  await openSqliteStore({ path }).close()
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   const { signal } = new AbortController()
   await copySqliteFile({ from: path, to: backup, signal })
 

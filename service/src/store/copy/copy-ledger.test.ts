@@ -12,10 +12,11 @@ import { fillMixedLedger, type MixedLedger } from '../../../testing/ledgers/mixe
 import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
 import { StoreLedger } from '../../../testing/store-ledger.ts'
 import { readWholeLedger } from '../../../testing/ledgers/whole-ledger.ts'
-import { openPostgresStore } from '../postgres/postgres-store.ts'
-import { openSqliteStore } from '../sqlite/sqlite-store.ts'
 import { copiedTables, leftOutTables } from './copied-tables.ts'
 import { copyLedger, type CopyOptions, type CopyProgress } from './copy-ledger.ts'
+import { createIdsOfTimes } from '../../ids.ts'
+import { openSqliteLedgerStore } from '../ledger/sqlite/sqlite-ledger-store.ts'
+import { openPostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts'
 
 const payments = 300
 const batch = { rows: 40, bytes: 100_000 }
@@ -26,7 +27,7 @@ let ledger: MixedLedger
 let whole: Awaited<ReturnType<typeof readWholeLedger>>
 
 before(async () => {
-  const store = openSqliteStore({ path: sourcePath })
+  const store = openSqliteLedgerStore({ path: sourcePath, nextId: createIdsOfTimes() })
   ledger = await fillMixedLedger(new StoreLedger({ store, close: () => store.close() }), payments)
   whole = await readWholeLedger(store, ledger)
   await store.close()
@@ -52,7 +53,7 @@ for (const server of postgresServers) {
           JSON.stringify({ ...orderTo(to), killedAfter }),
         ])
         assert.equal(killed.signal, 'SIGKILL', String(killed.stderr))
-        await assert.rejects(openPostgresStore({ url: to }), {
+        await assert.rejects(openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() }), {
           name: 'StoreOpenError',
           message: /holds a copy that is not finished; run the same purser migrate copy again/,
         })
@@ -83,7 +84,7 @@ test('The proof secret goes with the ledger [decision.76]', async (context) => {
 })
 
 test('A ledger that a service uses is not copied [decision.76]', async (context) => {
-  const store = openSqliteStore({ path: sourcePath })
+  const store = openSqliteLedgerStore({ path: sourcePath, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   const to = await databaseOn(server, context)
   await refused(copy({ to }), /^Another Purser process is using .*purser\.db/)
@@ -99,7 +100,7 @@ test('Where there is no ledger, none is made [decision.76]', async (context) => 
 
 test('A database that holds another ledger is left as it is [decision.76]', async (context) => {
   const to = await databaseOn(server, context)
-  const store = await openPostgresStore({ url: to })
+  const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
   // The ids of tests are the same in every ledger.
@@ -140,7 +141,7 @@ test('A copy does not go on from a source that has changed, nor from another one
   copyFileSync(sourcePath, from)
   const to = await databaseOn(server, context)
   await interrupt({ from, to })
-  const store = openSqliteStore({ path: from })
+  const store = openSqliteLedgerStore({ path: from, nextId: createIdsOfTimes() })
   const changing = new StoreLedger({ store, close: () => store.close() })
   changing.clock.nowMs += 1_000
   const mandate = await store.listMandates(ledger.scopes[0] ?? assert.fail(), {}, { limit: 1 })
@@ -184,20 +185,22 @@ for (const [what, statement, table] of damages) {
       report.tables.filter(({ agrees }) => !agrees).map(({ name }) => name),
       [table],
     )
-    await assert.rejects(openPostgresStore({ url: to }), { name: 'StoreOpenError' })
+    await assert.rejects(openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() }), {
+      name: 'StoreOpenError',
+    })
   })
 }
 
 test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be shown [decision.76]', async (context) => {
   const from = join(folder, 'nul.db')
-  const source = openSqliteStore({ path: from })
+  const source = openSqliteLedgerStore({ path: from, nextId: createIdsOfTimes() })
   const filled = new StoreLedger({ store: source, close: () => source.close() })
   const { sandbox } = await filled.tenant()
   const agent = await filled.agent(sandbox, { name: 'a\0b\0', capabilities: ['c\0'] })
   await source.close()
   const to = await databaseOn(server, context)
   assert.ok((await copy({ from, to })).isProven)
-  const store = await openPostgresStore({ url: to })
+  const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   assert.deepEqual(await store.findAgent(agent), { ...agent, name: 'a\uFFFDb\uFFFD' })
 })
@@ -247,7 +250,7 @@ async function databaseOn(where: PostgresServer, context: TestContext): Promise<
 }
 
 async function readCopy(url: string) {
-  const store = await openPostgresStore({ url })
+  const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
   try {
     return await readWholeLedger(store, ledger)
   } finally {

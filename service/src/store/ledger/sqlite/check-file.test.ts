@@ -6,11 +6,12 @@ import { test, type TestContext } from 'node:test'
 
 import { damagePages } from '../../../../testing/ledgers/damaged-file.ts'
 import { checkSqliteFile } from './check-file.ts'
-import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 test('A sound ledger is sound, also while a service uses it', async (context) => {
   const path = pathFor(context)
-  const store = openSqliteStore({ path })
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   assert.equal(await checkSqliteFile(path, 30_000), 'sound')
   await store.close()
   const files = readdirSync(join(path, '..'))
@@ -20,7 +21,7 @@ test('A sound ledger is sound, also while a service uses it', async (context) =>
 
 test('A ledger with a damaged page is damaged, though its header is whole [decision.173]', async (context) => {
   const path = pathFor(context)
-  await openSqliteStore({ path }).close()
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   damagePages(path)
   const outcome = await checkSqliteFile(path, 30_000)
   assert(typeof outcome === 'object', JSON.stringify(outcome))
@@ -29,7 +30,7 @@ test('A ledger with a damaged page is damaged, though its header is whole [decis
 
 test('A look through a file ends when its time is over', async (context) => {
   const path = pathFor(context)
-  await openSqliteStore({ path }).close()
+  await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   assert.equal(await checkSqliteFile(path, 1), 'unfinished')
 })
 

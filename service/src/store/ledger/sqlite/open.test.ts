@@ -23,9 +23,11 @@ import Database from 'better-sqlite3'
 
 import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
-import { openSqliteFile } from './open.ts'
-import { applicationId, migrations } from '../../sqlite/schema.ts'
+import { applicationId, openSqliteFile } from './open.ts'
+import { ledgerSteps } from './schema.ts'
 import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 const writableRemedy =
   'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
@@ -34,7 +36,7 @@ test('A new file is made with its folders, for the eyes of this user, and marked
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
   const { database, close } = openSqliteFile(path)
   assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationId))
-  assert.equal(database.pragma('user_version', { simple: true }), BigInt(migrations.length))
+  assert.equal(database.pragma('user_version', { simple: true }), BigInt(ledgerSteps.length))
   close()
   assert.equal(statSync(path).mode & 0o077, 0)
   assert.equal(statSync(dirname(path)).mode & 0o077, 0)
@@ -92,7 +94,7 @@ test('A file has one lock and one log, by whatever link it is reached', async (c
   const link = join(folderFor(context), 'link.db')
   symlinkSync(path, link)
   openSqliteFile(path).close()
-  const store = openSqliteStore({ path: link, ownThread: true })
+  const store = openSqliteLedgerStore({ path: link, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   for (const again of [path, link]) {
@@ -117,7 +119,7 @@ test('The lock is free when its process is killed, and what that had acknowledge
   child.kill('SIGKILL')
   const [, signal] = (await ended) as [number | null, string]
   assert.equal(signal, 'SIGKILL')
-  const store = openSqliteStore({ path })
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   assert.equal(await store.isEmpty(), false)
   assert.deepEqual(await store.findLedgerFaults(), [])
   await store.close()
@@ -135,7 +137,7 @@ test('A store that was opened again has all that it was told, and another schema
   const path = pathFor(context)
   const callers = []
   for (let start = 0; start < 3; start++) {
-    const store = openSqliteStore({ path })
+    const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
     const ledger = new StoreLedger({ store, close: () => store.close() })
     ledger.clock.nowMs += start
     callers.push((await ledger.tenant()).sandbox)
@@ -214,10 +216,10 @@ const refusals: readonly Refusal[] = [
     name: 'a store of a newer release',
     prepare: (path) => {
       openSqliteFile(path).close()
-      byHand(path, `pragma user_version = ${migrations.length + 41}`)
+      byHand(path, `pragma user_version = ${ledgerSteps.length + 41}`)
     },
     message: (path) =>
-      `${path} was written by a newer Purser (schema ${migrations.length + 41}, this release knows ${migrations.length}); start that release or a later one`,
+      `${path} was written by a newer Purser (schema ${ledgerSteps.length + 41}, this release knows ${ledgerSteps.length}); start that release or a later one`,
   },
 ]
 for (const { name, prepare, message } of refusals) {
@@ -275,17 +277,21 @@ test('A file or a lock that cannot be written is named, with what would help', (
 /** A process that opens the store and writes to it, and what it says: that, or why it could not. */
 function openInChild(context: TestContext, path: string): { child: ChildProcess; said: Promise<string> } {
   const script = `
-    import { openSqliteStore } from ${JSON.stringify(new URL('sqlite-store.ts', import.meta.url).href)}
+    import { openSqliteLedgerStore } from ${JSON.stringify(new URL('sqlite-ledger-store.ts', import.meta.url).href)}
     try {
-      const store = openSqliteStore({ path: ${JSON.stringify(path)} })
-      const account = { id: 'acct_1', name: 'n', email: 'e', idpUserId: 'i', createdAtMs: 1 }
+      const store = openSqliteLedgerStore({ path: ${JSON.stringify(path)} })
+      const id = ${JSON.stringify(createIdsOfTimes()('account', 1))}
+      const account = { id, name: 'n', email: 'e', idpUserId: 'i', createdAtMs: 1, disabledAtMs: null }
       await store.createAccount(account, [], [])
       process.stdout.write('opened')
       setInterval(() => undefined, 60_000)
     } catch (error) {
       process.stdout.write(error.name + ': ' + error.message)
     }`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  // Threads do not start in a process whose program is in its flags.
+  const program = `${path}.program.mjs`
+  writeFileSync(program, script)
+  const child = spawn(process.execPath, [program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   context.after(() => child.kill('SIGKILL'))
@@ -316,15 +322,15 @@ test('A step of the schema that fails is named, with its cause, and changes noth
   const path = join(folderFor(context), 'purser.db')
   const { database, close } = openSqliteFile(path)
   // Said to have seen one step fewer than it has: the last one then finds its columns there.
-  database.pragma(`user_version = ${migrations.length - 1}`)
+  database.pragma(`user_version = ${ledgerSteps.length - 1}`)
   close()
   assert.throws(() => openSqliteFile(path), {
     name: 'StoreOpenError',
     message: new RegExp(
-      `^Step ${migrations.length} of the schema failed on .*purser\\.db \\(.+\\), and nothing was changed; start the earlier release again`,
+      `^Step ${ledgerSteps.length} of the schema failed on .*purser\\.db \\(.+\\), and nothing was changed; start the earlier release again`,
     ),
   })
   const after = new Database(path, { readonly: true })
-  assert.equal(after.pragma('user_version', { simple: true }), migrations.length - 1)
+  assert.equal(after.pragma('user_version', { simple: true }), ledgerSteps.length - 1)
   after.close()
 })

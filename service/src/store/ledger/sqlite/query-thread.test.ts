@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { QueryThread } from './query-thread.ts'
-import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
+
+const nextId = createIdsOfTimes()
 
 const endless = `
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where in_time())
@@ -25,7 +28,10 @@ test('The ledger writes while a query of the console takes its time [decision.11
   const { queries, store } = prepare(t, { timeoutMs: 500, maxWaiting: 10 })
   const slow = queries.query(endless, [])
   assert.equal(await store.isEmpty(), true)
-  await store.addTallies({ refusals: [], keyUses: [{ accountId: 'a', keyId: 'k', usedAtMs: 1 }] })
+  await store.addTallies({
+    refusals: [],
+    keyUses: [{ accountId: nextId('account', 0), keyId: nextId('apiKey', 0), usedAtMs: 1 }],
+  })
   await assert.rejects(slow, { name: 'QueryTooSlowError' })
 })
 
@@ -73,7 +79,7 @@ async function answered(queries: QueryThread): Promise<unknown[]> {
 function prepare(t: TestContext, limits: { timeoutMs: number; maxWaiting: number }) {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   const path = join(folder, 'purser.db')
-  const store = openSqliteStore({ path })
+  const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
   const queries = new QueryThread({ path, ...limits })
   t.after(async () => {
     await queries.close()
