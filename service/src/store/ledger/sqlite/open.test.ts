@@ -25,7 +25,6 @@ import { hashApiKey } from '../../../domain/api-key.ts'
 import { StoreLedger } from '../../../../testing/store-ledger.ts'
 import { applicationId, openSqliteFile } from './open.ts'
 import { ledgerSteps } from './schema.ts'
-import { openSqliteStore } from '../../sqlite/sqlite-store.ts'
 import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
