@@ -26,13 +26,26 @@ test('Keys that arrive together are looked up together, and one that comes while
   await createPostgresDriver(pool).transaction(({ commit }) =>
     commit([
       add(accounts, {
-        ...{ id: accountId, name: '', email: '', idpUserId: '', createdAtMs: 0 },
-        ...{ disabledAtMs: null, ownerKeys: 1 },
+        id: accountId,
+        name: '',
+        email: '',
+        idpUserId: '',
+        createdAtMs: 0,
+        disabledAtMs: null,
+        ownerKeys: 1,
       }),
       add(keyHashes, { secretHash: third, accountId, keyId }),
       add(apiKeys, {
-        ...{ accountId, id: keyId, environment: 'sandbox', role: 'owner', agentId: null, label: null },
-        ...{ hint: '…', secretHash: third, createdAtMs: 0, revokedAtMs: null },
+        accountId,
+        id: keyId,
+        environment: 'sandbox',
+        role: 'owner',
+        agentId: null,
+        label: null,
+        hint: '…',
+        secretHash: third,
+        createdAtMs: 0,
+        revokedAtMs: null,
       }),
     ]),
   )
