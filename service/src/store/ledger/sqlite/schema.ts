@@ -55,7 +55,7 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
-const entryKey = ['accountId', 'mandateId', 'id']
+const indexOfEntries = ['accountId', 'mandateId', 'id']
 
 /**
  * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, and the mark of each; and the entries that are
@@ -77,7 +77,9 @@ create table entries_of_mandates (
   primary key (account_id, mandate_id, id)
 ) strict, without rowid;
 create view entries_by_mandate as
-  select ${Object.keys(entries.columns).map((name) => `${entryKey.includes(name) ? 'i' : 'e'}.${sqlName(name)}`)}
+  select ${Object.keys(entries.columns)
+    .map((name) => `${indexOfEntries.includes(name) ? 'i' : 'e'}.${sqlName(name)}`)
+    .join(', ')}
   from entries_of_mandates i cross join entries e on e.account_id = i.account_id and e.id = i.id;
 create table index_marks (
   name text not null primary key,
@@ -155,7 +157,8 @@ function speaksOf(check: string, { columns }: Part): boolean {
 
 function declareColumn(name: string, column: Column): string {
   const { isNullable, vocabulary } = column
-  const check = vocabulary ? ` check (${name} in (${vocabulary.map((word) => `'${word}'`).join(', ')}))` : ''
+  // SQLite makes a table of a list after `in`, each time that a row is written.
+  const check = vocabulary ? ` check (${vocabulary.map((word) => `${name} = '${word}'`).join(' or ')})` : ''
   return `${name} ${typeOf(column)}${isNullable ? '' : ' not null'}${check}`
 }
 
