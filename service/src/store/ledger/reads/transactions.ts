@@ -57,7 +57,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   const from = (table: Table) => tableOf(dialect, table)
   const bound = (text: string) => boundOf(dialect, 'transaction', text)
 
-  /** The journal of an account between two ids, newest first. */
+  /** The journal of an account, or of one of its mandates. */
   async function journalOf(
     { accountId }: Pick<Scope, 'accountId'>,
     { mandateId }: Pick<ListFilter, 'mandateId'>,
@@ -70,13 +70,6 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
     if (rows.length === 0) return all
     return sql`${await dialect.entriesOfMandates([mandateId])} where ${own} and mandate_id = ${mandate}`
-  }
-
-  function entriesOf(
-    journal: RawBuilder<unknown>,
-    { first, olderThan }: { readonly first: RawBuilder<unknown>; readonly olderThan: RawBuilder<unknown> },
-  ): RawBuilder<unknown> {
-    return sql`from ${journal} and id >= ${first} and id < ${olderThan} order by id desc`
   }
 
   /** A page of those that fit; a short one where few do, of so many that are looked at. */
@@ -287,6 +280,14 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
 /** How many look-ups one statement holds; SQLite takes 500 at the most. */
 const selectsAtOnce = 100
+
+/** Entries of a journal between two ids, newest first. */
+function entriesOf(
+  journal: RawBuilder<unknown>,
+  { first, olderThan }: { readonly first: RawBuilder<unknown>; readonly olderThan: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  return sql`from ${journal} and id >= ${first} and id < ${olderThan} order by id desc`
+}
 
 /** Where a page begins that shows nothing from a moment on. */
 function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
