@@ -170,7 +170,8 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.getByText('so far').waitFor()
     const count = page.locator('.table-more [role="status"]')
     for (let text = await count.innerText(); text.endsWith('so far'); text = await count.innerText()) {
-      await page.getByRole('button', { name: 'Show more' }).click()
+      // By keyboard: rows that are measured while the mouse is down can move the button away from it.
+      await page.getByRole('button', { name: 'Show more' }).press('Enter')
       await page.getByText(text, { exact: true }).waitFor({ state: 'detached' })
     }
     await page.getByText(`${longList.toLocaleString('en')} transactions in`).waitFor()
@@ -194,6 +195,37 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.emulateMedia({ media: 'screen' })
     await page.locator('.data-table tbody tr').nth(350).waitFor({ state: 'detached' })
   })
+
+  await chapter(
+    'More rows that were asked for arrive, also when the list is refreshed meanwhile',
+    async () => {
+      await visitor.go('sandbox/transactions')
+      await page.getByText('so far').waitFor()
+      const asked = Promise.withResolvers<void>()
+      const refreshed = Promise.withResolvers<void>()
+      let isFirst = true
+      await page.route('**/v1/console/transactions?*cursor=*', async (route) => {
+        asked.resolve()
+        if (isFirst) {
+          isFirst = false
+          await refreshed.promise
+        }
+        await route.fallback().catch(() => undefined)
+      })
+      const first = page.locator('.table-more [role="status"]')
+      const text = await first.innerText()
+      await page.getByRole('button', { name: 'Show more' }).press('Enter')
+      await asked.promise
+      // The service is away for a moment: when it answers again, everything is read again.
+      const status = '**/v1/console/status*'
+      await page.route(status, (route) => route.abort())
+      await page.getByRole('region', { name: 'Connection' }).waitFor()
+      await page.unroute(status)
+      await page.getByRole('region', { name: 'Connection' }).waitFor({ state: 'detached' })
+      refreshed.resolve()
+      await page.getByText(text, { exact: true }).waitFor({ state: 'detached' })
+    },
+  )
 
   await visitor.leave()
 })

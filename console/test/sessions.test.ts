@@ -68,7 +68,8 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     const button = rows.nth(1).getByRole('button', { name: /^Actions for the session/ })
     await button.focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: 'End session' }).waitFor()
+    // The menu takes the focus a moment after it opens.
+    await page.locator('[role="menuitem"]:focus', { hasText: 'End session' }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByText('The session is ended', { exact: true }).waitFor()
     await rows.nth(3).waitFor({ state: 'detached' })

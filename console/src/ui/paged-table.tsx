@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 
 import type { ReadPages } from '../api/queries.ts'
 import { counted } from '../text/counts.ts'
@@ -24,6 +24,7 @@ export function PagedTable<Row>({
   readonly columns: readonly Column<Row>[]
   readonly rowKey: (row: Row) => string
 }) {
+  const [isReadingOn, setReadingOn] = useState(false)
   if (query.isPending) return <Waiting lines={8} />
   const failed = query.isError && <Failed error={query.error} onRetry={() => void query.refetch()} />
   const read = query.data?.pages.flatMap(({ items }) => items) ?? []
@@ -40,11 +41,23 @@ export function PagedTable<Row>({
           {query.hasNextPage && ' so far'}
         </span>
         {query.hasNextPage && !failed && (
-          <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
-            {query.isFetchingNextPage ? 'Loading…' : 'Show more'}
+          <Button
+            onClick={() => {
+              setReadingOn(true)
+              void readOn(query).finally(() => setReadingOn(false))
+            }}
+            disabled={isReadingOn}
+          >
+            {isReadingOn ? 'Loading…' : 'Show more'}
           </Button>
         )}
       </div>
     </>
   )
+}
+
+/** Reads the next page. A refresh of the list that begins meanwhile cancels that, so it is asked for again afterwards. */
+async function readOn({ data, fetchNextPage }: ReadPages<unknown>): Promise<void> {
+  const answer = await fetchNextPage()
+  if (!answer.isError && answer.data?.pages.length === data?.pages.length) await fetchNextPage()
 }

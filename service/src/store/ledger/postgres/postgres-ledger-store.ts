@@ -55,6 +55,7 @@ const dialect: ReadDialect = {
   idParameter: (bytes) => idText('nonce', bytes),
   nameOf: ({ name }) => name,
   inTime: sql``,
+  entriesOfMandates: () => Promise.resolve(sql.table('entries')),
 }
 
 /**
