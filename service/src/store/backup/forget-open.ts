@@ -1,6 +1,12 @@
 import Database from 'better-sqlite3'
 
 import { openSqliteFile } from '../ledger/sqlite/open.ts'
+import { partsOf } from '../ledger/sqlite/schema.ts'
+import { mandates } from '../ledger/tables.ts'
+import { countOpen, endOpen } from './end-open.ts'
+
+/** The table that has what payments change in a mandate. */
+const sums = partsOf(mandates).at(-1)?.name ?? mandates.name
 
 /**
  * Brings the file of a restored ledger up to this release, ends its open proofs, since they may have been charged
@@ -10,9 +16,9 @@ export function forgetOpen(path: string): number {
   const { database, close } = openSqliteFile(path)
   try {
     return database.transaction(() => {
-      const { changes } = database.prepare(`update holds set status = 'expired' where status = 'open'`).run()
-      database.exec('update mandate_sums set held_micro = 0 where held_micro <> 0; delete from sessions')
-      return changes
+      const ended = database.prepare<[], bigint>(countOpen(sums)).pluck().get()
+      database.exec(`${endOpen(sums)}; delete from sessions`)
+      return Number(ended)
     })()
   } finally {
     close()

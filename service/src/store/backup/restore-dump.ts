@@ -1,5 +1,6 @@
 import { restoreMark } from '../copy/unfinished-copy.ts'
 import { StoreOpenError } from '../store.ts'
+import { countOpen, endOpen } from './end-open.ts'
 import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 import { withClient } from '../ledger/postgres/connection.ts'
 import { readServerMajor } from './dump.ts'
@@ -40,12 +41,12 @@ export async function restoreDump(
   const endedProofs = await withClient(url, async (client, place) => {
     await migrate(client, place)
     await client.query('begin')
-    const ended = await client.query(`update holds set status = 'expired' where status = 'open'`)
-    await client.query(`update mandates set held_micro = 0 where held_micro <> 0`)
+    const { rows } = await client.query<{ open: string }>(countOpen('mandates'))
+    await client.query(endOpen('mandates'))
     await client.query('delete from service_secrets')
     await client.query('delete from sessions')
     await client.query('commit')
-    return ended.rowCount ?? 0
+    return Number(rows[0]?.open)
   })
   const sums = await sumUpPostgres(url)
   if (sums.faults.length === 0) await removeMark()

@@ -1,12 +1,15 @@
 import Database from 'better-sqlite3'
-import { Kysely, PostgresDialect, sql, SqliteDialect, type Transaction } from 'kysely'
+import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { openPool, withClient } from '../ledger/postgres/connection.ts'
 import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../ledger/postgres/migrate.ts'
-import { prepareReads } from '../reads.ts'
-import type { Tables } from '../rows.ts'
+import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
+import { tableOf, type TableDialect, type Reader } from '../ledger/reads/dialect.ts'
+import { findLedgerFaults } from '../ledger/reads/faults.ts'
+import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
+import { mandates, payments } from '../ledger/tables.ts'
 import { explainOpenFailure } from '../ledger/sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
 import { StoreOpenError, type LedgerFault } from '../store.ts'
@@ -34,7 +37,7 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
     const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
-    return await sumUp(new Kysely<Tables>({ dialect: new SqliteDialect({ database }) }))
+    return await sumUp(new Kysely<unknown>({ dialect: new SqliteDialect({ database }) }), sqliteTables)
   } catch (error) {
     throw explainOpenFailure(error, path)
   }
@@ -56,8 +59,7 @@ export async function sumUpPostgres(
     }
     refuseOtherSchema(place, await readSchemaVersion(client), neededPostgresVersion)
   })
-  const pool = openPool(url, { max: 1 })
-  return sumUp(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), async (moment) => {
+  return sumUp(readerOn(openPool(url, { max: 1 })), postgresDialect, async (moment) => {
     if (!withSnapshot) return
     const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(moment)
     await withSnapshot(rows[0]?.name ?? '')
@@ -74,58 +76,54 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
 }
 
 async function sumUp(
-  db: Kysely<Tables>,
-  onMoment: (moment: Transaction<Tables>) => Promise<void> = async () => undefined,
+  db: Reader,
+  dialect: TableDialect,
+  onMoment: (moment: Transaction<unknown>) => Promise<void> = async () => undefined,
 ): Promise<LedgerSums> {
   try {
     // SQLite's transactions are of one moment anyway.
     const moments = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
     return await moments.execute(async (moment) => {
       await onMoment(moment)
-      return { ...(await readTotals(moment)), faults: await prepareReads(moment).findLedgerFaults() }
+      return { ...(await readTotals(moment, dialect)), faults: await findLedgerFaults(moment, dialect) }
     })
   } finally {
     await db.destroy()
   }
 }
 
-async function readTotals(moment: Transaction<Tables>): Promise<Omit<LedgerSums, 'faults'>> {
-  const { count } = moment.fn
-  const mandates = await moment
-    .selectFrom('mandates')
-    .select([
-      count<bigint>('id').as('mandates'),
-      sumOfHigh('spent_micro').as('spent_high'),
-      sumOfLow('spent_micro').as('spent_low'),
-      sumOfHigh('held_micro').as('held_high'),
-      sumOfLow('held_micro').as('held_low'),
-    ])
-    .executeTakeFirstOrThrow()
-  const { payments } = await moment
-    .selectFrom('transactions')
-    .select(count<bigint>('id').as('payments'))
-    .where('status', '=', 'paid')
-    .where('side', '=', 'payer')
-    .executeTakeFirstOrThrow()
+async function readTotals(moment: Reader, dialect: TableDialect): Promise<Omit<LedgerSums, 'faults'>> {
+  const halves = (column: string) => {
+    const amount = sql.ref(column)
+    return sql`sum(${amount} / ${sql.lit(half)}) as ${sql.ref(`${column}_high`)},
+      sum(${amount} % ${sql.lit(half)}) as ${sql.ref(`${column}_low`)}`
+  }
+  const { rows } = await sql<Totals>`
+    select count(*) as mandates, ${halves('spent_micro')}, ${halves('held_micro')},
+      (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
+    from ${tableOf(dialect, mandates)}`.execute(moment)
+  const [found] = rows
+  if (!found) throw new Error('a ledger has no totals')
   return {
-    mandates: Number(mandates.mandates),
-    payments: Number(payments),
-    spentMicro: wholeOf(mandates.spent_high, mandates.spent_low),
-    heldMicro: wholeOf(mandates.held_high, mandates.held_low),
+    mandates: Number(found.mandates),
+    payments: Number(found.payments),
+    spentMicro: wholeOf(found.spent_micro_high, found.spent_micro_low),
+    heldMicro: wholeOf(found.held_micro_high, found.held_micro_low),
   }
 }
+
+type Count = bigint | string | null
+
+type Totals = Readonly<
+  Record<
+    'mandates' | 'payments' | 'spent_micro_high' | 'spent_micro_low' | 'held_micro_high' | 'held_micro_low',
+    Count
+  >
+>
 
 /** Ten mandates may have spent more than 63 bits hold, which SQLite refuses to add up: so halves are added. */
 const half = 2n ** 32n
 
-function sumOfHigh(amount: 'spent_micro' | 'held_micro') {
-  return sql<bigint | string | null>`sum(${sql.ref(amount)} / ${sql.lit(half)})`
-}
-
-function sumOfLow(amount: 'spent_micro' | 'held_micro') {
-  return sql<bigint | string | null>`sum(${sql.ref(amount)} % ${sql.lit(half)})`
-}
-
-function wholeOf(high: bigint | string | null, low: bigint | string | null): MicroUsdc {
+function wholeOf(high: Count, low: Count): MicroUsdc {
   return (BigInt(high ?? 0) * half + BigInt(low ?? 0)) as MicroUsdc
 }

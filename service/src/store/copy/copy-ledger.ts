@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { describeUrl } from '../ledger/postgres/address.ts'
 import { keepSecret } from '../ledger/postgres/service-secrets.ts'
 import type { LedgerFault } from '../store.ts'
-import { copiedTables, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import type { Table } from '../ledger/table.ts'
+import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'
 import { openSqliteSource, type SqliteSource } from './sqlite-source.ts'
 
@@ -48,7 +49,7 @@ interface BatchSize {
 }
 
 /** Large enough that a round trip costs little, small enough that memory stays bounded whatever rows hold. */
-const standardBatch: BatchSize = { rows: 2_000, bytes: 1024 * 1024 }
+const defaultBatch: BatchSize = { rows: 2_000, bytes: 1024 * 1024 }
 
 /**
  * Carries a ledger over from SQLite to PostgreSQL, and proves that both add up to the same. Each table is
@@ -79,15 +80,14 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
 async function copyTable(
   source: SqliteSource,
   target: PostgresTarget,
-  table: CopiedTable,
+  table: Table,
   rows: bigint,
-  { onProgress, batch = standardBatch }: CopyOptions,
+  { onProgress, batch = defaultBatch }: CopyOptions,
 ): Promise<void> {
-  const columns = source.columnsOf(table)
   let copied = await target.rowsOf(table)
   const report = () => onProgress?.({ table: table.name, copied, rows })
-  const write = async (read: Value[][]) => {
-    await target.insert(table, columns, read)
+  const write = async (read: readonly Row[]) => {
+    await target.insert(table, read)
     copied += BigInt(read.length)
     report()
   }
@@ -101,18 +101,24 @@ async function copyTable(
   await writing
 }
 
-function* batchesOf(rows: Iterable<Value[]>, most: BatchSize): Iterable<Value[][]> {
-  let batch: Value[][] = []
+function* batchesOf(rows: Iterable<Row>, max: BatchSize): Iterable<readonly Row[]> {
+  let batch: Row[] = []
   let bytes = 0
   for (const row of rows) {
     batch.push(row)
-    for (const value of row) if (typeof value === 'string') bytes += value.length
-    if (batch.length < most.rows && bytes < most.bytes) continue
+    for (const value of Object.values(row)) bytes += sizeOf(value)
+    if (batch.length < max.rows && bytes < max.bytes) continue
     yield batch
     batch = []
     bytes = 0
   }
   if (batch.length > 0) yield batch
+}
+
+/** About how much memory a value takes, where that is not little. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  return typeof value === 'object' && value !== null ? JSON.stringify(value).length : 0
 }
 
 /** Compares what both add up to; only a copy that is whole and sound is given free. */

@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { Kysely, PostgresDialect } from 'kysely'
 import type { ClientBase } from 'pg'
 
 import { codeOf } from '../error-code.ts'
+import { idBytes, idText } from '../../domain/type-id.ts'
 import { openPool, withClient } from '../ledger/postgres/connection.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
-import { addUpAll } from '../postgres/schema.ts'
-import { prepareReads } from '../reads.ts'
-import type { Tables } from '../rows.ts'
+import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
+import { writeStatements } from '../ledger/postgres/statements.ts'
+import { valueOf } from '../ledger/reads/dialect.ts'
+import { findLedgerFaults } from '../ledger/reads/faults.ts'
+import { sqlName, type Column, type Table } from '../ledger/table.ts'
 import { StoreOpenError, type LedgerFault } from '../store.ts'
-import { copiedTables, type Column, type CopiedTable, type TableTotals, type Value } from './copied-tables.ts'
+import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 import { hasUnfinishedCopy } from './unfinished-copy.ts'
 
 /** The database that a ledger is copied to, claimed for this copy alone. */
@@ -19,11 +21,11 @@ export interface PostgresTarget {
   readonly place: string
   /** Whether an earlier run of the same copy has begun. */
   readonly isContinued: boolean
-  readonly rowsOf: (table: CopiedTable) => Promise<bigint>
+  readonly rowsOf: (table: Table) => Promise<bigint>
   /** The key of the last row that is there already. */
-  readonly lastKey: (table: CopiedTable) => Promise<Value[] | undefined>
+  readonly lastKey: (table: Table) => Promise<Row | undefined>
   /** Writes rows, all of them or none. */
-  readonly insert: (table: CopiedTable, columns: readonly Column[], rows: readonly Value[][]) => Promise<void>
+  readonly insert: (table: Table, rows: readonly Row[]) => Promise<void>
   readonly totals: () => Promise<TableTotals[]>
   readonly findLedgerFaults: () => Promise<LedgerFault[]>
   /** Gives the database free: it is a whole ledger from now on. */
@@ -94,7 +96,9 @@ async function refuseUnlessFinishedCopy(
   { sourcePath, sourceTotals, anyAccountId }: TargetOptions,
 ): Promise<void> {
   // Accounts are never deleted, so a copy has each one that its source had.
-  const { rows } = await client.query('select from accounts where id = $1', [anyAccountId])
+  const { rows } = await client.query('select from accounts where id = $1', [
+    anyAccountId === undefined ? null : idText('nonce', idBytes('account', anyAccountId) ?? Buffer.alloc(16)),
+  ])
   if (rows.length === 0) {
     throw new StoreOpenError(
       `${place} holds another ledger, and was left untouched; copy to an empty database, made with createdb`,
@@ -108,7 +112,7 @@ async function refuseUnlessFinishedCopy(
 
 async function totalsOf(client: ClientBase): Promise<TableTotals[]> {
   const totals: TableTotals[] = []
-  for (const { name } of copiedTables) totals.push(await addUp(client, name))
+  for (const table of copiedTables) totals.push(await addUp(client, table))
   return totals
 }
 
@@ -130,23 +134,26 @@ async function lockClaim(client: ClientBase, place: string, source: string): Pro
 
 function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
   return {
-    async rowsOf({ name }: CopiedTable): Promise<bigint> {
+    async rowsOf({ name }: Table): Promise<bigint> {
       const { rows } = await writer.query<{ count: string }>(`select count(*) from ${name}`)
       return BigInt(rows[0]?.count ?? 0)
     },
 
-    async lastKey({ name, key }: CopiedTable): Promise<Value[] | undefined> {
-      const newestFirst = key.map((column) => `${column} desc`).join(', ')
-      const query = `select ${key.join(', ')} from ${name} order by ${newestFirst} limit 1`
-      const { rows } = await writer.query<Value[]>({ text: query, rowMode: 'array' })
-      return rows[0]
+    async lastKey(table: Table): Promise<Row | undefined> {
+      const names = table.key.map(sqlName)
+      const { rows } = await writer.query<Row>(
+        `select ${names.join(', ')} from ${table.name} order by ${names.map((name) => `${name} desc`).join(', ')} limit 1`,
+      )
+      const [found] = rows
+      if (!found) return undefined
+      return Object.fromEntries(
+        table.key.map((name) => [name, valueOf(table.columns[name] as Column, found[sqlName(name)])]),
+      )
     },
 
-    async insert({ name }: CopiedTable, columns: readonly Column[], rows: readonly Value[][]): Promise<void> {
-      const names = columns.map((column) => column.name).join(', ')
-      const arrays = columns.map(({ type }, index) => `$${index + 1}::${arrayTypes[type]}`).join(', ')
-      const values = columns.map((_, index) => rows.map((row) => row[index]))
-      await writer.query(`insert into ${name} (${names}) select * from unnest(${arrays})`, values)
+    async insert(table: Table, rows: readonly Row[]): Promise<void> {
+      const added = rows.map((now) => ({ table, before: undefined, now }))
+      for (const statement of writeStatements(added)) await writer.query(statement)
     },
 
     totals: () => totalsOf(writer),
@@ -154,42 +161,50 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
     async findLedgerFaults(): Promise<LedgerFault[]> {
       // Tables that were filled a moment ago have no statistics yet, and would be joined in slow ways.
       for (const { name } of copiedTables) await writer.query(`analyze ${name}`)
-      const ledger = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: openPool(url, { max: 1 }) }) })
+      const ledger = readerOn(openPool(url, { max: 1 }))
       try {
-        return await prepareReads(ledger).findLedgerFaults()
+        return await findLedgerFaults(ledger, postgresDialect)
       } finally {
         await ledger.destroy()
       }
     },
 
     async release(): Promise<void> {
-      // Anew from the start, in case an earlier run came as far as this and no further.
-      await writer.query(`begin; delete from activity; ${addUpAll} commit`)
       await claim.query('drop table purser_copy')
       await claim.query('commit')
     },
   }
 }
 
-const arrayTypes = { text: 'text[]', integer: 'bigint[]', bytes: 'bytea[]' } as const
-
-async function addUp(client: ClientBase, table: string): Promise<TableTotals> {
-  const described = await client.query<{ name: string; type: string }>(
-    `select attname as name, format_type(atttypid, null) as type from pg_attribute
-     where attrelid = to_regclass($1) and attnum > 0 and not attisdropped order by attnum`,
-    [table],
+async function addUp(client: ClientBase, { name: table, columns }: Table): Promise<TableTotals> {
+  const sums = Object.entries(columns).map(
+    ([column, declared]) =>
+      `coalesce(sum(${sizeOf(sqlName(column), declared)}), 0)::text as ${sqlName(column)}`,
   )
-  const columns = described.rows.map(({ name, type }) => {
-    const value = type === 'bigint' ? name : `octet_length(${name})`
-    return `coalesce(sum(${value}), 0)::text as ${name}`
-  })
   const { rows } = await client.query<Record<string, string>>(
-    `select count(*) as row_count, ${columns.join(', ')} from ${table}`,
+    `select count(*) as row_count, ${sums.join(', ')} from ${table}`,
   )
-  const { row_count: rowCount = '0', ...sums } = rows[0] ?? {}
+  const { row_count: rowCount = '0', ...found } = rows[0] ?? {}
   return {
     table,
     rows: BigInt(rowCount),
-    columns: Object.fromEntries(Object.entries(sums).map(([name, sum]) => [name, BigInt(sum)])),
+    columns: Object.fromEntries(Object.entries(found).map(([name, sum]) => [name, BigInt(sum)])),
+  }
+}
+
+/** A number, or how many bytes the source keeps of it. */
+function sizeOf(name: string, { kind }: Column): string {
+  switch (kind) {
+    case 'integer':
+    case 'micro':
+      return name
+    case 'id':
+      return `case when ${name} is null then 0 else 16 end`
+    case 'text':
+    case 'json':
+    case 'bytes':
+      return `octet_length(${name})`
+    default:
+      return kind satisfies never
   }
 }

@@ -1,24 +1,20 @@
 import { existsSync } from 'node:fs'
 
+import { idText } from '../../domain/type-id.ts'
 import { storable } from '../ledger/postgres/connection.ts'
 import { openSqliteFile, type SqliteDatabase } from '../ledger/sqlite/open.ts'
+import { RowCodec, type SqlValue } from '../ledger/sqlite/row-codec.ts'
+import { columnList, wholeName } from '../ledger/sqlite/schema.ts'
 import { neededVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
+import { sqlName, type Column, type Table } from '../ledger/table.ts'
 import { StoreOpenError } from '../store.ts'
-import {
-  copiedTables,
-  leftOutColumns,
-  type Column,
-  type CopiedTable,
-  type TableTotals,
-  type Value,
-} from './copied-tables.ts'
+import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 
 /** The ledger that is copied, which nobody else may use meanwhile. */
 export interface SqliteSource {
   readonly path: string
-  readonly columnsOf: (table: CopiedTable) => Column[]
-  /** The rows of a table in the order of its key, those after a key; each in the order of `columnsOf`. */
-  readonly rowsAfter: (table: CopiedTable, key: readonly Value[] | undefined) => Iterable<Value[]>
+  /** The rows of a table in the order of its key, those after a key. */
+  readonly rowsAfter: (table: Table, key: Row | undefined) => Iterable<Row>
   readonly totals: () => TableTotals[]
   /** One of its accounts, which no other ledger has; undefined when there is none. */
   readonly anyAccountId: () => string | undefined
@@ -37,11 +33,12 @@ export function openSqliteSource(path: string): SqliteSource {
   )
   return {
     path,
-    columnsOf: (table) => readColumns(database, table),
     rowsAfter: (table, key) => readRows(database, table, key),
     totals: () => copiedTables.map((table) => addUp(database, table)),
-    anyAccountId: () =>
-      database.prepare<[], string>('select id from accounts order by id limit 1').pluck().get(),
+    anyAccountId: () => {
+      const bytes = database.prepare<[], Buffer>('select id from accounts order by id limit 1').pluck().get()
+      return bytes && idText('account', bytes)
+    },
     close,
   }
 }
@@ -56,60 +53,52 @@ function refuseUnlessCurrent(path: string): void {
   }
 }
 
-function readColumns(database: SqliteDatabase, { name }: CopiedTable): Column[] {
-  const types = { text: 'text', integer: 'integer', blob: 'bytes' } as const
-  return database
-    .prepare<[string], { name: string; type: keyof typeof types }>(
-      'select name, lower(type) as type from pragma_table_info(?)',
-    )
-    .all(name)
-    .filter((column) => !leftOutColumns.includes(column.name))
-    .map((column) => ({ name: column.name, type: types[column.type] }))
-}
-
-function* readRows(
-  database: SqliteDatabase,
-  table: CopiedTable,
-  after: readonly Value[] | undefined,
-): Iterable<Value[]> {
-  const { name, key } = table
-  const columns = readColumns(database, table).map((column) => column.name)
-  const later = after ? `where (${key.join(', ')}) > (${key.map(() => '?').join(', ')})` : ''
+function* readRows(database: SqliteDatabase, table: Table, after: Row | undefined): Iterable<Row> {
+  const codec = new RowCodec(table)
+  const key = columnList(table.key)
+  const later = after ? `where (${key}) > (${table.key.map(() => '?').join(', ')})` : ''
   const select = database
-    .prepare<Value[], Value[]>(
-      `select ${columns.join(', ')} from ${name} ${later} order by ${key.join(', ')}`,
+    .prepare<SqlValue[], SqlValue[]>(
+      `select ${columnList(codec.names)} from ${wholeName(table)} ${later} order by ${key}`,
     )
     .raw()
-  for (const row of select.iterate(...(after ?? []))) yield row.map(storable)
+  const values = after ? codec.encoderOf(table.key)(after) : []
+  for (const row of select.iterate(...values)) yield codec.decode(row.map(storable))
 }
 
-function addUp(database: SqliteDatabase, table: CopiedTable): TableTotals {
-  const columns = readColumns(database, table)
+function addUp(database: SqliteDatabase, table: Table): TableTotals {
+  const columns = Object.entries(table.columns)
   const row = database
     .prepare<[], Record<string, bigint>>(
-      `select count(*) as row_count, ${columns.map(sumOf).join(', ')} from ${table.name}`,
+      `select count(*) as row_count, ${columns.map(sumOf).join(', ')} from ${wholeName(table)}`,
     )
     .get()
-  const sums = columns.map(({ name, type }) => {
+  const sums = columns.map(([column, { kind }]) => {
+    const name = sqlName(column)
     const low = row?.[name] ?? 0n
-    return [name, type === 'integer' ? ((row?.[`${name}_high`] ?? 0n) << 32n) + low : low] as const
+    const isNumber = kind === 'integer' || kind === 'micro'
+    return [name, isNumber ? ((row?.[`${name}_high`] ?? 0n) << 32n) + low : low] as const
   })
   return { table: table.name, rows: row?.['row_count'] ?? 0n, columns: Object.fromEntries(sums) }
 }
 
-function sumOf({ name, type }: Column): string {
-  switch (type) {
+function sumOf([column, { kind }]: readonly [string, Column]): string {
+  const name = sqlName(column)
+  switch (kind) {
     case 'integer':
+    case 'micro':
       // In two halves: the sum of amounts may pass what SQLite's integers hold.
       return `coalesce(sum(${name} >> 32), 0) as ${name}_high, coalesce(sum(${name} & 4294967295), 0) as ${name}`
     case 'text':
+    case 'json':
       // NUL is written in another way to PostgreSQL, and takes more bytes there.
       return `coalesce(sum(
         case when instr(cast(${name} as blob), x'00') > 0 then storable_bytes(${name}) else octet_length(${name}) end
       ), 0) as ${name}`
+    case 'id':
     case 'bytes':
       return `coalesce(sum(length(${name})), 0) as ${name}`
     default:
-      return type satisfies never
+      return kind satisfies never
   }
 }

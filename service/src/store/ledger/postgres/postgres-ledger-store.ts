@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Kysely, PostgresDialect, sql } from 'kysely'
+import { PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
@@ -10,7 +10,7 @@ import { consoleQueryMs } from '../../console/store.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import { lookUpCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
-import { openPool, storable, withClient } from './connection.ts'
+import { openPool, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
 import { migrate } from './migrate.ts'
 import { withRetries } from './retries.ts'
@@ -18,11 +18,12 @@ import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
 import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
-import { idFrom, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { idFrom, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
+import { postgresDialect as dialect, readerOn } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
@@ -50,13 +51,6 @@ const beside = { least: 16, waitMs: 10 }
 
 /** How many accounts of mandates are kept in memory. */
 const maxAccountsKept = 65_536
-
-const dialect: ReadDialect = {
-  idParameter: (bytes) => idText('nonce', bytes),
-  nameOf: ({ name }) => name,
-  inTime: sql``,
-  entriesOfMandates: () => Promise.resolve(sql.table('entries')),
-}
 
 /**
  * The store on a PostgreSQL database, for any number of processes, with its schema brought up to date. Throws a
@@ -102,7 +96,7 @@ function createStore({
     patienceMs,
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
-  const db = kyselyOn(reading)
+  const db = readerOn(reading)
   const askForConsole = prepareQueries(watching, { retry })
   const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching })) as Reader
   const callers = prepareCallers(reading, { maxWaiting, beside, retry, lookUp: lookUpCallers })
@@ -151,7 +145,7 @@ function createStore({
   const reads = prepareLedgerReads({
     db,
     consoleDb,
-    auditDb: kyselyOn(auditing),
+    auditDb: readerOn(auditing),
     dialect,
     consoleDialect: dialect,
     read,
@@ -195,20 +189,6 @@ function createStore({
       ledgerBytes: await databaseBytes(askForConsole),
     }),
   }
-}
-
-/** A reader over a pool. */
-function kyselyOn(pool: Pool): Reader {
-  const connect = async () => {
-    const client = await pool.connect()
-    return {
-      query: (text: string, values: readonly unknown[]) => client.query(text, values.map(storable)),
-      release: () => client.release(),
-    }
-  }
-  return new Kysely<unknown>({
-    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
-  })
 }
 
 async function lookUpAccounts(pool: Pool, mandateIds: readonly string[]): Promise<Map<string, string>> {

@@ -6,12 +6,16 @@ import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 /** A connection that reads. Statements are written out: no table is declared twice. */
 export type Reader = Kysely<unknown>
 
-/** What reads differ in from database to database. */
-export interface ReadDialect {
+/** How the tables of a database are asked. */
+export interface TableDialect {
   /** The 16 bytes of an id as a parameter. */
   readonly idParameter: (bytes: Buffer) => unknown
   /** The table, or the view, that has all columns of a declared table. */
   readonly nameOf: (table: Table) => string
+}
+
+/** What reads differ in from database to database. */
+export interface ReadDialect extends TableDialect {
   /** A condition that ends a long statement when its time is over, where the database does not by itself. */
   readonly inTime: RawBuilder<unknown>
   /** What has the entries of the account's own mandates, where they are found by the mandate. */
@@ -22,7 +26,7 @@ type RawRow = Readonly<Record<string, unknown>>
 
 /** An id as a parameter; null, which equals nothing, for a text that is no id of its kind. */
 export function idOf(
-  { idParameter }: ReadDialect,
+  { idParameter }: TableDialect,
   kind: IdKind | 'nonce',
   text: string,
 ): RawBuilder<unknown> {
@@ -31,7 +35,7 @@ export function idOf(
 }
 
 /** Ids as parameters, without the texts that are none. */
-export function idsOf(dialect: ReadDialect, kind: IdKind, texts: readonly string[]): RawBuilder<unknown> {
+export function idsOf(dialect: TableDialect, kind: IdKind, texts: readonly string[]): RawBuilder<unknown> {
   const known = texts.filter((text) => idBytes(kind, text) !== undefined)
   return known.length === 0 ? sql`null` : sql.join(known.map((text) => idOf(dialect, kind, text)))
 }
@@ -68,7 +72,7 @@ export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknow
 }
 
 /** A table, by the name that reads know it by. */
-export function tableOf(dialect: ReadDialect, table: Table): RawBuilder<unknown> {
+export function tableOf(dialect: TableDialect, table: Table): RawBuilder<unknown> {
   return sql.table(dialect.nameOf(table))
 }
 

@@ -13,13 +13,13 @@ import {
   mandates,
   payments,
 } from '../tables.ts'
-import { idFrom, tableOf, type ReadDialect, type Reader } from './dialect.ts'
+import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
 
 /**
  * Everything in the ledger that does not add up: each sum against the records that it sums up, and each record against its
  * counterpart. One statement, so that it is of one moment.
  */
-export async function findLedgerFaults(db: Reader, dialect: ReadDialect): Promise<LedgerFault[]> {
+export async function findLedgerFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
   const { rows } = await sql<FaultRow>`${sql.join(faultsOf(dialect), sql` union all `)}`.execute(db)
   return rows.map((row) => ({
     accountId: idFrom('account', row.account_id),
@@ -35,7 +35,7 @@ interface FaultRow {
   readonly fault: string
 }
 
-function faultsOf(dialect: ReadDialect): RawBuilder<unknown>[] {
+function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
   const from = (table: Table) => tableOf(dialect, table)
   const ofMandate = (text: string) =>
     sql`select m.account_id, m.id as subject_id, 'mandate' as kind, ${sql.lit(text)} as fault

@@ -20,7 +20,8 @@ import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
 import { SqliteLedger } from './ledger-thread.ts'
-import { ledgerSteps, wholeName } from './schema.ts'
+import { ledgerSteps } from './schema.ts'
+import { sqliteTables } from './sqlite-reader.ts'
 
 export interface SqliteLedgerStoreOptions {
   /** The database file; its folder is made when it is missing. */
@@ -51,16 +52,15 @@ export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store 
 
 function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerStoreOptions): Store {
   const { database, path } = file
-  const sqliteDialect = new SqliteDialect({ database })
-  const db: Reader = new Kysely<unknown>({ dialect: sqliteDialect })
+  const writing = new SqliteDialect({ database })
+  const db: Reader = new Kysely<unknown>({ dialect: writing })
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
-  const consoleDb = kyselyOver((text, values) => queries.query(text, values), sqliteDialect) as Reader
+  const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing) as Reader
   const ledger = new SqliteLedger({ path, maxWaiting, onEnd })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   let closing: Promise<void> | undefined
   const dialect: ReadDialect = {
-    idParameter: (bytes) => bytes,
-    nameOf: wholeName,
+    ...sqliteTables,
     inTime: sql``,
     entriesOfMandates: async (mandateIds) => {
       await ledger.indexEntries(mandateIds)

@@ -1,0 +1,28 @@
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import type { Pool } from 'pg'
+
+import { idText } from '../../../domain/type-id.ts'
+import type { ReadDialect, Reader } from '../reads/dialect.ts'
+import { storable } from './connection.ts'
+
+/** How PostgreSQL is asked. */
+export const postgresDialect: ReadDialect = {
+  idParameter: (bytes) => idText('nonce', bytes),
+  nameOf: ({ name }) => name,
+  inTime: sql``,
+  entriesOfMandates: () => Promise.resolve(sql.table('entries')),
+}
+
+/** A reader over a pool. Whoever destroys it ends the pool. */
+export function readerOn(pool: Pool): Reader {
+  const connect = async () => {
+    const client = await pool.connect()
+    return {
+      query: (text: string, values: readonly unknown[]) => client.query(text, values.map(storable)),
+      release: () => client.release(),
+    }
+  }
+  return new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
+  })
+}
