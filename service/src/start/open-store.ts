@@ -42,14 +42,20 @@ export async function openStore(
 }
 
 function open(
-  { database }: Pick<Config, 'database' | 'accountLanes'>,
+  { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
   { onEnd = () => undefined, onWait, metrics }: StoreEvents,
 ): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
       return openSqliteLedgerStore({ path: database.path, nextId: createIdsOfTimes(), onEnd, metrics })
     case 'postgres':
-      return openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes(), onWait, metrics })
+      return openPostgresLedgerStore({
+        url: database.url,
+        nextId: createIdsOfTimes(),
+        accountLanes,
+        onWait,
+        metrics,
+      })
     default:
       return database satisfies never
   }

@@ -79,7 +79,7 @@ export class AccountLanes<Call, Outcome> implements CommitQueue<Call, Outcome> {
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
-    this.#options.commitTimes?.add(startedAtMs)
+    this.#options.commitTimes?.add(performance.now() - startedAtMs)
     this.#options.metrics?.add(measure(batch, startedAtMs))
     this.#inFlight.delete(account)
     this.#schedule()

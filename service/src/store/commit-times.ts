@@ -15,8 +15,8 @@ export class CommitTimes {
     return this.#latestMs
   }
 
-  add(startedAtMs: number): void {
-    this.#latestMs[this.#count % mostRemembered] = performance.now() - startedAtMs
+  add(tookMs: number): void {
+    this.#latestMs[this.#count % mostRemembered] = tookMs
     this.#count += 1
   }
 }

@@ -122,7 +122,7 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
-    this.#options.commitTimes?.add(startedAtMs)
+    this.#options.commitTimes?.add(performance.now() - startedAtMs)
     this.#options.metrics?.add(measure(batch, startedAtMs))
     this.#inFlight -= 1
     this.#callsInFlight -= batch.length

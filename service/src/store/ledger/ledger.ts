@@ -1,3 +1,4 @@
+import type { WrittenBatch } from '../store-metrics.ts'
 import { StoreUnavailableError } from '../store.ts'
 import { BatchFacts } from './batch-facts.ts'
 import {
@@ -35,6 +36,8 @@ export interface LedgerOptions {
   readonly maxBlockedRows?: number
   /** How long a call may take. */
   readonly patienceMs?: number
+  /** Is told of each batch that was committed. */
+  readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
   /** Called after each batch: calls that are made before it resolves are in the next. */
   readonly afterBatch?: () => Promise<void>
 }
@@ -86,6 +89,7 @@ export class Ledger {
   readonly #groupsByAccount: boolean
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
+  readonly #onWritten: LedgerOptions['onWritten']
   readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
@@ -105,6 +109,7 @@ export class Ledger {
     this.#groupsByAccount = options.groupsByAccount ?? false
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
+    this.#onWritten = options.onWritten
     this.#afterBatch = options.afterBatch
   }
 
@@ -275,10 +280,16 @@ export class Ledger {
   async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
     // It ends with the patience of the first that has to be told.
     const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
+    const startedAtMs = this.#stopwatch.nowMs()
     const { answers, blocked } = await this.#driver.transaction(
       (transaction) => decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
-      { patienceMs: deadlineMs - this.#stopwatch.nowMs() },
+      { patienceMs: deadlineMs - startedAtMs },
     )
+    this.#onWritten?.({
+      size: answers.size,
+      waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#patienceMs)),
+      tookMs: this.#stopwatch.nowMs() - startedAtMs,
+    })
     for (const [one, outcome] of answers) one.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
     return []

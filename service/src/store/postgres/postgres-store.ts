@@ -12,6 +12,7 @@ import { refuseUnfinishedCopy } from '../copy/unfinished-copy.ts'
 import { preparePaidCategories } from '../paid-categories.ts'
 import { prepareReads } from '../reads.ts'
 import type { Tables } from '../rows.ts'
+import { codeOf } from '../error-code.ts'
 import type { StoreMetrics } from '../store-metrics.ts'
 import {
   StoreUnavailableError,
@@ -129,7 +130,7 @@ function createStore({
     try {
       return await transact(limits, work)
     } catch (error) {
-      if (cannotCommit(error)) health.failed()
+      if (error instanceof StoreUnavailableError && cannotCommit(codeOf(error.cause))) health.failed()
       throw error
     }
   }

@@ -149,7 +149,7 @@ export class LedgerThread {
   #settle({ replies, tookMs }: WrittenReplies): void {
     const [first] = this.#waiting
     if (first) {
-      this.#commitTimes.add(first.sinceMs)
+      this.#commitTimes.add(performance.now() - first.sinceMs)
       // The way to the thread and back counts as waiting.
       const waitedMs = Math.max(0, performance.now() - first.sinceMs - tookMs)
       this.#metrics?.add({ size: replies.length, waitedMs, tookMs })

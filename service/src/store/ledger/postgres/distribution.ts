@@ -1,7 +1,12 @@
 import type { ClientBase } from 'pg'
 
 import { StoreOpenError } from '../../store.ts'
-import { tenantTables } from '../../postgres/schema.ts'
+import { allTables } from '../tables.ts'
+
+/** The tables whose rows belong to one account each. The others are small, or hold only what never changes. */
+export const tenantTables: readonly string[] = allTables
+  .filter(({ key }) => key[0] === 'accountId')
+  .map(({ name }) => name)
 
 /** The tables of tenants, by whether Citus spreads them over machines. */
 export interface Distribution {

@@ -1,21 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { PostgresDialect } from 'kysely'
-import type { Pool } from 'pg'
+import { DatabaseError, type Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { idBytes, idText } from '../../../domain/type-id.ts'
+import { CommitHealth } from '../../commit-health.ts'
+import { CommitTimes } from '../../commit-times.ts'
+import { refuseUnfinishedCopy } from '../../copy/unfinished-copy.ts'
 import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { GroupCommit } from '../../group-commit.ts'
+import { askOnce } from './ask-once.ts'
 import { lookUpCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { openPool, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
+import { refuseUnfitDistribution } from './distribution.ts'
+import { localSetting } from './local-settings.ts'
 import { migrate } from './migrate.ts'
-import { withRetries } from './retries.ts'
+import { cannotCommit, isExhausted, withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
+import type { Driver } from '../driver.ts'
 import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { idFrom, type Reader } from '../reads/dialect.ts'
@@ -30,6 +37,8 @@ export interface PostgresLedgerStoreOptions {
   /** Where the database is, as `postgresql://user:password@host:port/name`. */
   readonly url: string
   readonly nextId: NextId
+  /** Forms batches of one account, as an engine needs that spreads accounts over machines. */
+  readonly accountLanes?: boolean
   /** How long a request may wait for its operation or its read, every attempt included. */
   readonly patienceMs?: number
   /** Is told of each wait for a connection that took over a second, in milliseconds. */
@@ -46,6 +55,17 @@ const maxWaiting = 8_192
 /** How many batches are written at once. */
 const lanes = 2
 
+/** How many of the connections that write are kept for rows that others have locked, and for one call more. */
+const otherWriters = 5
+
+/** Commits something without a meaning. */
+const probe = [
+  { text: 'begin' },
+  { text: `select ${localSetting('statement_timeout', '2000')}` },
+  { text: 'update purser_schema set version = version' },
+  { text: 'commit' },
+]
+
 /** When a batch of look-ups is begun beside another; the time is more than one takes under load. */
 const beside = { least: 16, waitMs: 10 }
 
@@ -57,19 +77,24 @@ const maxAccountsKept = 65_536
  * `StoreOpenError` when the database cannot be used.
  */
 export async function openPostgresLedgerStore(options: PostgresLedgerStoreOptions): Promise<Store> {
-  await withClient(options.url, (client, place) => migrate(client, place))
+  await withClient(options.url, async (client, place) => {
+    await migrate(client, place)
+    await refuseUnfinishedCopy(client, place)
+    await refuseUnfitDistribution(client, place, options)
+  })
   return createStore(options)
 }
 
 function createStore({
   url,
   nextId,
+  accountLanes = false,
   patienceMs = 10_000,
   random = Math.random,
   onWait,
   metrics,
 }: PostgresLedgerStoreOptions): Store {
-  const counts = connectionCounts(false)
+  const counts = connectionCounts(accountLanes)
   const writing = openPool(url, { max: counts.write, onWait, metrics, name: 'write' })
   const reading = openPool(url, {
     max: counts.read,
@@ -87,13 +112,21 @@ function createStore({
     metrics,
     name: 'console',
   })
+  const health = new CommitHealth(() => askOnce(reading, probe))
+  const commitTimes = new CommitTimes()
+  const queue = metrics?.addQueue('ledger')
   const ledger = new Ledger({
-    driver: createPostgresDriver(writing),
+    driver: watchCommits(createPostgresDriver(writing), () => health.failed()),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
     random,
     maxWaiting,
-    lanes,
+    lanes: accountLanes ? counts.write - otherWriters : lanes,
+    groupsByAccount: accountLanes,
     patienceMs,
+    onWritten: (batch) => {
+      commitTimes.add(batch.tookMs)
+      queue?.add(batch)
+    },
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const db = readerOn(reading)
@@ -165,7 +198,7 @@ function createStore({
     checkReady: () =>
       read(async () => {
         const { rows } = await reading.query<{ version: number }>('select version from purser_schema')
-        if (rows[0]?.version === ledgerSteps.length) return
+        if (rows[0]?.version === ledgerSteps.length) return health.check()
         throw new StoreUnavailableError(
           `the database has schema ${rows[0]?.version}, and this release needs ${ledgerSteps.length}`,
           { retryAfterSeconds: 5 },
@@ -184,10 +217,28 @@ function createStore({
       schemaVersion: ledgerSteps.length,
       waiting: ledger.waiting,
       mostWaiting: maxWaiting,
-      commits: 0,
-      commitMs: [],
+      commits: commitTimes.count,
+      commitMs: commitTimes.latestMs,
       ledgerBytes: await databaseBytes(askForConsole),
     }),
+  }
+}
+
+/** Notes when the server can commit nothing. While it has no room, or its disk fails, another attempt is no use. */
+function watchCommits(driver: Driver, onFailed: () => void): Driver {
+  return {
+    async transaction(work, limits) {
+      try {
+        return await driver.transaction(work, limits)
+      } catch (error) {
+        const code =
+          error instanceof Error && error.cause instanceof DatabaseError ? error.cause.code : undefined
+        if (code === undefined || !cannotCommit(code)) throw error
+        onFailed()
+        if (!isExhausted(code)) throw error
+        throw new StoreUnavailableError(`PostgreSQL answers ${code}`, { retryAfterSeconds: 2, cause: error })
+      }
+    },
   }
 }
 

@@ -91,11 +91,14 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
 
-/** Whether the server can commit nothing: it has no room, its disk fails, or it has become a standby. */
-export function cannotCommit(error: unknown): boolean {
-  if (!(error instanceof StoreUnavailableError)) return false
-  const code = codeOf(error.cause)
-  return code === '25006' || (code.length === 5 && exhausted.includes(code.slice(0, 2)))
+/** Whether a server that answers so can commit nothing: it has no room, its disk fails, or it has become a standby. */
+export function cannotCommit(code: string): boolean {
+  return code === '25006' || isExhausted(code)
+}
+
+/** Whether it will answer so again for a while. */
+export function isExhausted(code: string): boolean {
+  return code.length === 5 && code !== '53300' && exhausted.includes(code.slice(0, 2))
 }
 
 /**

@@ -11,7 +11,9 @@ import {
 
 import { startCheckpoints } from './checkpoints.ts'
 import { CommitMarks, DurableReads } from './commit-marks.ts'
+import { explainFailure } from './explain-failure.ts'
 import { connect, extendLog } from './open.ts'
+import type { WrittenBatch } from '../../store-metrics.ts'
 import { StoreUnavailableError } from '../../store.ts'
 import { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
@@ -26,6 +28,10 @@ export interface SqliteLedgerOptions {
   readonly maxBatch?: number
   /** Max calls that wait; one more is turned away. */
   readonly maxWaiting?: number
+  /** Is told of each batch that was committed. */
+  readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
+  /** Called for each call that the disk or the file has failed. */
+  readonly onUnavailable?: (() => void) | undefined
   /** Called with the reason when the thread ends by itself. */
   readonly onEnd?: ((cause: unknown) => void) | undefined
 }
@@ -40,18 +46,22 @@ interface ThreadStart {
 interface Parcel {
   readonly shapes: readonly Shape[]
   readonly items: readonly Packed[]
+  /** The batch that the replies are of, once it is durable. */
+  readonly written?: Pick<WrittenBatch, 'size' | 'tookMs'> | undefined
 }
 
 /** What the thread is told. */
 type Message = Parcel | 'close'
 
 interface Waiting {
+  readonly sinceMs: number
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
 /** What is asked of the thread besides operations. */
 const indexEntries = 'index entries'
+const probeCommit = 'probe commit'
 
 /** So many calls are sent at once, before the turn of the event loop is over, so that the thread can begin. */
 const sentTogether = 16
@@ -63,6 +73,8 @@ const sentTogether = 16
 export class SqliteLedger {
   readonly #worker: Worker
   readonly #maxWaiting: number
+  readonly #onWritten: SqliteLedgerOptions['onWritten']
+  readonly #onUnavailable: SqliteLedgerOptions['onUnavailable']
   readonly #onEnd: SqliteLedgerOptions['onEnd']
   readonly #marks = new CommitMarks()
   readonly #reads = new DurableReads(this.#marks)
@@ -75,9 +87,11 @@ export class SqliteLedger {
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
-  constructor({ path, maxBatch = 128, maxWaiting = 8_192, onEnd }: SqliteLedgerOptions) {
+  constructor({ path, maxBatch = 128, maxWaiting = 8_192, ...options }: SqliteLedgerOptions) {
     this.#maxWaiting = maxWaiting
-    this.#onEnd = onEnd
+    this.#onWritten = options.onWritten
+    this.#onUnavailable = options.onUnavailable
+    this.#onEnd = options.onEnd
     const start: ThreadStart = { ledgerPath: path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
@@ -101,6 +115,11 @@ export class SqliteLedger {
     await this.#ask(indexEntries, mandateIds)
   }
 
+  /** Writes something without a meaning; resolves when that is durable. */
+  async probe(): Promise<void> {
+    await this.#ask(probeCommit, [])
+  }
+
   #ask(label: string, value: unknown): Promise<unknown> {
     if (this.#end) return Promise.reject(this.#end)
     if (this.#waiting.size >= this.#maxWaiting) {
@@ -108,14 +127,15 @@ export class SqliteLedger {
         new StoreUnavailableError('too many calls wait for the ledger', { retryAfterSeconds: 1 }),
       )
     }
-    // A call that is under way keeps the process alive; a thread that waits for one does not.
-    if (this.#waiting.size === 0) this.#worker.ref()
     const number = ++this.#lastCall
     const [shape, ...values] = this.#packer.pack(label, value)
     const unsent = this.#unsent.push([shape, ...values, number])
     if (unsent === 1) setImmediate(() => this.#send())
     if (unsent === sentTogether) this.#send()
-    return new Promise((resolve, reject) => this.#waiting.set(number, { resolve, reject }))
+    // A call that is under way keeps the process alive; a thread that waits for one does not.
+    if (this.#waiting.size === 0) this.#worker.ref()
+    const sinceMs = this.#onWritten ? performance.now() : 0
+    return new Promise((resolve, reject) => this.#waiting.set(number, { sinceMs, resolve, reject }))
   }
 
   /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
@@ -141,18 +161,30 @@ export class SqliteLedger {
     this.#worker.postMessage({ shapes: this.#packer.takeFresh(), items } satisfies Message)
   }
 
-  #settle({ shapes, items }: Parcel): void {
+  #settle({ shapes, items, written }: Parcel): void {
     this.#unpacker.learn(shapes)
+    if (written) this.#tellWritten(written, items)
     for (const item of items) {
       const number = item.at(-1) as number
       const { label, value } = this.#unpacker.unpack(item)
       const waiting = this.#waiting.get(number)
       this.#waiting.delete(number)
       if (label === 'done') waiting?.resolve(value)
-      else waiting?.reject(errorOf(value as Failure))
+      else this.#reject(waiting, value as Failure)
     }
     this.#reads.letGo()
     this.#rest()
+  }
+
+  #tellWritten({ size, tookMs }: NonNullable<Parcel['written']>, [first]: readonly Packed[]): void {
+    const sinceMs = first && this.#waiting.get(first.at(-1) as number)?.sinceMs
+    const waitedMs = sinceMs === undefined ? 0 : performance.now() - tookMs - sinceMs
+    this.#onWritten?.({ size, tookMs, waitedMs: Math.max(0, waitedMs) })
+  }
+
+  #reject(waiting: Waiting | undefined, failure: Failure): void {
+    if (failure.retryAfterSeconds !== undefined) this.#onUnavailable?.()
+    waiting?.reject(errorOf(failure))
   }
 
   #fail(cause: unknown): void {
@@ -200,6 +232,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     random: Math.random,
     maxBatch,
     maxWaiting: Infinity,
+    onWritten: ({ size, tookMs }) => (written = { size, tookMs }),
     async afterBatch() {
       reply()
       takeArrived()
@@ -209,6 +242,8 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   const packer = new Packer()
   const unpacker = new Unpacker()
   let replies: Packed[] = []
+  let written: Parcel['written']
+  const writeProbe = database.prepare('insert or replace into index_marks (name, up_to_no) values (?, 0)')
 
   function sync(): void {
     try {
@@ -241,6 +276,10 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
         attempt(() => driver.indexEntries(value as string[]), number)
         continue
       }
+      if (label === probeCommit) {
+        attempt(probe, number)
+        continue
+      }
       const operation = operationsByName.get(label)
       if (!operation) throw new Error(`the operation ${label} is not known`)
       ledger.run(operation, value).then(
@@ -258,6 +297,15 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     }
   }
 
+  function probe(): void {
+    try {
+      database.transaction(() => writeProbe.run('probe')).immediate()
+    } catch (error) {
+      throw explainFailure(error)
+    }
+    sync()
+  }
+
   function answer(label: 'done' | 'failed', value: unknown, number: unknown): void {
     const [shape, ...values] = packer.pack(label, value)
     if (replies.push([shape, ...values, number]) === 1) setImmediate(reply)
@@ -265,8 +313,9 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function reply(): void {
     if (replies.length === 0) return
-    port.postMessage({ shapes: packer.takeFresh(), items: replies } satisfies Parcel)
+    port.postMessage({ shapes: packer.takeFresh(), items: replies, written } satisfies Parcel)
     replies = []
+    written = undefined
   }
 
   /** Everything that has arrived meanwhile. */

@@ -4,6 +4,8 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 
 import { idBytes, idText } from '../../../domain/type-id.ts'
 import type { Caller } from '../../../domain/records.ts'
+import { CommitHealth } from '../../commit-health.ts'
+import { CommitTimes } from '../../commit-times.ts'
 import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs, maxConsoleQueries } from '../../console/store.ts'
 import { explainFailure } from './explain-failure.ts'
@@ -56,7 +58,19 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
   const db: Reader = new Kysely<unknown>({ dialect: writing })
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing) as Reader
-  const ledger = new SqliteLedger({ path, maxWaiting, onEnd })
+  const commitTimes = new CommitTimes()
+  const queue = metrics?.addQueue('ledger')
+  const health = new CommitHealth(() => ledger.probe())
+  const ledger = new SqliteLedger({
+    path,
+    maxWaiting,
+    onWritten: (batch) => {
+      commitTimes.add(batch.tookMs)
+      queue?.add(batch)
+    },
+    onUnavailable: () => health.failed(),
+    onEnd,
+  })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   let closing: Promise<void> | undefined
   const dialect: ReadDialect = {
@@ -149,6 +163,7 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
       read(async () => {
         await reads.isEmpty()
         await ledger.run(readStops, { accountId: '', environment: 'sandbox' })
+        await health.check()
       }),
     close: () => (closing ??= close()),
     confirmsCallers: false,
@@ -161,8 +176,8 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
       schemaVersion: ledgerSteps.length,
       waiting: ledger.waiting,
       mostWaiting: maxWaiting,
-      commits: 0,
-      commitMs: [],
+      commits: commitTimes.count,
+      commitMs: commitTimes.latestMs,
       ledgerBytes: await sizeOf(path),
     }),
   }
