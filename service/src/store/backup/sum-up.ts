@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely'
+import { Kysely, sql, SqliteDialect, type RawBuilder, type Transaction } from 'kysely'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
@@ -93,11 +93,6 @@ async function sumUp(
 }
 
 async function readTotals(moment: Reader, dialect: TableDialect): Promise<Omit<LedgerSums, 'faults'>> {
-  const halves = (column: string) => {
-    const amount = sql.ref(column)
-    return sql`sum(${amount} / ${sql.lit(half)}) as ${sql.ref(`${column}_high`)},
-      sum(${amount} % ${sql.lit(half)}) as ${sql.ref(`${column}_low`)}`
-  }
   const { rows } = await sql<Totals>`
     select count(*) as mandates, ${halves('spent_micro')}, ${halves('held_micro')},
       (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
@@ -110,6 +105,13 @@ async function readTotals(moment: Reader, dialect: TableDialect): Promise<Omit<L
     spentMicro: wholeOf(found.spent_micro_high, found.spent_micro_low),
     heldMicro: wholeOf(found.held_micro_high, found.held_micro_low),
   }
+}
+
+/** The sum of a column, as that of its upper and that of its lower half. */
+function halves(column: string): RawBuilder<unknown> {
+  const amount = sql.ref(column)
+  return sql`sum(${amount} / ${sql.lit(half)}) as ${sql.ref(`${column}_high`)},
+    sum(${amount} % ${sql.lit(half)}) as ${sql.ref(`${column}_low`)}`
 }
 
 type Count = bigint | string | null

@@ -225,7 +225,13 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   extendLog(path)
   const log = openSync(`${path}-wal`, 'r+')
   const checkpoints = startCheckpoints(path, { onLongLog: copyRest })
-  const driver = createSqliteDriver({ database, sync, onCommit: () => marks.begin() })
+  const driver = createSqliteDriver({
+    database,
+    sync,
+    onCommit: () => marks.begin(),
+    // What is left of it is what was durable before.
+    onRollback: () => (marks.durable = marks.begun),
+  })
   const ledger = new Ledger({
     driver,
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },

@@ -18,6 +18,8 @@ export interface SqliteDriverOptions {
   readonly sync?: () => void
   /** Called before each commit: from then on other connections may see what it wrote. */
   readonly onCommit?: () => void
+  /** Called when a commit has failed, of which nothing is left. */
+  readonly onRollback?: () => void
   /** How many rows are kept in memory before they are indexed by their mandates. */
   readonly generationSize?: number
 }
@@ -35,6 +37,7 @@ export function createSqliteDriver({
   database,
   sync,
   onCommit,
+  onRollback,
   generationSize,
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
@@ -82,6 +85,7 @@ export function createSqliteDriver({
       database.exec('commit')
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
+      onRollback?.()
       if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
       throw explainFailure(error)
     }
