@@ -82,6 +82,9 @@ export const stopTimeoutMs = 10_000
 /** How often expired holds are looked for. */
 export const sweepIntervalMs = 1_000
 
+/** How often stops are looked for that could not pause every mandate. */
+export const stopIntervalMs = 1_000
+
 /** How many mandates one look at expired holds covers. */
 export const sweepMandates = 500
 

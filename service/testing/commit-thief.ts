@@ -15,8 +15,8 @@ export type Theft =
 /** A way to a PostgreSQL server on which commits get lost. */
 export interface CommitThief {
   readonly url: string
-  /** Lets the next commits be stolen, so many of them. */
-  readonly steal: (theft: Theft, count?: number) => void
+  /** Lets the next commits be stolen, so many of them; after some that are left alone. */
+  readonly steal: (theft: Theft, options?: { readonly count?: number; readonly after?: number }) => void
   /** Steals no more. */
   readonly stop: () => void
   /** How many have been stolen. */
@@ -32,7 +32,7 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   const target = new URL(databaseUrl)
   const sockets = new Set<Socket>()
   const kept: (() => Promise<void>)[] = []
-  let planned: Theft[] = []
+  let planned: (Theft | 'none')[] = []
   let stolen = 0
 
   const proxy = createServer({ noDelay: true }, (client) => {
@@ -71,7 +71,7 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
     }
     client.on('data', (bytes) => {
       const theft = commits(bytes) && !isStealing ? planned.shift() : undefined
-      if (theft === undefined) {
+      if (theft === undefined || theft === 'none') {
         server.write(bytes)
         return
       }
@@ -93,8 +93,9 @@ export async function openCommitThief(databaseUrl: string): Promise<CommitThief>
   url.port = String((proxy.address() as AddressInfo).port)
   return {
     url: url.href,
-    steal: (theft, count = 1) => {
-      planned = [...planned, ...Array.from({ length: count }, () => theft)]
+    steal: (theft, { count = 1, after = 0 } = {}) => {
+      const spared = Array.from({ length: after }, () => 'none' as const)
+      planned = [...planned, ...spared, ...Array.from({ length: count }, () => theft)]
     },
     stop: () => {
       planned = []

@@ -11,8 +11,9 @@ import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
 import { createMandate } from '../src/store/ledger/operations/mandates.ts'
 import { capture, issueProof } from '../src/store/ledger/operations/payments.ts'
-import { resumeAll, stopAll } from '../src/store/ledger/stop-all.ts'
+import { continueStop, resumeAll, stopAll } from '../src/store/ledger/stop-all.ts'
 import type { Table, TableKey, TableRow } from '../src/store/ledger/table.ts'
+import { runningStops, type RunningStop } from '../src/store/ledger/tables.ts'
 import type { NewApiKey } from '../src/store/store.ts'
 
 export const scope: Scope = { accountId: 'acct_1', environment: 'sandbox' }
@@ -170,6 +171,16 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
       const { nowMs } = clock
       const ids = { idempotencyKey: null, transactionId: nextId('txn'), nowMs }
       return ledger.run(capture, { ...terms, ...attempt, ...ids })
+    },
+
+    press: (stopId: string) => ({ scope, stopId, actor: caller.keyId, atMs: clock.nowMs }),
+
+    /** Goes on with the stop that is running; undefined when there is none, or it is not due. */
+    async continueStop({ isClosing = false } = {}) {
+      const [running] = database.rowsOf(runningStops) as unknown as RunningStop[]
+      if (!running) return undefined
+      const { press, stopId } = running
+      return continueStop({ ...ofAll, press, stopId, isClosing: () => isClosing })
     },
 
     stop: (stopId: string) => stopAll({ ...ofAll, stopId }),

@@ -676,6 +676,8 @@ export interface Stopped {
   paused_mandates: number
   /** Number of open proofs that it has ended. */
   voided_holds: number
+  /** Number of mandates that could not be paused yet, because their rows are locked for example. The service keeps trying until they are paused, the stop is undone, or another stop is pressed. */
+  failed_mandates: number
 }
 
 export interface System {

@@ -40,3 +40,30 @@ export function auditEvent(
     createdAtMs: details.atMs,
   }
 }
+
+/** The event of a stop or of a resumption names so many of the mandates that it covered; each of them has its own event. */
+const maxNamed = 100
+
+/** What the event of a stop says. */
+export function dataOfStop({
+  mandateIds,
+  voidedHolds,
+  failedIds,
+}: {
+  readonly mandateIds: readonly string[]
+  readonly voidedHolds: number
+  readonly failedIds: readonly string[]
+}): AuditEvent['data'] {
+  const failed = { failed_mandates: failedIds.length, failed_mandate_ids: failedIds.slice(0, maxNamed) }
+  return {
+    paused_mandates: mandateIds.length,
+    voided_holds: voidedHolds,
+    mandate_ids: mandateIds.slice(0, maxNamed),
+    ...(failedIds.length > 0 ? failed : {}),
+  }
+}
+
+/** What the event of a resumption says. */
+export function dataOfResumption(mandateIds: readonly string[]): AuditEvent['data'] {
+  return { resumed_mandates: mandateIds.length, mandate_ids: mandateIds.slice(0, maxNamed) }
+}

@@ -14,6 +14,7 @@ import { deriveProofKeys } from '../domain/proof.ts'
 import { deriveVerificationKey } from '../domain/seller-verification.ts'
 import { prepareFirstStart, type MintedKeys } from './first-start.ts'
 import { startHoldSweep } from '../background/hold-sweep.ts'
+import { startStopContinuation } from '../background/stop-continuation.ts'
 import { createIds } from '../ids.ts'
 import { connectionLimits } from '../limits.ts'
 import { explainListenFailure, listenForMetrics } from './listening.ts'
@@ -134,6 +135,7 @@ export async function startService(
     })
     const observer = createBackgroundLog({ log: app.log, place: placeOfLedger(config.database) })
     const sweep = startHoldSweep({ store, now, observer })
+    const stops = startStopContinuation({ store, now, observer })
     const figures = startFiguresKeeper({ store, tally, observer })
     return {
       url: urlOf(app.server.address() as AddressInfo),
@@ -145,7 +147,7 @@ export async function startService(
       ended: ended.promise,
       stop: async (drainMs = 0) => {
         await stop(drainMs)
-        await Promise.all([sweep.stop(), figures.stop()])
+        await Promise.all([sweep.stop(), stops.stop(), figures.stop()])
         await store.close()
         await metricsServer?.close()
         metrics?.stop()

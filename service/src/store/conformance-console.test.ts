@@ -5,7 +5,7 @@ import type { Caller, Mandate, Scope } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
 import { quarterMs } from './activity.ts'
-import type { Activity, ActivityQuestion, StopStep, MoveProgress } from './console/store.ts'
+import type { Activity, ActivityQuestion } from './console/store.ts'
 
 const hourMs = 4 * quarterMs
 
@@ -72,38 +72,28 @@ storeConformance((open) => {
     await ledger.hold(first, '2.00')
     await ledger.moveMandate(second, 'paused')
 
-    const stopped = await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, {
-        ...step,
-        stopId: ledger.ids.ofStop(caller, 'first'),
-        tellsEarlier: false,
-      }),
-    )
-    assert.deepEqual(stopped, { moved: 4, voidedHolds: 1 })
+    const stop = async (stopId: string, scope: Scope = caller) => {
+      const stopped = await ledger.store.stopMandates(scope, { ...byKey(ledger), stopId })
+      return { ...stopped, mandateIds: stopped.mandateIds.toSorted() }
+    }
+    const [firstStop, otherStop] = ['first', 'other'].map((name) => ledger.ids.ofStop(caller, name))
+    assert.ok(firstStop && otherStop)
+    const whole = {
+      mandateIds: mandates.filter(({ id }) => id !== second.id).map(({ id }) => id),
+      pausedNow: 4,
+      voidedHolds: 1,
+      failedIds: [],
+    }
+    assert.deepEqual(await stop(firstStop), whole)
     for (const mandate of mandates) assert.equal((await found(ledger, mandate)).status, 'paused')
     assert.equal((await found(ledger, bystander)).status, 'active')
     assert.deepEqual(await ledger.sums(first), { spent: '0.00', held: '0.00' })
     const refused = await ledger.store.issueProof(ledger.newHold(first))
     assert.equal(refused.decision, 'denied')
-    const repeat = async (stopId: string, scope: Scope = caller) => {
-      const earlier = { mandates: 0, holds: 0 }
-      const again = await inSteps(ledger, async (step) => {
-        const progress = await ledger.store.stopMandates(scope, { ...step, stopId, tellsEarlier: true })
-        earlier.mandates += progress.earlier.mandateIds.length
-        earlier.holds += progress.earlier.holds
-        return progress
-      })
-      return { ...again, earlier }
-    }
-    const none = { moved: 0, voidedHolds: 0, earlier: { mandates: 0, holds: 0 } }
     // Under its own id a stop tells of what it did before, and of what it does now; nobody else's does.
-    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first')), {
-      moved: 0,
-      voidedHolds: 0,
-      earlier: { mandates: 4, holds: 1 },
-    })
-    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first'), other.production), none)
-    assert.deepEqual(await repeat(ledger.ids.ofStop(caller, 'first'), production), none)
+    assert.deepEqual(await stop(firstStop), { ...whole, pausedNow: 0 })
+    const none = { mandateIds: [], pausedNow: 0, voidedHolds: 0, failedIds: [] }
+    for (const scope of [other.production, production]) assert.deepEqual(await stop(firstStop, scope), none)
 
     // Who pauses a mandate that is stopped wants it paused afterwards, too; and a revoked one stays revoked.
     const [, , third, fourth] = mandates
@@ -111,9 +101,9 @@ storeConformance((open) => {
     await ledger.moveMandate(third, 'paused')
     await ledger.moveMandate(fourth, 'revoked')
     const resume = (stopId: string | null) =>
-      inSteps(ledger, (step) => ledger.store.resumeMandates(caller, { ...step, stopId }))
-    assert.deepEqual(await resume(ledger.ids.ofStop(caller, 'other')), { moved: 0, voidedHolds: 0 })
-    assert.deepEqual(await resume(ledger.ids.ofStop(caller, 'first')), { moved: 2, voidedHolds: 0 })
+      ledger.store.resumeMandates(caller, { ...byKey(ledger), stopId })
+    assert.deepEqual(await resume(otherStop), [])
+    assert.deepEqual((await resume(firstStop)).toSorted(), [first.id, mandates[4]?.id])
     const statuses = await Promise.all(mandates.map(async (mandate) => (await found(ledger, mandate)).status))
     assert.deepEqual(statuses, ['active', 'paused', 'paused', 'revoked', 'active'])
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
@@ -133,13 +123,8 @@ storeConformance((open) => {
         if (begunAfter) late.push(proof.decision, evaluation.decision)
       }
     })
-    await inSteps(ledger, (step) =>
-      ledger.store.stopMandates(caller, {
-        ...step,
-        stopId: ledger.ids.ofStop(caller, 'first'),
-        tellsEarlier: false,
-      }),
-    )
+    const stopId = ledger.ids.ofStop(caller, 'first')
+    await ledger.store.stopMandates(caller, { ...byKey(ledger), stopId })
     isStopped = true
     await Promise.all(racing)
     for (const mandate of mandates) {
@@ -361,26 +346,8 @@ async function found(ledger: StoreLedger, mandate: Mandate): Promise<Mandate> {
   return known
 }
 
-/** Steps of two mandates each, to the end. */
-async function inSteps(
-  ledger: StoreLedger,
-  take: (step: Omit<StopStep, 'stopId' | 'tellsEarlier'>) => Promise<MoveProgress>,
-): Promise<{ moved: number; voidedHolds: number }> {
-  const sum = { moved: 0, voidedHolds: 0 }
-  let afterId: string | undefined = ''
-  while (afterId !== undefined) {
-    const eventIds = [ledger.ids.next('auditEvent'), ledger.ids.next('auditEvent')]
-    const { movedIds, voidedHolds, lastId } = await take({
-      actor: 'key',
-      atMs: ledger.clock.nowMs,
-      afterId,
-      eventIds,
-    })
-    sum.moved += movedIds.length
-    sum.voidedHolds += voidedHolds
-    afterId = lastId
-  }
-  return sum
+function byKey({ clock, ids }: StoreLedger) {
+  return { actor: 'key', now: () => clock.nowMs, nextEventId: () => ids.next('auditEvent') }
 }
 
 function inOrder(left: Activity, right: Activity): number {

@@ -332,7 +332,7 @@ export class RandomCalls {
     if (dice === 1) return made(undoStop, { scope, press: this.#random.below(5) })
     const stopId = this.#ids.next('stop')
     this.#stopIds.push(stopId)
-    return made(pressStop, { scope, stopId })
+    return made(pressStop, { scope, stopId, actor: 'system', atMs: this.#nowMs })
   }
 
   #stop(): RandomCall {

@@ -9,6 +9,10 @@ export const Stopped = Type.Object({
   stop_id: described(Id, 'Id of the stop, by which it is undone.'),
   paused_mandates: Type.Integer({ description: 'Number of mandates that the stop has paused.' }),
   voided_holds: Type.Integer({ description: 'Number of open proofs that it has ended.' }),
+  failed_mandates: Type.Integer({
+    description:
+      'Number of mandates that could not be paused yet, because their rows are locked for example. The service keeps trying until they are paused, the stop is undone, or another stop is pressed.',
+  }),
 })
 export type Stopped = Static<typeof Stopped>
 
@@ -21,7 +25,9 @@ export const stopAgents = endpoint({
     'Pauses every active mandate of the account and environment, and ends their open holds. Nothing is authorised after the answer.',
   roles: ownerRoles,
   responses: { 200: Stopped },
-  responseDescriptions: { 200: 'Every mandate that was active is paused.' },
+  responseDescriptions: {
+    200: 'Every mandate that was active is paused, but those that `failed_mandates` counts. What an earlier stop has paused is taken over: only the undo of this stop resumes it.',
+  },
   errors: ['invalid_idempotency_key'],
 })
 
@@ -35,14 +41,14 @@ export const resumeAgents = endpoint({
   method: 'POST',
   path: '/v1/console/resume',
   tag: 'Console',
-  summary: 'Resumes the mandates that a stop paused, unless somebody moved them since.',
+  summary: 'Resumes the mandates that the last stop paused, unless somebody moved them since.',
   roles: ownerRoles,
   body: Type.Object(
     {
       stop_id: Type.Optional(
         described(
           Nullable(Text(maxLengths.id)),
-          'Id of the stop that is undone; null or left out for every stop.',
+          'Id of the stop that is undone; null or left out for every stop. The undo of one that is not the last resumes nothing.',
         ),
       ),
     },

@@ -36,11 +36,23 @@ export interface ConsoleActs {
     event: AuditEvent,
   ): Promise<boolean>
 
-  /** Pauses some active mandates of a scope, those after an id, and voids their open holds. */
-  stopMandates(scope: Scope, step: StopStep): Promise<StopProgress>
+  /**
+   * Pauses every active mandate of a scope and ends its open holds. One that cannot be paused, because its row is locked for
+   * example, holds up no other: it is named in the outcome, and `continueStops` tries it again.
+   */
+  stopMandates(scope: Scope, stop: StopCall): Promise<StopOutcome>
 
-  /** Resumes some mandates that a stop paused, those after an id. */
-  resumeMandates(scope: Scope, step: ResumeStep): Promise<MoveProgress>
+  /**
+   * Goes on with stops that could not pause every mandate, or that were cut short with their service; to how many mandates
+   * it paused. Each stop that paused any is recorded once more.
+   */
+  continueStops(now: () => number): Promise<number>
+
+  /**
+   * Resumes what a stop paused, or what any did when none is named, and nothing once another stop is pressed; to the ids of
+   * the mandates.
+   */
+  resumeMandates(scope: Scope, undo: UndoCall): Promise<readonly string[]>
 
   /** Writes an event that tells of many changes, each of which left its own. */
   recordEvent(event: AuditEvent): Promise<void>
@@ -112,32 +124,27 @@ export interface SessionKey {
   readonly tokenHash: Buffer
 }
 
-/** One bounded step of a stop of all agents. */
-export interface StopStep {
+/** A stop of all agents. */
+export interface StopCall {
+  /** The same stop again goes on where it ended, and tells the whole of it. */
   readonly stopId: string
-  /** Whether those that the same stop has paused before are told, too. */
-  readonly tellsEarlier: boolean
   readonly actor: string
-  readonly atMs: number
-  /** The mandates after this id are looked at. */
-  readonly afterId: string
-  /** One for each mandate that the step may move. */
-  readonly eventIds: readonly string[]
+  readonly now: () => number
+  readonly nextEventId: () => string
 }
 
-/** As a step of a stop; without a `stopId`, what any stop paused is resumed. */
-export type ResumeStep = Omit<StopStep, 'stopId' | 'tellsEarlier'> & { readonly stopId: string | null }
+/** The undo of a stop; of every stop without a `stopId`. */
+export type UndoCall = Omit<StopCall, 'stopId'> & { readonly stopId: string | null }
 
-export interface MoveProgress {
-  readonly movedIds: readonly string[]
+export interface StopOutcome {
+  /** The mandates that are paused by the stop: those that it paused now, and before. */
+  readonly mandateIds: readonly string[]
+  /** How many of them it paused now. */
+  readonly pausedNow: number
+  /** The holds that it ended, now and before. */
   readonly voidedHolds: number
-  /** The last mandate that was looked at; undefined when none was left. */
-  readonly lastId: string | undefined
-}
-
-export interface StopProgress extends MoveProgress {
-  /** Mandates that the stop had paused before and that are paused by it still, and the holds that it ended then. */
-  readonly earlier: { readonly mandateIds: readonly string[]; readonly holds: number }
+  /** The mandates that it could not pause yet. */
+  readonly failedIds: readonly string[]
 }
 
 /** What was counted in memory since the last time. */

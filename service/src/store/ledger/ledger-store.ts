@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
-import type { Scope } from '../../domain/records.ts'
+import { auditEvent, dataOfStop } from '../../domain/audit.ts'
 import type { IdKind } from '../../domain/type-id.ts'
-import type { ConsoleActs, MoveProgress, ResumeStep, StopProgress, StopStep } from '../console/store.ts'
+import type { ConsoleActs } from '../console/store.ts'
 import {
   StoreUnavailableError,
   type Capture,
@@ -21,18 +21,12 @@ import { createMandate, moveMandate } from './operations/mandates.ts'
 import { capture, settleLate } from './operations/payments.ts'
 import { claimDomain, createSeller, releaseDomain } from './operations/sellers.ts'
 import { createSession, endSession, endSessionById, touchSession } from './operations/sessions.ts'
-import {
-  listMandatesOf,
-  pressStop,
-  readStops,
-  resumeMandate,
-  stopMandate,
-  undoStop,
-} from './operations/stops.ts'
 import { voidPayment } from './operations/voids.ts'
 import { toAccount, toAgent, toApiKey, toHold, toMandate } from './reads/records.ts'
 import type { Rollup } from './rollup.ts'
+import { continueStop, resumeAll, stopAll } from './stop-all.ts'
 import type { Sweep } from './sweep.ts'
+import type { RunningStop } from './tables.ts'
 
 /** A new id for a record that the port does not name, with the time of the record. */
 export type NextId = (kind: IdKind, atMs: number) => string
@@ -92,6 +86,19 @@ export function createLedgerActs({
     // The transaction that captures has looked at the key itself.
     if (outcome.outcome === 'captured' || !confirmCaller || (await confirmCaller())) return outcome
     return { outcome: 'refused', code: 'invalid_api_key' }
+  }
+
+  /** Goes on with a stop; how many mandates it paused. */
+  async function goOn(running: RunningStop, now: () => number): Promise<number> {
+    const { accountId, environment, stopId, actor, press } = running
+    const scope = { accountId, environment }
+    const nextEventId = () => nextId('auditEvent', now())
+    const stop = { stopId, actor, now, nextEventId }
+    const outcome = await continueStop({ ...stop, ledger, scope, press, isClosing: () => isClosing })
+    if (!outcome || outcome.pausedNow === 0) return 0
+    const details = { id: nextEventId(), subjectId: stopId, data: dataOfStop(outcome), atMs: now() }
+    await ledger.run(recordEvent, auditEvent({ keyId: actor }, scope, { ...details, type: 'agents.stopped' }))
+    return outcome.pausedNow
   }
 
   return {
@@ -175,8 +182,16 @@ export function createLedgerActs({
     touchSession: (session, usedAtMs) => act(() => ledger.run(touchSession, { session, usedAtMs })),
     endSession: (session, event) => act(() => ledger.run(endSession, { session, event })),
     endSessionById: (session, event) => act(() => ledger.run(endSessionById, { session, event })),
-    stopMandates: (scope, step) => act(() => stopSome(ledger, scope, step)),
-    resumeMandates: (scope, step) => act(() => resumeSome(ledger, scope, step)),
+    stopMandates: ({ accountId, environment }, stop) =>
+      act(() => stopAll({ ...stop, ledger, scope: { accountId, environment } })),
+    continueStops: (now) =>
+      act(async () => {
+        const due = await sweep.dueStops(now())
+        const paused = await Promise.all(due.map((running) => goOn(running, now)))
+        return paused.reduce((sum, one) => sum + one, 0)
+      }),
+    resumeMandates: ({ accountId, environment }, undo) =>
+      act(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
     recordEvent: (event) => act(() => ledger.run(recordEvent, event)),
     addUpActivity: () => act(() => rollup.addSome()),
     addTallies: (tallies) => act(() => ledger.run(addTallies, { ...tallies, id: randomUUID() })),
@@ -190,81 +205,4 @@ export function createLedgerActs({
 
 export function closedError(): StoreUnavailableError {
   return new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 })
-}
-
-/**
- * One step of a stop. A mandate that cannot be stopped keeps it from no other; once all of the step were tried, the step
- * fails, and a stop that is pressed again under its id goes on where it failed.
- */
-async function stopSome(
-  ledger: Pick<Ledger, 'run'>,
-  { accountId, environment }: Scope,
-  { stopId, tellsEarlier, actor, atMs, afterId, eventIds }: StopStep,
-): Promise<StopProgress> {
-  const scope = { accountId, environment }
-  // Mandates are stopped even while the press cannot be written down.
-  if (afterId === '') await ledger.run(pressStop, { scope, stopId }).catch(() => undefined)
-  const page = await ledger.run(listMandatesOf, { scope, afterId, limit: eventIds.length })
-  const results = await Promise.allSettled(
-    page.map(({ id }, index) =>
-      ledger.run(stopMandate, {
-        mandate: { ...scope, id },
-        stopId,
-        actor,
-        atMs,
-        eventId: eventIds[index] ?? '',
-        press: null,
-      }),
-    ),
-  )
-  const movedIds: string[] = []
-  const earlier = { mandateIds: [] as string[], holds: 0 }
-  let voidedHolds = 0
-  for (const [index, result] of results.entries()) {
-    if (result.status === 'rejected') throw result.reason
-    const { outcome, voided } = result.value
-    const id = page[index]?.id ?? ''
-    if (outcome === 'earlier') {
-      if (!tellsEarlier) continue
-      earlier.mandateIds.push(id)
-      earlier.holds += voided
-      continue
-    }
-    voidedHolds += voided
-    if (outcome === 'stopped') movedIds.push(id)
-  }
-  return { movedIds, voidedHolds, earlier, lastId: lastOf(page, eventIds.length) }
-}
-
-/** One step of the undo of a stop. Once another stop is pressed it resumes nothing more. */
-async function resumeSome(
-  ledger: Pick<Ledger, 'run'>,
-  { accountId, environment }: Scope,
-  { stopId, actor, atMs, afterId, eventIds }: ResumeStep,
-): Promise<MoveProgress> {
-  const scope = { accountId, environment }
-  const nothing = { movedIds: [], voidedHolds: 0, lastId: undefined }
-  const { presses: press, stopId: lastStopId, undonePress } = await ledger.run(readStops, scope)
-  if (press === 0 || (stopId !== null && lastStopId !== stopId)) return nothing
-  if (afterId === '' ? !(await ledger.run(undoStop, { scope, press })) : undonePress !== press) return nothing
-  const page = await ledger.run(listMandatesOf, { scope, afterId, limit: eventIds.length })
-  const stopped = page.filter(({ status, stoppedBy }) => status === 'paused' && stoppedBy !== null)
-  const resumed = await Promise.all(
-    stopped.map(({ id }, index) =>
-      ledger.run(resumeMandate, {
-        mandate: { ...scope, id },
-        stopId,
-        actor,
-        atMs,
-        eventId: eventIds[index] ?? '',
-        press,
-      }),
-    ),
-  )
-  const movedIds = stopped.filter((_, index) => resumed[index]).map(({ id }) => id)
-  return { movedIds, voidedHolds: 0, lastId: lastOf(page, eventIds.length) }
-}
-
-function lastOf(page: readonly { readonly id: string }[], limit: number): string | undefined {
-  return page.length < limit ? undefined : page.at(-1)?.id
 }

@@ -1,94 +1,66 @@
 import type { Scope } from '../../domain/records.ts'
+import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import {
+  endStop,
   listMandatesOf,
   pressStop,
   readStops,
   resumeMandate,
   stopMandate,
+  takeStop,
   undoStop,
   type StoppedMandate,
 } from './operations/stops.ts'
 import type { MandateRow } from './tables.ts'
 
-export interface StopAllOptions {
-  readonly ledger: Pick<Ledger, 'run'>
-  readonly scope: Scope
-  readonly actor: string
-  readonly now: () => number
-  readonly nextEventId: () => string
-}
+export type StopAllOptions = StopCall & { readonly ledger: Pick<Ledger, 'run'>; readonly scope: Scope }
 
-export interface StopAllOutcome {
-  /** Those that it has paused, now or, under the same id, before. */
-  readonly mandateIds: readonly string[]
-  readonly voidedHolds: number
-  /** Those that could not be stopped: they are locked, for example. `keepStopping` goes on with them. */
-  readonly failedIds: readonly string[]
-  readonly press: number
-}
+export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
 
-/** How many mandates are under way at once. */
+/** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
 const mandatesAtOnce = 100
 
 /** How often a stop looks for mandates that were made or resumed while it went through the others. */
 const maxLooks = 10
 
+/** After how long what could not be stopped is tried again. */
+export const stopRetryMs = 2_000
+
 /**
- * Pauses every active mandate of a scope. One that fails is reported and holds up no other.
+ * Pauses every active mandate of a scope. One that fails is reported and holds up no other; the stop is then still running,
+ * for `continueStop` to go on with it.
  *
  * @throws StoreUnavailableError when the ledger does not answer: the same stop is to be pressed again
  */
-export async function stopAll(
-  options: StopAllOptions & { readonly stopId: string },
-): Promise<StopAllOutcome> {
-  const { ledger, scope, stopId } = options
+export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
+  const { ledger, scope, stopId, actor, now } = options
+  const pressing = { scope, stopId, actor, atMs: now() }
   // Mandates are stopped even while the press cannot be written down.
-  const pressed = await ledger.run(pressStop, { scope, stopId }).catch(() => undefined)
-  const covered = new Set<string>()
-  let voidedHolds = 0
-  let failedIds: string[] = []
-  let isDone = false
-  for (let look = 0; !isDone && look < maxLooks; look++) {
-    isDone = true
-    failedIds = []
-    for await (const page of pagesOf(options)) {
-      const wanted = page.filter((mandate) => mayStop(mandate, { stopId, look }))
-      const ids = wanted.map(({ id }) => id)
-      const stopped = await Promise.allSettled(ids.map((id) => stopOne(options, id, null)))
-      for (const [index, result] of stopped.entries()) {
-        const id = ids[index] ?? ''
-        if (result.status === 'rejected') {
-          failedIds.push(id)
-          continue
-        }
-        const { outcome, voided } = result.value
-        voidedHolds += voided
-        if (outcome === 'stopped' || outcome === 'earlier') covered.add(id)
-        if (outcome === 'stopped' || outcome === 'taken_over') isDone = false
-      }
-    }
+  const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
+  const looks = newLooks()
+  for (let look = 0; look < maxLooks; look++) {
+    if (!(await lookOnce(options, { press: null, isFirst: look === 0, looks }))) break
   }
-  const press = pressed ?? (await ledger.run(pressStop, { scope, stopId }))
-  return { mandateIds: [...covered], voidedHolds, failedIds, press }
+  const press = pressed ?? (await ledger.run(pressStop, pressing))
+  await endLooks(options, press, looks)
+  return outcomeOf(looks)
 }
 
-/** Tries again what a stop could not stop, until it is stopped, another stop is pressed, or this one is undone. */
-export async function keepStopping(
-  options: StopAllOptions & {
-    readonly stopId: string
-    readonly outcome: StopAllOutcome
-    readonly sleep: (ms: number) => Promise<void>
-    readonly isClosed: () => boolean
-  },
-): Promise<void> {
-  let left = options.outcome.failedIds
-  for (let pauseMs = 500; left.length > 0 && !options.isClosed(); pauseMs = Math.min(2 * pauseMs, 30_000)) {
-    await options.sleep(pauseMs)
-    const tried = await Promise.allSettled(left.map((id) => stopOne(options, id, options.outcome.press)))
-    left = left.filter((_, index) => tried[index]?.status === 'rejected')
-  }
+/**
+ * Goes on with a stop that was cut short, or that could not stop every mandate, until another stop is pressed or this one is
+ * undone. Undefined when somebody else is at it.
+ */
+export async function continueStop(
+  options: StopAllOptions & { readonly press: number; readonly isClosing: () => boolean },
+): Promise<StopOutcome | undefined> {
+  const { ledger, scope, press, now } = options
+  if (!(await ledger.run(takeStop, { scope, press, atMs: now() }))) return undefined
+  const looks = newLooks()
+  await lookOnce(options, { press, isFirst: true, looks })
+  await endLooks(options, press, looks)
+  return outcomeOf(looks)
 }
 
 /**
@@ -97,28 +69,22 @@ export async function keepStopping(
  *
  * @throws StoreUnavailableError when one of them could not be resumed: the same undo is to be asked for again
  */
-export async function resumeAll(
-  options: StopAllOptions & { readonly stopId: string | null },
-): Promise<readonly string[]> {
+export async function resumeAll(options: ResumeAllOptions): Promise<readonly string[]> {
   const { ledger, scope, actor, stopId, now, nextEventId } = options
   const last = await ledger.run(readStops, scope)
   if (last.presses === 0 || (stopId !== null && last.stopId !== stopId)) return []
   if (!(await ledger.run(undoStop, { scope, press: last.presses }))) return []
   const resumedIds: string[] = []
   let failure: unknown
-  for await (const page of pagesOf(options)) {
-    const stopped = page.filter(({ status, stoppedBy }) => status === 'paused' && stoppedBy !== null)
-    const resumed = await Promise.allSettled(
-      stopped.map(({ id }) => {
-        const call = { mandate: { ...scope, id }, stopId, actor, atMs: now(), eventId: nextEventId() }
-        return ledger.run(resumeMandate, { ...call, press: last.presses })
-      }),
-    )
-    for (const [index, result] of resumed.entries()) {
-      if (result.status === 'rejected') failure = result.reason
-      else if (result.value) resumedIds.push(stopped[index]?.id ?? '')
+  await forEachMandate(options, async ({ id, status, stoppedBy }) => {
+    if (status !== 'paused' || stoppedBy === null) return
+    const call = { mandate: { ...scope, id }, stopId, actor, atMs: now(), eventId: nextEventId() }
+    try {
+      if (await ledger.run(resumeMandate, { ...call, press: last.presses })) resumedIds.push(id)
+    } catch (error) {
+      failure = error
     }
-  }
+  })
   if (failure !== undefined) {
     const options = { retryAfterSeconds: 2, cause: failure }
     throw new StoreUnavailableError('not every mandate could be resumed', options)
@@ -126,18 +92,66 @@ export async function resumeAll(
   return resumedIds
 }
 
-/** Whether a stop has anything to do with a mandate. */
-function mayStop(
-  { status, stoppedBy, openPayments }: MandateRow,
-  { stopId, look }: { readonly stopId: string; readonly look: number },
-): boolean {
-  if (status === 'active') return true
-  // Those that it has paused itself are told once.
-  return status === 'paused' && stoppedBy !== null && (look === 0 || stoppedBy !== stopId || openPayments > 0)
+/** What the looks of a stop at the mandates of its scope have come to. */
+interface Looks {
+  readonly covered: Set<string>
+  readonly failed: Set<string>
+  paused: number
+  voidedHolds: number
+}
+
+function newLooks(): Looks {
+  return { covered: new Set(), failed: new Set(), paused: 0, voidedHolds: 0 }
+}
+
+/** Goes through the mandates of a scope once, and stops those that are not; whether it found any. */
+async function lookOnce(
+  options: StopAllOptions & { readonly isClosing?: () => boolean },
+  {
+    press,
+    isFirst,
+    looks,
+  }: { readonly press: number | null; readonly isFirst: boolean; readonly looks: Looks },
+): Promise<boolean> {
+  const { stopId, isClosing } = options
+  let isMoved = false
+  await forEachMandate(options, async ({ id, status, stoppedBy, stoppedPayments }) => {
+    const isStopped = status === 'paused' && stoppedBy !== null
+    if (isStopped && stoppedBy === stopId && isFirst) {
+      looks.covered.add(id)
+      looks.voidedHolds += stoppedPayments
+    }
+    const isWanted = status === 'active' || (isStopped && stoppedBy !== stopId)
+    if (!isWanted || looks.failed.has(id)) return
+    const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
+    if (!stopped) {
+      looks.failed.add(id)
+      return
+    }
+    const { outcome, voided } = stopped
+    looks.voidedHolds += voided
+    if (outcome === 'stopped') looks.paused += 1
+    if (outcome === 'stopped' || outcome === 'earlier') looks.covered.add(id)
+    if (outcome === 'stopped' || outcome === 'taken_over') isMoved = true
+  })
+  return isMoved
+}
+
+async function endLooks(
+  { ledger, scope, now }: StopAllOptions,
+  press: number,
+  { failed }: Looks,
+): Promise<void> {
+  const tryAtMs = failed.size === 0 ? null : now() + stopRetryMs
+  await ledger.run(endStop, { scope, press, tryAtMs })
+}
+
+function outcomeOf({ covered, failed, paused, voidedHolds }: Looks): StopOutcome {
+  return { mandateIds: [...covered], pausedNow: paused, voidedHolds, failedIds: [...failed] }
 }
 
 function stopOne(
-  { ledger, scope, actor, stopId, now, nextEventId }: StopAllOptions & { readonly stopId: string },
+  { ledger, scope, actor, stopId, now, nextEventId }: StopAllOptions,
   id: string,
   press: number | null,
 ): Promise<StoppedMandate> {
@@ -145,7 +159,12 @@ function stopOne(
   return ledger.run(stopMandate, { mandate, stopId, actor, atMs: now(), eventId: nextEventId(), press })
 }
 
-async function* pagesOf({ ledger, scope }: StopAllOptions): AsyncGenerator<readonly MandateRow[]> {
+/** Does something about each mandate of a scope, several at once. */
+async function forEachMandate(
+  { ledger, scope }: Pick<StopAllOptions, 'ledger' | 'scope'>,
+  work: (mandate: MandateRow) => Promise<void>,
+): Promise<void> {
+  const underWay = new Set<Promise<void>>()
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
     const page: readonly MandateRow[] = await ledger.run(listMandatesOf, {
@@ -153,7 +172,12 @@ async function* pagesOf({ ledger, scope }: StopAllOptions): AsyncGenerator<reado
       afterId,
       limit: mandatesAtOnce,
     })
-    yield page
+    for (const mandate of page) {
+      while (underWay.size >= mandatesAtOnce) await Promise.race(underWay)
+      const working: Promise<void> = work(mandate).finally(() => underWay.delete(working))
+      underWay.add(working)
+    }
     afterId = page.length < mandatesAtOnce ? undefined : page.at(-1)?.id
   }
+  await Promise.all(underWay)
 }

@@ -2,11 +2,15 @@ import { sql } from 'kysely'
 
 import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
-import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
-import { mandates } from './tables.ts'
+import { isDue } from './operations/stops.ts'
+import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
+import { mandates, runningStops, type RunningStop } from './tables.ts'
 
 /** How many mandates one sweep looks at for open payments. */
 const maxLookedAt = 20_000
+
+/** How many stops are gone on with at once. */
+const maxStops = 100
 
 interface Candidate {
   readonly accountId: string
@@ -53,6 +57,17 @@ export class Sweep {
       }),
     )
     return released.reduce((sum, one) => sum + one, 0)
+  }
+
+  /** Stops that somebody has to go on with, the longest due first; a bounded number of them. */
+  async dueStops(nowMs: number): Promise<readonly RunningStop[]> {
+    const rows = await findRows(
+      this.#db,
+      runningStops,
+      sql`select ${columnsOf(runningStops)} from ${tableOf(this.#dialect, runningStops)}
+        order by try_at_ms limit ${sql.lit(maxStops)}`,
+    )
+    return rows.filter((row) => isDue(row, nowMs))
   }
 
   /** Mandates with open payments, or with denials that are only counted, among the next ones. */

@@ -109,6 +109,18 @@ export const stops = table('stops', ['accountId', 'environment'], {
   undonePress: integer(),
 })
 
+/** Stops that have not paused every mandate yet. */
+export const runningStops = table('running_stops', ['accountId', 'environment'], {
+  accountId: id('account'),
+  environment,
+  press: integer(),
+  stopId: id('stop'),
+  /** Who pressed it: a key, or a session of the console. */
+  actor: text(),
+  /** When a service is to go on with it. */
+  tryAtMs: integer(),
+})
+
 export const agents = table('agents', ['accountId', 'id'], {
   accountId: id('account'),
   id: id('agent'),
@@ -382,6 +394,7 @@ export const allTables: readonly Table[] = [
   keyUses,
   sessions,
   stops,
+  runningStops,
   agents,
   mandates,
   sellerDomains,
@@ -400,6 +413,7 @@ export const allTables: readonly Table[] = [
 export type AccountRow = TableRow<typeof accounts>
 export type SessionRow = TableRow<typeof sessions>
 export type ApiKeyRow = TableRow<typeof apiKeys>
+export type RunningStop = TableRow<typeof runningStops>
 export type AgentRow = TableRow<typeof agents>
 export type MandateRow = TableRow<typeof mandates>
 export type PaymentRow = TableRow<typeof payments>

@@ -279,7 +279,7 @@ test('A capture that arrives after its proof was answered with proof_expired is 
   await ledger.pay(caller, await outside.hold(mandate))
   const attempt = ledger.newCapture(caller, await outside.hold(mandate), { idempotencyKey: 'order-1' })
   thief.steal('late')
-  thief.steal('commit', 50)
+  thief.steal('commit', { count: 50 })
   await assert.rejects(ledger.store.capture(attempt), { name: 'StoreUnavailableError' })
   thief.stop()
   const nowMs = attempt.nowMs + validityWindowMs + 1

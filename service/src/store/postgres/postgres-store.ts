@@ -47,7 +47,6 @@ import { voidProof, voidSomeHolds } from './proof-acts.ts'
 import { claimDomain, createSeller, releaseDomain } from './seller-acts.ts'
 import { createSession, endSession, endSessionById, touchSession } from './session-acts.ts'
 import { findAccount, findSession } from './session-reads.ts'
-import { resumeMandates, stopMandates } from './stop-acts.ts'
 import { cannotCommit, withRetries } from '../ledger/postgres/retries.ts'
 import { prepareTransactions, type InTransaction, type Transaction } from './transaction.ts'
 
@@ -325,8 +324,9 @@ function createStore({
     touchSession: (...args) => commit((transaction) => touchSession(transaction, ...args)),
     endSessionById: (...args) => commit((transaction) => endSessionById(transaction, ...args)),
     endSession: (...args) => commit((transaction) => endSession(transaction, ...args)),
-    stopMandates: (...args) => commit((transaction) => stopMandates(transaction, ...args)),
-    resumeMandates: (...args) => commit((transaction) => resumeMandates(transaction, ...args)),
+    stopMandates: () => Promise.reject(new Error('the ledger stops mandates')),
+    continueStops: () => Promise.resolve(0),
+    resumeMandates: () => Promise.reject(new Error('the ledger resumes mandates')),
     recordEvent: (...args) => commit((transaction) => recordEvent(transaction, ...args)),
     addUpActivity: () => read(() => addUpActivity(performance.now() + patienceMs)),
     addTallies: (...args) => commit((transaction) => addTallies(transaction, ...args)),

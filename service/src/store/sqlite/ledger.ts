@@ -14,7 +14,6 @@ import { preparePaymentActs } from './payment-acts.ts'
 import { prepareProofActs } from './proof-acts.ts'
 import { prepareSellerActs } from './seller-acts.ts'
 import { prepareSessionActs } from './session-acts.ts'
-import { prepareStopActs } from './stop-acts.ts'
 import { prepareTransactionLists } from './transaction-lists.ts'
 
 /** Everything that writes, and the reads that need what only the writer knows. */
@@ -73,7 +72,6 @@ function prepareActs(db: SqliteDatabase) {
         db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
       },
       ...prepareSessionActs(db, audit),
-      ...prepareStopActs(db, audit, holds),
     },
   }
 }

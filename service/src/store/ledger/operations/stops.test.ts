@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
+import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import type { Driver } from '../driver.ts'
 import type { Read } from '../operation.ts'
-import { keepStopping } from '../stop-all.ts'
-import { auditEvents, mandates, payments } from '../tables.ts'
+import { continueStop, stopRetryMs } from '../stop-all.ts'
+import { auditEvents, mandates, payments, runningStops } from '../tables.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { pressStop, readStops, resumeMandate, stopMandate, undoStop } from './stops.ts'
@@ -68,16 +68,59 @@ test('A stop gets through every mandate though one fails, reports it, and stops 
   brokenId = broken ?? ''
   const outcome = await ledger.stop('stop_1')
   assert.deepEqual([outcome.mandateIds, outcome.failedIds], [[first, last], [broken]])
-  const pauses: number[] = []
-  const sleep = (ms: number) => {
-    if (pauses.push(ms) === 3) brokenId = ''
-    return Promise.resolve()
+  assert.deepEqual(
+    ledger.rows(runningStops).map(({ stopId, tryAtMs }) => [stopId, tryAtMs - ledger.clock.nowMs]),
+    [['stop_1', stopRetryMs]],
+  )
+  assert.equal(await ledger.continueStop(), undefined, 'it is not due yet')
+  for (const isBroken of [true, false]) {
+    ledger.clock.nowMs += stopRetryMs
+    if (!isBroken) brokenId = ''
+    assert.deepEqual(await ledger.continueStop(), {
+      mandateIds: isBroken ? [first, last] : [first, last, broken],
+      pausedNow: isBroken ? 0 : 1,
+      voidedHolds: 0,
+      failedIds: isBroken ? [broken] : [],
+    })
   }
-  await keepStopping({ ...ledger.ofAll, stopId: 'stop_1', outcome, sleep, isClosed: () => false })
-  assert.deepEqual(pauses, [500, 1_000, 2_000])
   assert.ok(
     ledger.rows(mandates).every(({ status, stoppedBy }) => status === 'paused' && stoppedBy === 'stop_1'),
   )
+  assert.deepEqual(ledger.rows(runningStops), [])
+  assert.equal(await ledger.continueStop(), undefined)
+})
+
+test('A stop that was cut short is completed by one other service, once the first had the time to complete it', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  const hold = await ledger.proof(mandate, '1.00')
+  await ledger.run(pressStop, ledger.press('stop_1'))
+  ledger.clock.nowMs += 29_999
+  assert.equal(await ledger.continueStop(), undefined)
+  ledger.clock.nowMs += 1
+  const [one, other] = await Promise.all([ledger.continueStop(), ledger.continueStop()])
+  assert.deepEqual([one?.mandateIds, one?.voidedHolds, other], [[mandate.id], 1, undefined])
+  assert.deepEqual(await ledger.capture(hold), { outcome: 'failed', reason: 'proof_expired' })
+  assert.deepEqual(await ledger.resume('stop_1'), [mandate.id])
+})
+
+test('By a clock that was set back by hours a stop is continued all the same', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  await ledger.run(pressStop, ledger.press('stop_1'))
+  ledger.clock.nowMs -= 2 * hourMs
+  assert.deepEqual((await ledger.continueStop())?.mandateIds, [mandate.id])
+})
+
+test('A service that is closing leaves the rest of a stop to the next', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate()
+  await ledger.run(pressStop, ledger.press('stop_1'))
+  ledger.clock.nowMs += 30_000
+  assert.deepEqual((await ledger.continueStop({ isClosing: true }))?.failedIds, [mandate.id])
+  assert.equal(ledger.row(mandates, mandate).status, 'active')
+  ledger.clock.nowMs += stopRetryMs
+  assert.deepEqual((await ledger.continueStop())?.mandateIds, [mandate.id])
 })
 
 for (const meanwhile of ['undone', 'pressed again'] as const) {
@@ -86,12 +129,14 @@ for (const meanwhile of ['undone', 'pressed again'] as const) {
     const ledger = await openMemoryLedger({ changeDriver: (driver) => failingFor(driver, () => brokenId) })
     const mandate = await ledger.mandate()
     brokenId = mandate.id
-    const outcome = await ledger.stop('stop_1')
-    assert.deepEqual(outcome.failedIds, [mandate.id])
+    assert.deepEqual((await ledger.stop('stop_1')).failedIds, [mandate.id])
+    const { press } = ledger.row(runningStops, scope)
     if (meanwhile === 'undone') await ledger.resume('stop_1')
-    else await ledger.run(pressStop, { scope, stopId: 'stop_2' })
+    else await ledger.run(pressStop, ledger.press('stop_2'))
     brokenId = ''
-    await keepStopping({ ...ledger.ofAll, stopId: 'stop_1', outcome, sleep: atOnce, isClosed: () => false })
+    ledger.clock.nowMs += stopRetryMs
+    const running = { press, isClosing: () => false }
+    assert.equal(await continueStop({ ...ledger.ofAll, ...running, stopId: 'stop_1' }), undefined)
     assert.equal(ledger.row(mandates, mandate).status, 'active')
   })
 }
@@ -105,7 +150,7 @@ for (const stopId of ['stop_1', null]) {
     assert.equal(await ledger.run(undoStop, { scope, press }), true)
     const resume = (mandate: typeof first) => ({ mandate, stopId, press, ...actOf(ledger) })
     assert.equal(await ledger.run(resumeMandate, resume(first)), true)
-    await ledger.run(pressStop, { scope, stopId: 'stop_2' })
+    await ledger.run(pressStop, ledger.press('stop_2'))
     assert.equal(await ledger.run(resumeMandate, resume(second)), false)
     assert.equal(await ledger.run(undoStop, { scope, press }), false)
     assert.deepEqual((await ledger.stop('stop_2')).mandateIds, [first.id])
@@ -173,8 +218,4 @@ function failingFor(driver: Driver, id: () => string): Driver {
         }),
       ),
   }
-}
-
-function atOnce(): Promise<void> {
-  return Promise.resolve()
 }

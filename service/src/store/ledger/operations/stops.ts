@@ -1,26 +1,86 @@
 import { auditEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import { lock, look, put, unchanged, type Facts, type Operation, type RangeRead } from '../operation.ts'
-import { auditEvents, mandates, stops, type MandateRow } from '../tables.ts'
+import {
+  lock,
+  look,
+  put,
+  remove,
+  unchanged,
+  type Facts,
+  type Operation,
+  type RangeRead,
+} from '../operation.ts'
+import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
 import { endPayments, expiredReads } from './mandates.ts'
 
 // A stop of all agents is pressed, then goes through the mandates of its scope one by one, so that one that cannot be stopped
 // holds up no other. `stop-all.ts` has the whole of it.
 
+/** After so long without an end, another service goes on with a stop. */
+const stopLeaseMs = 30_000
+
 export interface StopPress {
   readonly scope: Scope
   readonly stopId: string
+  readonly actor: string
+  readonly atMs: number
 }
 
 /** Writes down that a stop begins; which press it is. From then on no undo that began before resumes anything. */
 export const pressStop: Operation<StopPress, number> = {
   name: 'pressStop',
-  reads: ({ scope }) => [lock(stops, scope)],
-  decide({ scope: { accountId, environment }, stopId }, facts) {
+  reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
+  decide({ scope: { accountId, environment }, stopId, actor, atMs }, facts) {
     const { presses, undonePress } = facts.row(stops, { accountId, environment }) ?? noStop
-    const row = { accountId, environment, presses: presses + 1, stopId, undonePress }
-    return { outcome: row.presses, changes: [put(stops, row)] }
+    const press = presses + 1
+    const row = { accountId, environment, presses: press, stopId, undonePress }
+    const running = { accountId, environment, press, stopId, actor, tryAtMs: atMs + stopLeaseMs }
+    return { outcome: press, changes: [put(stops, row), put(runningStops, running)] }
+  },
+}
+
+export interface StopTurn {
+  readonly scope: Scope
+  readonly press: number
+  readonly atMs: number
+}
+
+/** Whether the caller is the one to go on with a stop: nobody else does for a while. */
+export const takeStop: Operation<StopTurn, boolean> = {
+  name: 'takeStop',
+  reads: ({ scope }) => [lock(runningStops, scope)],
+  decide({ scope, press, atMs }, facts) {
+    const row = facts.row(runningStops, scope)
+    if (row?.press !== press) return unchanged(false)
+    const tryAtMs = atMs + stopLeaseMs
+    if (facts.isRerun && row.tryAtMs === tryAtMs) return unchanged(true)
+    if (!isDue(row, atMs)) return unchanged(false)
+    return { outcome: true, changes: [put(runningStops, { ...row, tryAtMs })] }
+  },
+}
+
+/** Whether it is time to go on with a stop. By a clock that was set back, what is due much later is due. */
+export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number): boolean {
+  return tryAtMs <= nowMs || tryAtMs > nowMs + 2 * stopLeaseMs
+}
+
+export interface StopEnd {
+  readonly scope: Scope
+  readonly press: number
+  /** When to try again what could not be stopped; null when nothing is left. */
+  readonly tryAtMs: number | null
+}
+
+/** Writes down that a stop has gone through every mandate. */
+export const endStop: Operation<StopEnd, 'ended'> = {
+  name: 'endStop',
+  reads: ({ scope }) => [lock(runningStops, scope)],
+  decide({ scope, press, tryAtMs }, facts) {
+    const row = facts.row(runningStops, scope)
+    if (row?.press !== press) return unchanged('ended')
+    const change = tryAtMs === null ? remove(runningStops, row) : put(runningStops, { ...row, tryAtMs })
+    return { outcome: 'ended', changes: [change] }
   },
 }
 
@@ -49,11 +109,13 @@ export interface StopUndo {
 /** Writes down that the last stop is undone; false when another was pressed meanwhile. */
 export const undoStop: Operation<StopUndo, boolean> = {
   name: 'undoStop',
-  reads: ({ scope }) => [lock(stops, scope)],
+  reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
   decide({ scope, press }, facts) {
     const row = facts.row(stops, scope)
     if (row?.presses !== press) return unchanged(false)
-    return { outcome: true, changes: [put(stops, { ...row, undonePress: press })] }
+    const running = facts.row(runningStops, scope)
+    const changes = [put(stops, { ...row, undonePress: press })]
+    return { outcome: true, changes: running ? [...changes, remove(runningStops, running)] : changes }
   },
 }
 

@@ -1,0 +1,20 @@
+import { stopIntervalMs } from '../limits.ts'
+import type { Store } from '../store/store.ts'
+import { startRepeating, type Repeating, type RepeatingOptions } from './repeating.ts'
+
+export interface StopContinuationOptions extends Pick<RepeatingOptions, 'observer'> {
+  readonly store: Pick<Store, 'continueStops'>
+  readonly now: () => number
+}
+
+/** Goes on with stops that could not pause every mandate, until it is stopped. */
+export function startStopContinuation({ store, now, observer }: StopContinuationOptions): Repeating {
+  return startRepeating({
+    intervalMs: stopIntervalMs,
+    what: 'stops that are not complete could not be continued',
+    observer,
+    work: async () => {
+      await store.continueStops(now)
+    },
+  })
+}
