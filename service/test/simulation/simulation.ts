@@ -20,15 +20,17 @@ import { capture, settleLate } from '../../src/store/ledger/operations/payments.
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
-import { resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
+import { continueStop, resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
 import {
   accounts,
   apiKeys,
   mandates,
   payments,
+  runningStops,
   type ApiKeyRow,
   type MandateRow,
   type PaymentRow,
+  type RunningStop,
 } from '../../src/store/ledger/tables.ts'
 import type { Operation } from '../../src/store/ledger/operation.ts'
 import type { Table, TableKey, TableRow } from '../../src/store/ledger/table.ts'
@@ -364,6 +366,12 @@ class SimulatedService {
     return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
   }
 
+  /** Goes on with a stop that could not stop every mandate, or that a crash has cut short. */
+  continueStop({ accountId, environment, actor, stopId, press }: RunningStop): Promise<unknown> {
+    const stop = { ...this.#ofAll({ accountId, environment }, actor), stopId }
+    return continueStop({ ...stop, press, isClosing: () => false })
+  }
+
   #ofAll(scope: Scope, actor: string) {
     const now = () => this.#world.time.nowMs + this.clockSkewMs
     return { ledger: this, scope, actor, now, nextEventId: () => this.#ids.next('auditEvent') }
@@ -430,7 +438,7 @@ async function crashNowAndThen(
   }
 }
 
-/** Each service releases what has expired, as it does every second. */
+/** Each service releases what has expired and goes on with stops, as it does every second. */
 async function sweepForEver(
   services: readonly [SimulatedService, SimulatedService],
   { random, time, database }: World,
@@ -443,6 +451,9 @@ async function sweepForEver(
       if (heldMicro === 0n) continue
       const swept = random.pick(services).sweep({ accountId, mandateId })
       swept.catch(() => undefined)
+    }
+    for (const running of database.rowsOf(runningStops) as unknown as RunningStop[]) {
+      for (const service of services) service.continueStop(running).catch(() => undefined)
     }
   }
 }

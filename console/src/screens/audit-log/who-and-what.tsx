@@ -41,12 +41,14 @@ const linkedMandates = 3
 function Covered({ event: { type, data } }: { readonly event: AuditEvent }) {
   const ids = Array.isArray(data['mandate_ids']) ? data['mandate_ids'].map(String) : []
   const count = Number(data['paused_mandates'] ?? data['resumed_mandates'] ?? 0)
+  const failed = Number(data['failed_mandates'] ?? 0)
   const linked = ids.slice(0, linkedMandates)
   return (
     <>
       {type === 'agents.stopped'
         ? `${counted(count, 'mandate')} paused, ${counted(Number(data['voided_holds'] ?? 0), 'open proof')} ended`
         : `${counted(count, 'mandate')} resumed`}
+      {failed > 0 && `, ${counted(failed, 'mandate')} not stopped yet`}
       {linked.length > 0 && ': '}
       {linked.map((id, index) => (
         <Fragment key={id}>

@@ -7,7 +7,7 @@ import { useResumeStopped } from '../../api/stop.ts'
 import { counted } from '../../text/counts.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
-import { sayDone } from '../../ui/toast.tsx'
+import { sayDone, sayFailed } from '../../ui/toast.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 
 /** The emergency stop, behind one word that is typed; it can be taken back. */
@@ -18,13 +18,18 @@ export function StopAgents() {
   // Until it is answered, to press the button again is to ask for the same stop, so that all of it can be undone.
   const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
   const stop = useChange((purser) => purser.console.stop({ idempotencyKey }), {
-    onDone: ({ stop_id, paused_mandates, voided_holds }) => {
+    onDone: ({ stop_id, paused_mandates, voided_holds, failed_mandates }) => {
       setIdempotencyKey(randomKey())
       asked.clear()
       sayDone(
         `Stopped: ${counted(paused_mandates, 'mandate')} paused, ${counted(voided_holds, 'open hold')} ended.`,
         { label: 'Undo', act: () => resume.mutate(stop_id) },
       )
+      if (failed_mandates > 0) {
+        sayFailed(
+          `${counted(failed_mandates, 'mandate')} could not be stopped yet, and may still pay. Purser keeps trying.`,
+        )
+      }
     },
   })
   return (

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Purser, type ListAuditEventsQuery } from '@purser/client'
 import Database from 'better-sqlite3'
+import { Client } from 'pg'
 
+import { idBytes, idText } from '../../domain/type-id.ts'
+import { postgres18 } from '../../../testing/postgres.ts'
 import { serviceStores } from '../../../testing/service-stores.ts'
 import { createTenant, startTestService, type TestService } from '../../../testing/service.ts'
 
@@ -12,7 +16,7 @@ const many = 205
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop reaches every mandate of the account and environment, and no other; resuming takes back this stop alone [decision.113]`,
+    `On ${name} a stop reaches every mandate of the account and environment, and no other; only the undo of the last stop resumes them [decision.113]`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -50,14 +54,15 @@ for (const { name, missing, open } of serviceStores) {
       assert.equal((await clientOf(service.productionKey).mandates.get(elsewhere.id)).status, 'active')
       assert.equal((await stranger.mandates.get(ofStranger.id)).status, 'active')
 
-      // A second stop finds nothing more; one mandate is taken up again by hand, and stopped by it.
+      // A second stop takes over what the first has stopped; one mandate is resumed by hand, and stopped by the third.
       assert.equal((await purser.console.stop()).paused_mandates, 0)
       await purser.mandates.resume(first.id)
-      const second = await purser.console.stop()
-      assert.equal(second.paused_mandates, 1)
-      assert.equal((await purser.console.resume(second.stop_id)).resumed_mandates, 1)
-      assert.equal((await statuses()).filter((status) => status === 'active').length, 1)
-      assert.equal((await purser.console.resume()).resumed_mandates, many - 2)
+      const third = await purser.console.stop()
+      assert.equal(third.paused_mandates, 1)
+      assert.equal((await purser.console.resume(stop.stop_id)).resumed_mandates, 0, 'still stopped')
+      assert.deepEqual(new Set(await statuses()), new Set(['paused']))
+      assert.equal((await purser.console.resume(third.stop_id)).resumed_mandates, many - 1)
+      assert.equal((await purser.console.resume()).resumed_mandates, 0)
       assert.equal((await purser.mandates.get(paused.id)).status, 'paused', 'its owner had paused it')
       assert.equal((await purser.payments.requestProof(payment)).decision, 'approved')
     },
@@ -148,7 +153,8 @@ for (const { name, missing, open } of serviceStores) {
       const other = await purser.console.stop()
       assert.deepEqual([other.paused_mandates, other.voided_holds], [0, 0])
       assert.notEqual(other.stop_id, whole.stop_id)
-      assert.equal((await purser.console.resume(whole.stop_id)).resumed_mandates, many - 1)
+      assert.equal((await purser.console.resume(whole.stop_id)).resumed_mandates, 0, 'the other took over')
+      assert.equal((await purser.console.resume(other.stop_id)).resumed_mandates, many - 1)
       assert.equal((await purser.mandates.get(first.id)).status, 'active')
       assert.equal((await purser.mandates.get(third.id)).status, 'paused')
     },
@@ -198,7 +204,7 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
   const idempotencyKey = 'stop 1'
   const first = await purser.console.stop({ idempotencyKey })
   const forget = new Database(service.databasePath)
-  forget.exec("delete from recorded_events where type = 'agents.stopped'")
+  forget.exec("delete from audit_events where type = 'agents.stopped'")
   forget.close()
   const [newest] = (await purser.auditLog.list().page()).items
   assert.equal(newest?.type, 'mandate.paused', 'without the event of the stop its parts stand in the log')
@@ -210,6 +216,50 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
     events.map(({ data }) => [data['paused_mandates'], data['voided_holds']]),
     [[2, 0]],
   )
+})
+
+test('A stop tells of a mandate that is locked, which holds up no other and nobody else, and stops it once it can [decision.113]', async (context) => {
+  const { url, drop } = await postgres18.createDatabase()
+  const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
+  context.after(drop)
+  const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+  const mandates = await makeMandates(purser, 205)
+  const locked = mandates[3]
+  assert.ok(locked)
+  const proof = await purser.payments.requestProof(paymentOf(locked))
+  assert.ok(proof.decision === 'approved')
+  const frozen = new Client({ connectionString: url })
+  await frozen.connect()
+  context.after(() => frozen.end())
+  await frozen.query('begin')
+  await frozen.query('select from mandates where id = $1 for update', [
+    idText('nonce', idBytes('mandate', locked.id) ?? assert.fail()),
+  ])
+
+  const stopping = purser.console.stop()
+  const others = mandates.filter(({ id }) => id !== locked.id)
+  const stranger = new Purser({ apiKey: (await createTenant(service)).sandboxKey, baseUrl: service.url })
+  const [ofStranger] = await makeMandates(stranger, 1)
+  assert.ok(ofStranger)
+  for (let stopped = 0; stopped < others.length; await sleep(50)) {
+    assert.equal((await stranger.payments.requestProof(paymentOf(ofStranger, '0.01'))).decision, 'approved')
+    stopped = (await purser.console.status()).stopped_mandates
+  }
+  const stop = await stopping
+  assert.deepEqual([stop.paused_mandates, stop.voided_holds, stop.failed_mandates], [others.length, 0, 1])
+  const events = async () => (await purser.auditLog.list({ type: 'agents.stopped' }).page()).items
+  const [told] = await events()
+  assert.deepEqual([told?.data['failed_mandates'], told?.data['failed_mandate_ids']], [1, [locked.id]])
+
+  await frozen.query('rollback')
+  while ((await purser.mandates.get(locked.id)).status !== 'paused') {
+    service.clock.nowMs += 1_000
+    await sleep(50)
+  }
+  const [last] = await events()
+  const { paused_mandates, voided_holds, failed_mandates } = last?.data ?? {}
+  assert.deepEqual([paused_mandates, voided_holds, failed_mandates], [mandates.length, 1, undefined])
+  assert.equal((await purser.console.resume(stop.stop_id)).resumed_mandates, mandates.length)
 })
 
 /** A client whose first stops are heard, and whose answers are lost. */
@@ -230,8 +280,8 @@ function losingAnswers(service: TestService, count: number) {
   return { purser, keys: keys as string[] }
 }
 
-function paymentOf({ id, agent_id }: { readonly id: string; readonly agent_id: string }) {
-  return { agent_id, mandate_id: id, amount: '1.00', resource_url }
+function paymentOf({ id, agent_id }: { readonly id: string; readonly agent_id: string }, amount = '1.00') {
+  return { agent_id, mandate_id: id, amount, resource_url }
 }
 
 const domain = 'api.example.com'
