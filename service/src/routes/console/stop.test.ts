@@ -220,6 +220,9 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
 
 test('A stop tells of a mandate that is locked, which holds up no other and nobody else, and stops it once it can [decision.113]', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
+  const frozen = new Client({ connectionString: url })
+  await frozen.connect()
+  context.after(() => frozen.end())
   const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
   context.after(drop)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -228,9 +231,6 @@ test('A stop tells of a mandate that is locked, which holds up no other and nobo
   assert.ok(locked)
   const proof = await purser.payments.requestProof(paymentOf(locked))
   assert.ok(proof.decision === 'approved')
-  const frozen = new Client({ connectionString: url })
-  await frozen.connect()
-  context.after(() => frozen.end())
   await frozen.query('begin')
   await frozen.query('select from mandates where id = $1 for update', [
     idText('nonce', idBytes('mandate', locked.id) ?? assert.fail()),

@@ -42,6 +42,11 @@ export interface LedgerOptions {
   readonly afterBatch?: () => Promise<void>
 }
 
+export interface RunOptions {
+  /** How long this call may take, instead of `patienceMs` of the ledger. */
+  readonly patienceMs?: number
+}
+
 interface Waiting {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown
@@ -124,7 +129,11 @@ export class Ledger {
    * @throws StoreUnavailableError when it could not be done in time, or whether it was done is not known: a call with the
    * same ids tells
    */
-  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+  run<Call, Outcome>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    { patienceMs = this.#patienceMs }: RunOptions = {},
+  ): Promise<Outcome> {
     if (this.#waiting >= this.#maxWaiting) return Promise.reject(unavailable('too many calls wait for it'))
     this.#waiting += 1
     return new Promise<Outcome>((resolve, reject) => {
@@ -135,7 +144,7 @@ export class Ledger {
       this.#enqueue({
         operation: operation as Operation<unknown, unknown>,
         call,
-        deadlineMs: this.#stopwatch.nowMs() + this.#patienceMs,
+        deadlineMs: this.#stopwatch.nowMs() + patienceMs,
         resolve: (outcome) => settle(() => resolve(outcome as Outcome)),
         reject: (error) => settle(() => reject(error)),
         isRerun: false,

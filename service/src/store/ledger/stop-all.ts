@@ -22,6 +22,9 @@ export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope
 /** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
 const mandatesAtOnce = 100
 
+/** How long a stop waits for one mandate: its caller waits for the answer. */
+const stopPatienceMs = 4_000
+
 /** How often a stop looks for mandates that were made or resumed while it went through the others. */
 const maxLooks = 10
 
@@ -41,7 +44,7 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
-    if (!(await lookOnce(options, { press: null, isFirst: look === 0, looks }))) break
+    if (!(await lookOnce(options, { press: pressed ?? null, isFirst: look === 0, looks }))) break
   }
   const press = pressed ?? (await ledger.run(pressStop, pressing))
   await endLooks(options, press, looks)
@@ -124,7 +127,8 @@ async function lookOnce(
     const isWanted = status === 'active' || (isStopped && stoppedBy !== stopId)
     if (!isWanted || looks.failed.has(id)) return
     const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
-    if (!stopped) {
+    // Of one that another stop is to pause, or that an undo leaves active, nobody may think that it is paused.
+    if (!stopped || stopped.outcome === 'superseded') {
       looks.failed.add(id)
       return
     }
@@ -156,7 +160,8 @@ function stopOne(
   press: number | null,
 ): Promise<StoppedMandate> {
   const mandate = { accountId: scope.accountId, environment: scope.environment, id }
-  return ledger.run(stopMandate, { mandate, stopId, actor, atMs: now(), eventId: nextEventId(), press })
+  const call = { mandate, stopId, actor, atMs: now(), eventId: nextEventId(), press }
+  return ledger.run(stopMandate, call, { patienceMs: stopPatienceMs })
 }
 
 /** Does something about each mandate of a scope, several at once. */
