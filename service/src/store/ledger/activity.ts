@@ -21,13 +21,15 @@ export type EntryKind = 'approved' | 'denied' | 'paid' | 'received' | 'more_deni
 
 /**
  * What some entries of one kind add to the sums, by mandate: of each its id (empty where there is none), how many, and the
- * amount in millionths. Its subject is the reason of denials, and the domain of payments to a seller of the account itself.
+ * amount in millionths. Its subject is the reason of denials, and the domain of payments.
  */
 export type ActivityPart = readonly [
   environment: Environment,
   quarterStartsAtMs: number,
   kind: EntryKind,
   subject: string | null,
+  /** Whether the payments are revenue of the account. */
+  isRevenue: boolean,
   mandates: readonly (readonly [mandateId: string, count: number, micro: string])[],
 ]
 
@@ -51,7 +53,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
     dimension: Dimension,
     subject: string,
     startsAtMs: number,
-    [, count, micro]: ActivityPart[4][number],
+    [, count, micro]: ActivityPart[5][number],
   ): void {
     const key = `${environment}\0${dimension}\0${subject}\0${startsAtMs}`
     let sum = sums.get(key)
@@ -78,7 +80,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
   }
 
   for (const part of parts) {
-    const [, startsAtMs, kind, subject, mandates] = part
+    const [, startsAtMs, kind, subject, isRevenue, mandates] = part
     for (const one of mandates) {
       const [mandateId] = one
       if (kind !== 'received') {
@@ -87,13 +89,27 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
       }
       if (subject === null) continue
       if (kind === 'denied') add(part, 'reason', subject, startsAtMs, one)
-      else {
+      if (isRevenue) {
         add(part, 'seller', subject, startsAtMs - (startsAtMs % dayMs), one)
         add(part, 'seller_total', subject, 0, one)
       }
     }
   }
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
+}
+
+/** Which sellers were paid under which mandates. */
+export function sellersPaidIn(
+  parts: Iterable<ActivityPart>,
+): { readonly mandateId: string; readonly merchantDomain: string }[] {
+  const found = new Map<string, { readonly mandateId: string; readonly merchantDomain: string }>()
+  for (const [, , kind, merchantDomain, , mandates] of parts) {
+    if (kind !== 'paid' || merchantDomain === null) continue
+    for (const [mandateId] of mandates) {
+      found.set(`${mandateId}\0${merchantDomain}`, { mandateId, merchantDomain })
+    }
+  }
+  return [...found.values()]
 }
 
 /** A sum of amounts exceeds what 63 bits hold: it is kept in two halves, of which the lower has 32 bits. */

@@ -324,6 +324,13 @@ export const activityParts = table('activity_parts', ['accountId', 'id'], {
   parts: json<readonly ActivityPart[]>(),
 })
 
+/** Who was paid under a mandate, at any time; behind the journal by what `activityParts` has. */
+export const paidSellers = table('paid_sellers', ['accountId', 'mandateId', 'merchantDomain'], {
+  accountId: id('account'),
+  mandateId: id('mandate'),
+  merchantDomain: text(),
+})
+
 /** The sums that the console shows, by quarter of an hour; behind the journal by what `activityParts` has. */
 export const activity = table(
   'activity',
@@ -405,6 +412,7 @@ export const allTables: readonly Table[] = [
   evaluations,
   entries,
   activityParts,
+  paidSellers,
   activity,
   refusals,
   auditEvents,
@@ -420,4 +428,5 @@ export type PaymentRow = TableRow<typeof payments>
 export type EvaluationRow = TableRow<typeof evaluations>
 export type EntryRow = TableRow<typeof entries>
 export type ActivityPartsRow = TableRow<typeof activityParts>
+export type PaidSellerRow = TableRow<typeof paidSellers>
 export type ActivityRow = TableRow<typeof activity>

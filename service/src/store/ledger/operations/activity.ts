@@ -4,21 +4,24 @@ import {
   halvesOf,
   quarterMs,
   sumOfHalves,
+  sellersPaidIn,
   sumsOfParts,
   type ActivityPart,
   type ActivitySum,
 } from '../activity.ts'
 import type { NetChange } from '../driver.ts'
-import { lock, put, remove, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
+import { lock, look, put, remove, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
 import { keyText } from '../table.ts'
 import {
   activity,
   activityParts,
   entries,
   evaluations,
+  paidSellers,
   payments,
   type EntryRow,
   type EvaluationRow,
+  type PaidSellerRow,
   type PaymentRow,
 } from '../tables.ts'
 
@@ -49,8 +52,8 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
   const parts = new Map<string, Map<string, { count: number; micro: bigint }>>()
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
-    const subject = subjectOf(entry, known)
-    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, subject])
+    const { subject, isRevenue } = subjectOf(entry, known)
+    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, subject, isRevenue])
     let sums = parts.get(group)
     if (!sums) parts.set(group, (sums = new Map<string, { count: number; micro: bigint }>()))
     const id = kind === 'received' ? '' : (mandateId ?? '')
@@ -64,24 +67,26 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
     }
   }
   return [...parts].map(([group, sums]) => {
-    const [environment, startsAtMs, kind, subject] = JSON.parse(group) as Group
+    const [environment, startsAtMs, kind, subject, isRevenue] = JSON.parse(group) as Group
     const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
-    return [environment, startsAtMs, kind, subject, mandates]
+    return [environment, startsAtMs, kind, subject, isRevenue, mandates]
   })
 }
 
-type Group = readonly [Environment, number, EntryRow['kind'], string | null]
+type Group = readonly [Environment, number, EntryRow['kind'], string | null, boolean]
 
-/** The reason of a denial; of a payment to a seller of the account itself, the domain. */
-function subjectOf(entry: EntryRow, known: ReadonlyMap<string, unknown>): string | null {
-  const { accountId, id, payerId, nonce, kind } = entry
+/** The reason of a denial, the domain of a payment, and whether that is revenue of the account of the entry. */
+function subjectOf(
+  { accountId, id, payerId, nonce, kind }: EntryRow,
+  known: ReadonlyMap<string, unknown>,
+): { readonly subject: string | null; readonly isRevenue: boolean } {
   if (kind === 'denied') {
     const evaluation = known.get(keyText(evaluations, { accountId, id })) as EvaluationRow | undefined
-    return evaluation?.reasonCode ?? null
+    return { subject: evaluation?.reasonCode ?? null, isRevenue: false }
   }
-  if (kind !== 'paid' && kind !== 'received') return null
+  if (kind !== 'paid' && kind !== 'received') return { subject: null, isRevenue: false }
   const payment = known.get(keyText(payments, { accountId: payerId, nonce })) as PaymentRow | undefined
-  return payment?.sellerAccountId === accountId ? payment.merchantDomain : null
+  return { subject: payment?.merchantDomain ?? null, isRevenue: payment?.sellerAccountId === accountId }
 }
 
 /** What is added up: the parts of an account up to one. */
@@ -98,13 +103,20 @@ export const addUpActivity: Operation<AddUpCall, number> = {
   reads(call, facts) {
     const range = partsIn(call)
     if (!facts.knows(range)) return [range]
-    return [range, ...sumsFor(call, facts).map((sum) => lock(activity, keyOf(call, sum)))]
+    return [
+      range,
+      ...sellersFor(call, facts).map((seller) => look(paidSellers, seller)),
+      ...sumsFor(call, facts).map((sum) => lock(activity, keyOf(call, sum))),
+    ]
   },
 
   decide(call, facts) {
     const found = facts.rows(activityParts, partsIn(call))
     if (found.length === 0) return unchanged(0)
     const changes: Change[] = found.map((row) => remove(activityParts, row))
+    for (const seller of sellersFor(call, facts)) {
+      if (!facts.row(paidSellers, seller)) changes.push(put(paidSellers, seller))
+    }
     for (const added of sumsFor(call, facts)) {
       const key = keyOf(call, added)
       const kept = facts.row(activity, key)
@@ -126,6 +138,12 @@ export const addUpActivity: Operation<AddUpCall, number> = {
 
 function sumsFor(call: AddUpCall, facts: Facts): ActivitySum[] {
   return sumsOfParts(facts.rows(activityParts, partsIn(call)).flatMap(({ parts }) => parts))
+}
+
+function sellersFor(call: AddUpCall, facts: Facts): PaidSellerRow[] {
+  return sellersPaidIn(facts.rows(activityParts, partsIn(call)).flatMap(({ parts }) => parts))
+    .map((seller) => ({ accountId: call.accountId, ...seller }))
+    .sort((one, other) => (keyText(paidSellers, one) < keyText(paidSellers, other) ? -1 : 1))
 }
 
 function keyOf({ accountId }: AddUpCall, { environment, dimension, subject, startsAtMs }: ActivitySum) {

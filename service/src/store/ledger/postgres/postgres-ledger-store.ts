@@ -29,6 +29,7 @@ import { idFrom, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
+import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 import { postgresDialect as dialect, readerOn } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
@@ -167,6 +168,7 @@ function createStore({
     return work()
   }
 
+  const readAgentFacts = prepareAgentFacts(reading, { maxWaiting, retry })
   const acts = createLedgerActs({
     ledger,
     nextId,
@@ -204,6 +206,10 @@ function createStore({
           { retryAfterSeconds: 5 },
         )
       }),
+    readAgentFacts: async (question) => {
+      if (closing) throw closedError()
+      return readAgentFacts(question)
+    },
     close: () => (closing ??= close()),
     // The operation looks at the key.
     confirmsCallers: true,

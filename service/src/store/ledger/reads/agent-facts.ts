@@ -1,88 +1,206 @@
-import { sql } from 'kysely'
-
 import { normalizeHostName } from '../../../domain/host-name.ts'
+import { idsFrom } from '../../../domain/id-time.ts'
+import { recentTransactions } from '../../risk-facts.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
-import { recentTransactions, riskFactsOf } from '../../risk-facts.ts'
+import { sellersPaidIn, type ActivityPart } from '../activity.ts'
+import { canHold, sqlName, type Column, type Table } from '../table.ts'
 import {
   accounts,
+  activityParts,
   agentAccounts,
   agents,
+  entries,
   mandates,
-  payments,
+  paidSellers,
   sellerDomains,
+  type AgentRow,
   type MandateRow,
 } from '../tables.ts'
-import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './dialect.ts'
 import { toAgent, toMandate } from './records.ts'
+import { clockSlackMs } from './transactions.ts'
 
-/** How many of the latest payments of a mandate are looked at for one to a seller. */
-const paymentsLookedAt = 1_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 
-/** What verify-agent reports on; each read looks at a bounded number of rows. */
-export function prepareAgentFacts(db: Reader, dialect: ReadDialect) {
-  const account = (accountId: string) => idOf(dialect, 'account', accountId)
+/** What a denial adds to the count of the latest transactions: there are fewer of these. */
+const denialWeight = 100
 
-  /** The account whose agent the caller may ask about: its own, or that of a customer of its seller that is not disabled. */
-  async function accountToAsk({ caller, agentId, merchantDomain }: AgentQuestion): Promise<string> {
-    const { rows } = await sql<{ owner: unknown; seller: unknown }>`
-      select d.account_id as owner, s.account_id as seller from ${tableOf(dialect, agentAccounts)} d
-        join ${tableOf(dialect, accounts)} a on a.id = d.account_id and a.disabled_at_ms is null
-        join ${tableOf(dialect, sellerDomains)} s
-          on s.environment = ${caller.environment} and s.domain = ${normalizeHostName(merchantDomain)}
-      where d.agent_id = ${idOf(dialect, 'agent', agentId)}`.execute(db)
-    const [row] = rows
-    return row && idFrom('account', row.seller) === caller.accountId
-      ? idFrom('account', row.owner)
-      : caller.accountId
-  }
+/** The parameters of the statement, with what they are in a database. */
+const parameters = {
+  caller: agents.columns.accountId,
+  environment: agents.columns.environment,
+  agent: agents.columns.id,
+  mandate: mandates.columns.id,
+  merchantDomain: paidSellers.columns.merchantDomain,
+  /** The mandate as text, within anything. */
+  mandateText: paidSellers.columns.merchantDomain,
+  isKnownToPay: entries.columns.count,
+  firstEntry: entries.columns.id,
+  hourAgoMs: entries.columns.atMs,
+  minuteAgoMs: entries.columns.atMs,
+} satisfies Readonly<Record<string, Column>>
 
-  async function readRisk(
-    { accountId, id, ...mandate }: MandateRow,
-    { merchantDomain, nowMs }: AgentQuestion,
-  ) {
-    const own = sql`account_id = ${account(accountId)} and mandate_id = ${idOf(dialect, 'mandate', id)}`
-    const journal = await dialect.entriesOfMandates([id])
-    const latest = (limit: number) => sql`
-      from ${journal} where ${own} and kind <> 'more_denied' order by id desc limit ${sql.lit(limit)}`
-    const { rows: recent } = await sql<{ kind: string; at_ms: unknown }>`
-      select kind, at_ms ${latest(recentTransactions)}`.execute(db)
-    const { rows: paid } = await sql`
-      select 1 from (select payer_id, nonce ${latest(paymentsLookedAt)}) e
-        join ${tableOf(dialect, payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
-      where p.merchant_domain = ${normalizeHostName(merchantDomain)} limit 1`.execute(db)
-    return riskFactsOf(
-      toMandate({ accountId, id, ...mandate }),
-      recent.map(({ kind, at_ms }) => ({
-        status: kind === 'denied' ? 'denied' : 'paid',
-        created_at_ms: Number(at_ms),
-      })),
-      { hasPaidThisSeller: paid.length > 0, nowMs },
-    )
-  }
+export type FactsParameter = keyof typeof parameters
 
+export const parameterNames = Object.keys(parameters) as readonly FactsParameter[]
+
+/** What the statement differs in from database to database. */
+export interface FactsDialect {
+  readonly parameter: (name: FactsParameter, column: Column) => string
+  /** The tables in which the rows of mandates are kept, `m` and others, joined to that which has a key. */
+  readonly joinMandate: (condition: string) => string
+  readonly columnOfMandate: (name: string) => string
+  /** The entries `e` of the mandate `m` from an id on, newest first, by their index. */
+  readonly entriesOfMandate: (firstId: string) => string
+  /** Joins texts of several rows by commas. */
+  readonly joinTexts: (text: string) => string
+}
+
+export const agentColumns = columnsOf(agents)
+export const mandateColumns = columnsOf(mandates)
+
+function columnsOf({ columns }: Table): readonly { readonly name: string; readonly column: Column }[] {
+  return Object.entries(columns).map(([name, column]) => ({ name, column }))
+}
+
+/**
+ * One statement, so that all is of one moment. Its columns are those of the agent, those of the mandate, how many of the latest
+ * transactions of the mandate there were in the last minute plus a hundred for each denial in the last hour, and whether it has
+ * paid the seller: null, when it has; else what is not added up yet.
+ *
+ * The account is the caller's own, or that of a customer of the caller's seller that is not disabled.
+ */
+export function factsStatement(dialect: FactsDialect): string {
+  const p = (name: FactsParameter) => dialect.parameter(name, parameters[name])
+  const onMandate = `m.account_id = a.account_id and m.id = ${p('mandate')} and m.agent_id = a.id
+      and m.environment = a.environment`
+  return `
+    select ${agentColumns.map(({ name }) => `a.${sqlName(name)}`).join(', ')},
+      ${mandateColumns.map(({ name }) => dialect.columnOfMandate(name)).join(', ')},
+      (select ${denialWeight} * count(case when kind = 'denied' and at_ms > ${p('hourAgoMs')} then 1 end)
+          + count(case when at_ms > ${p('minuteAgoMs')} then 1 end)
+        from (${dialect.entriesOfMandate(p('firstEntry'))} limit ${recentTransactions}) latest) as recent,
+      case
+        when ${p('isKnownToPay')} = 1 or exists (
+          select 1 from ${paidSellers.name} s where s.account_id = m.account_id and s.mandate_id = m.id
+            and s.merchant_domain = ${p('merchantDomain')}) then null
+        else (
+          select coalesce(${dialect.joinTexts('w.parts')}, '') from ${activityParts.name} w
+          where w.account_id = m.account_id and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
+      end as waiting
+    from ${agents.name} a ${dialect.joinMandate(onMandate)}
+    where a.account_id = coalesce((
+        select d.account_id from ${agentAccounts.name} d
+          join ${accounts.name} o on o.id = d.account_id and o.disabled_at_ms is null
+          join ${sellerDomains.name} s on s.environment = ${p('environment')} and s.domain = ${p('merchantDomain')}
+            and s.account_id = ${p('caller')}
+        where d.agent_id = ${p('agent')}), ${p('caller')})
+      and a.id = ${p('agent')} and a.environment = ${p('environment')}`
+}
+
+function valuesOf(
+  { caller, agentId, mandateId, nowMs }: AgentQuestion,
+  { merchantDomain, isKnownToPay }: { readonly merchantDomain: string; readonly isKnownToPay: boolean },
+): Readonly<Record<FactsParameter, string | number>> {
   return {
-    async readAgentFacts(question: AgentQuestion): Promise<AgentFacts> {
-      const { caller, agentId, mandateId } = question
-      const own = sql`account_id = ${account(await accountToAsk(question))} and environment = ${caller.environment}`
-      const [agent] = await findRows(
-        db,
-        agents,
-        sql`select ${columnsOf(agents)} from ${tableOf(dialect, agents)}
-          where ${own} and id = ${idOf(dialect, 'agent', agentId)}`,
-      )
-      if (!agent) return { agent: undefined, mandate: undefined, risk: undefined }
-      const [mandate] = await findRows(
-        db,
-        mandates,
-        sql`select ${columnsOf(mandates)} from ${tableOf(dialect, mandates)}
-          where ${own} and id = ${idOf(dialect, 'mandate', mandateId)}
-            and agent_id = ${idOf(dialect, 'agent', agentId)}`,
-      )
-      return {
-        agent: toAgent(agent),
-        mandate: mandate && toMandate(mandate),
-        risk: mandate && (await readRisk(mandate, question)),
-      }
-    },
+    caller: caller.accountId,
+    environment: caller.environment,
+    agent: agentId,
+    mandate: mandateId,
+    merchantDomain,
+    mandateText: mandateId,
+    isKnownToPay: isKnownToPay ? 1 : 0,
+    firstEntry: idsFrom('txn', nowMs - hourMs - clockSlackMs).padEnd('txn_'.length + 26, '0'),
+    hourAgoMs: nowMs - hourMs,
+    minuteAgoMs: nowMs - minuteMs,
   }
+}
+
+/** What the statement has found. */
+export interface FoundFacts {
+  readonly agent: AgentRow
+  readonly mandate: MandateRow | undefined
+  readonly recent: number
+  readonly waiting: string | null
+}
+
+/** Max sellers that are known to be paid, by mandate. */
+const maxKnown = 65_536
+
+export interface AgentReaderOptions {
+  /** Runs the statement. The values of its parameters come in the order of `parameterNames`. */
+  readonly find: (
+    values: Readonly<Record<string, unknown>>,
+  ) => FoundFacts | undefined | Promise<FoundFacts | undefined>
+  /** What encodes the values of a column. */
+  readonly encoderOf: (column: Column) => (value: string | number) => unknown
+}
+
+/** What verify-agent reports on. Each question looks at a bounded number of rows. */
+export class AgentReader {
+  readonly #find: AgentReaderOptions['find']
+  readonly #encoders: readonly {
+    readonly name: FactsParameter
+    readonly column: Column
+    readonly encode: (value: string | number) => unknown
+  }[]
+  /** Mandates with sellers that they have paid: they will always have paid them. */
+  readonly #known = new Set<string>()
+
+  constructor({ find, encoderOf }: AgentReaderOptions) {
+    this.#find = find
+    this.#encoders = parameterNames.map((name) => {
+      const column = parameters[name]
+      return { name, column, encode: encoderOf(column) }
+    })
+  }
+
+  async read(question: AgentQuestion): Promise<AgentFacts> {
+    const merchantDomain = normalizeHostName(question.merchantDomain)
+    const { agentId, mandateId } = question
+    const nothing = { agent: undefined, mandate: undefined, risk: undefined }
+    if (!canHold(agents.columns.id, agentId)) return nothing
+    const key = `${mandateId}\0${merchantDomain}`
+    const values = valuesOf(question, { merchantDomain, isKnownToPay: this.#known.has(key) })
+    const encoded: Record<string, unknown> = {}
+    for (const { name, column, encode } of this.#encoders) {
+      encoded[name] = canHold(column, values[name]) ? encode(values[name]) : null
+    }
+    const found = await this.#find(encoded)
+    if (!found) return nothing
+    const agent = toAgent(found.agent)
+    if (!found.mandate) return { agent, mandate: undefined, risk: undefined }
+    const mandate = toMandate(found.mandate)
+    const hasPaidThisSeller = hasPaid(found.waiting, { mandateId, merchantDomain })
+    if (hasPaidThisSeller) this.#remember(key)
+    return {
+      agent,
+      mandate,
+      risk: {
+        maxTotalMicro: mandate.maxTotalMicro,
+        spentMicro: mandate.spentMicro,
+        expiresAtMs: mandate.expiresAtMs,
+        hasPaidThisSeller,
+        deniedInLastHour: Math.floor(found.recent / denialWeight),
+        transactionsInLastMinute: found.recent % denialWeight,
+      },
+    }
+  }
+
+  #remember(key: string): void {
+    if (this.#known.size >= maxKnown) this.#known.clear()
+    this.#known.add(key)
+  }
+}
+
+function hasPaid(
+  waiting: string | null,
+  asked: { readonly mandateId: string; readonly merchantDomain: string },
+): boolean {
+  if (waiting === null) return true
+  const batches = JSON.parse(`[${waiting}]`) as readonly (readonly ActivityPart[])[]
+  return sellersPaidIn(batches.flat()).some(
+    ({ mandateId, merchantDomain }) =>
+      mandateId === asked.mandateId && merchantDomain === asked.merchantDomain,
+  )
 }

@@ -1,6 +1,5 @@
 import type { ConsoleReads } from '../../console/store.ts'
 import type { StoreReads } from '../../store.ts'
-import { prepareAgentFacts } from './agent-facts.ts'
 import { prepareAuditLog } from './audit-log.ts'
 import { prepareFigures } from './console-figures.ts'
 import { prepareConsoleLists } from './console-lists.ts'
@@ -26,7 +25,8 @@ export interface LedgerReadsOptions {
   readonly readForConsole: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
 }
 
-type PortReads = Omit<StoreReads, 'authenticate' | 'confirmsCallers'> & Omit<ConsoleReads, 'readFigures'>
+type PortReads = Omit<StoreReads, 'authenticate' | 'confirmsCallers' | 'readAgentFacts'> &
+  Omit<ConsoleReads, 'readFigures'>
 
 /** The reads of the port, over the tables of the ledger. */
 export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
@@ -34,7 +34,6 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
   const records = prepareRecordReads(db, dialect)
   const transactions = prepareTransactionReads(db, dialect)
   const { listAuditEvents } = prepareAuditLog(db, dialect)
-  const { readAgentFacts } = prepareAgentFacts(db, dialect)
   const listed = prepareTransactionReads(consoleDb, consoleDialect)
   const { listTransactions, listConsoleTransactions, newestTransactions } = listed
   const consoleReads = {
@@ -47,7 +46,7 @@ export function prepareLedgerReads(options: LedgerReadsOptions): PortReads {
   }
   const { findTransaction } = transactions
   return {
-    ...guarded({ ...records, findTransaction, listAuditEvents, readAgentFacts }, read),
+    ...guarded({ ...records, findTransaction, listAuditEvents }, read),
     ...guarded(consoleReads, readForConsole),
     findLedgerFaults: () => read(() => findLedgerFaults(auditDb, dialect)),
   }

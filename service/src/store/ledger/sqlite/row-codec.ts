@@ -56,6 +56,11 @@ export class RowCodec {
   }
 }
 
+/** What encodes the values of a column, as SQLite has them. */
+export function encoderOf(column: Column): (value: unknown) => SqlValue {
+  return codecOf(column).encode
+}
+
 function codecOf({ kind, idKind }: Column): ColumnCodec {
   switch (kind) {
     case 'id': {

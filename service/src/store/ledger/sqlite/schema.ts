@@ -55,6 +55,9 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
+/** The view that has the entries of the account's own mandates, by an index that is written later. */
+export const entriesByMandate = 'entries_by_mandate'
+
 const indexOfEntries = ['accountId', 'mandateId', 'id']
 
 /**
@@ -76,7 +79,7 @@ create table entries_of_mandates (
   id blob not null,
   primary key (account_id, mandate_id, id)
 ) strict, without rowid;
-create view entries_by_mandate as
+create view ${entriesByMandate} as
   select ${Object.keys(entries.columns)
     .map((name) => `${indexOfEntries.includes(name) ? 'i' : 'e'}.${sqlName(name)}`)
     .join(', ')}

@@ -21,8 +21,10 @@ import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
+import { prepareAgentFacts } from './agent-facts.ts'
+import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
-import { ledgerSteps } from './schema.ts'
+import { entriesByMandate, ledgerSteps } from './schema.ts'
 import { sqliteTables } from './sqlite-reader.ts'
 
 export interface SqliteLedgerStoreOptions {
@@ -72,13 +74,14 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
     onEnd,
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
+  const indexed = new IndexedMandates(ledger)
   let closing: Promise<void> | undefined
   const dialect: ReadDialect = {
     ...sqliteTables,
     inTime: sql``,
     entriesOfMandates: async (mandateIds) => {
-      await ledger.indexEntries(mandateIds)
-      return sql.table('entries_by_mandate')
+      await indexed.indexEntries(mandateIds)
+      return sql.table(entriesByMandate)
     },
   }
 
@@ -129,8 +132,9 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
     }
   }
 
+  const readAgentFacts = prepareAgentFacts(database, indexed)
   const acts = createLedgerActs({
-    ledger,
+    ledger: indexed,
     nextId,
     accountOfMandate,
     sweep: new Sweep({ ledger, db, dialect }),
@@ -165,6 +169,7 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
         await ledger.run(readStops, { accountId: '', environment: 'sandbox' })
         await health.check()
       }),
+    readAgentFacts: (question) => read(() => readAgentFacts(question)),
     close: () => (closing ??= close()),
     confirmsCallers: false,
     authenticate: async (secretHash) => {

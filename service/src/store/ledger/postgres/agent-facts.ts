@@ -1,0 +1,112 @@
+import type { Pool } from 'pg'
+
+import { idBytes, idText } from '../../../domain/type-id.ts'
+import { GroupCommit, type Settled } from '../../group-commit.ts'
+import type { AgentFacts, AgentQuestion } from '../../store.ts'
+import {
+  agentColumns,
+  AgentReader,
+  factsStatement,
+  mandateColumns,
+  parameterNames,
+  type FoundFacts,
+} from '../reads/agent-facts.ts'
+import { sqlName, type Column } from '../table.ts'
+import { entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
+import { askOnce } from './ask-once.ts'
+import { columnTypes, decoderOf } from './column-types.ts'
+import { localSetting, noJit } from './local-settings.ts'
+import type { Statement } from './round-trip.ts'
+import { guardOf } from './schema.ts'
+
+type Values = Readonly<Record<string, unknown>>
+
+const text = factsStatement({
+  parameter: (name, { kind }) => `$${parameterNames.indexOf(name) + 1}::${columnTypes[kind].name}`,
+  joinMandate: (condition) => `left join ${mandates.name} m on ${condition}`,
+  columnOfMandate: (name) => `m.${sqlName(name)}`,
+  // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order.
+  entriesOfMandate: (firstId) => `
+    select e.kind, e.at_ms from ${entries.name} e
+    where (e.account_id, e.mandate_id, e.id) >= (m.account_id, m.id, ${firstId})
+      and (e.account_id, e.mandate_id) <= (m.account_id, m.id)
+      and e.${guardOf(['accountId', 'mandateId', 'id'])} and e.kind <> 'more_denied'
+    order by e.account_id desc, e.mandate_id desc, e.id desc`,
+  joinTexts: (one) => `string_agg(${one}, ',')`,
+})
+
+/** Plans are made once for each connection, maybe while the tables are small, so none may be that is good for small ones only. */
+const begin: readonly Statement[] = [
+  { name: 'purser_facts_begin', text: 'begin read only' },
+  {
+    name: 'purser_facts_settings',
+    text: `select ${localSetting('enable_seqscan', 'off')}, ${localSetting('plan_cache_mode', 'force_generic_plan')}, ${noJit}`,
+  },
+]
+
+export interface AgentFactsOptions {
+  readonly maxWaiting: number
+  readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
+/** What verify-agent reports on. Questions that arrive together share one round trip. */
+export function prepareAgentFacts(
+  pool: Pool,
+  { maxWaiting, retry }: AgentFactsOptions,
+): (question: AgentQuestion) => Promise<AgentFacts> {
+  const questions = new GroupCommit<Values, FoundFacts | undefined>({
+    maxBatch: 64,
+    maxWaiting,
+    lanes: 2,
+    writeBatch: (batch) => retry(() => ask(pool, batch)),
+  })
+  const reader = new AgentReader({ find: (values) => questions.submit(values), encoderOf })
+  return (question) => reader.read(question)
+}
+
+async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<FoundFacts | undefined>[]> {
+  const statements = batch.map((values): Statement => ({
+    name: 'purser_facts',
+    text,
+    values: parameterNames.map((name) => values[name]),
+    decodeRow: decodeFacts,
+  }))
+  const answers = await askOnce(pool, [...begin, ...statements, { text: 'commit' }])
+  return batch.map((_, index) => ({
+    value: answers[begin.length + index]?.rows[0] as FoundFacts | undefined,
+  }))
+}
+
+const agentDecoders = agentColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
+const mandateDecoders = mandateColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
+const mandateEnd = agentDecoders.length + mandateDecoders.length
+
+function decodeFacts(fields: readonly (string | null)[]): FoundFacts {
+  const isMandateThere = typeof fields[agentDecoders.length] === 'string'
+  return {
+    agent: decodeRow(agentDecoders, fields, 0) as unknown as AgentRow,
+    mandate: isMandateThere
+      ? (decodeRow(mandateDecoders, fields, agentDecoders.length) as unknown as MandateRow)
+      : undefined,
+    recent: Number(fields[mandateEnd]),
+    waiting: fields[mandateEnd + 1] ?? null,
+  }
+}
+
+function decodeRow(
+  decoders: typeof agentDecoders,
+  fields: readonly (string | null)[],
+  start: number,
+): Record<string, unknown> {
+  const row: Record<string, unknown> = {}
+  for (let index = 0; index < decoders.length; index++) {
+    const { name, decode } = decoders[index]!
+    row[name] = decode(fields[start + index] ?? null)
+  }
+  return row
+}
+
+function encoderOf({ kind, idKind }: Column): (value: string | number) => unknown {
+  if (kind !== 'id' || !idKind || idKind === 'nonce') return String
+  return (id) => idText('nonce', idBytes(idKind, String(id))!)
+}
