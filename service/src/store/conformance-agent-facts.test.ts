@@ -135,6 +135,44 @@ storeConformance((open) => {
     assert.equal((await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller, false)
   })
 
+  test('A seller that was paid before a thousand other payments is no new one [verify-agent.risk]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
+    await ledger.pay(owner.sandbox, await ledger.hold(mandate, '0.01'))
+    const hasPaid = async () => (await ask(ledger, owner.sandbox, mandate)).risk?.hasPaidThisSeller
+    assert.equal(await hasPaid(), true)
+    await Promise.all(
+      Array.from({ length: 1_001 }, async () => {
+        const hold = await ledger.hold(mandate, '0.01')
+        const capture = ledger.newCapture(owner.sandbox, hold, { merchantDomain: 'other.example' })
+        assert.equal((await ledger.store.capture(capture)).outcome, 'captured')
+      }),
+    )
+    while (await ledger.store.addUpActivity());
+    await ledger.reopen()
+    assert.equal(await hasPaid(), true)
+    const other = await ask(ledger, owner.sandbox, mandate, 'third.example')
+    assert.equal(other.risk?.hasPaidThisSeller, false)
+  })
+
+  test('The risk facts count every decision that was answered, while others are under way [verify-agent.risk]', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox)
+    let answered = 0
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let round = 0; round < 3; round++) {
+          await ledger.store.evaluate(ledger.newProposal(mandate))
+          const least = ++answered
+          const { risk } = await ask(ledger, owner.sandbox, mandate)
+          assert.ok((risk?.transactionsInLastMinute ?? 0) >= least)
+        }
+      }),
+    )
+  })
+
   test('To ask records nothing [state.rule.1] [what.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
