@@ -249,7 +249,9 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   const unpacker = new Unpacker()
   let replies: Packed[] = []
   let written: Parcel['written']
-  const writeProbe = database.prepare('insert or replace into index_marks (name, up_to_no) values (?, 0)')
+  const writeProbe = database.prepare(
+    'insert or replace into index_marks (name, mark) values (?, zeroblob(16))',
+  )
 
   function sync(): void {
     try {
