@@ -127,10 +127,11 @@ for (const { name, missing, open } of serviceStores) {
       assert.ok(proof.decision === 'approved')
       const stopped = async () =>
         (await purser.auditLog.list({ type: 'agents.stopped' }).toArray({ limit: 9 })).map(
-          ({ subject_id, data: { paused_mandates, voided_holds } }) => ({
+          ({ subject_id, data: { paused_mandates, voided_holds, failed_mandates = 0 } }) => ({
             stop_id: subject_id,
             paused_mandates,
             voided_holds,
+            failed_mandates,
           }),
         )
 
