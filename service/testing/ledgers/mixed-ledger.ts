@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 
+import { systemActor } from '../../src/domain/audit.ts'
 import type { Caller, Hold, Mandate, Scope } from '../../src/domain/records.ts'
 import { allAtOnce } from '../load.ts'
 import { holdLifeMs, scopeOf, shopDomain, type StoreLedger } from '../store-ledger.ts'
@@ -48,7 +49,19 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
     expiresAtMs: 1_577_836_800_000,
   })
 
-  const nonces: string[] = []
+  await ledger.store.issueProof(ledger.newHold({ ...mandates[0], id: ledger.ids.next('mandate') }))
+  const keyed = ledger.newHold(mandates[0])
+  await ledger.store.issueProof(keyed, { callerId: buyer.sandbox.keyId, idempotencyKey: 'order-1' })
+  await ledger.store.stopMandates(seller.production, {
+    stopId: ledger.ids.next('stop'),
+    tellsEarlier: false,
+    actor: systemActor,
+    atMs: ledger.clock.nowMs,
+    afterId: '',
+    eventIds: [ledger.ids.next('auditEvent')],
+  })
+
+  const nonces: string[] = [keyed.nonce]
   const note = (hold: Hold) => void nonces.push(hold.nonce)
   await endHoldsInEveryWay(ledger, buyer.sandbox, note)
   await evaluateInEveryWay(ledger, mandates[1])

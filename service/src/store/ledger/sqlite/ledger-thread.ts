@@ -249,9 +249,6 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   const unpacker = new Unpacker()
   let replies: Packed[] = []
   let written: Parcel['written']
-  const writeProbe = database.prepare(
-    'insert or replace into index_marks (name, mark) values (?, zeroblob(16))',
-  )
 
   function sync(): void {
     try {
@@ -307,7 +304,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function probe(): void {
     try {
-      database.transaction(() => writeProbe.run('probe')).immediate()
+      database.exec("insert or replace into index_marks (name, mark) values ('probe', zeroblob(0))")
     } catch (error) {
       throw explainFailure(error)
     }
