@@ -54,11 +54,9 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
   await ledger.store.issueProof(keyed, { callerId: buyer.sandbox.keyId, idempotencyKey: 'order-1' })
   await ledger.store.stopMandates(seller.production, {
     stopId: ledger.ids.next('stop'),
-    tellsEarlier: false,
     actor: systemActor,
-    atMs: ledger.clock.nowMs,
-    afterId: '',
-    eventIds: [ledger.ids.next('auditEvent')],
+    now: () => ledger.clock.nowMs,
+    nextEventId: () => ledger.ids.next('auditEvent'),
   })
 
   const nonces: string[] = [keyed.nonce]
@@ -94,7 +92,8 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
     keyUses: [{ ...buyer.sandbox, usedAtMs: ledger.clock.nowMs }],
   })
   // Some of the transactions are in the sums of the console, and some are not yet.
-  await ledger.store.addUpActivity()
+  while (await ledger.store.addUpActivity());
+  await ledger.store.evaluate(ledger.newProposal(mandates[1], { category: 'data' }))
   return {
     scopes: [buyer, seller].flatMap(({ sandbox, production }) => [sandbox, production]),
     callers: [buyer.sandbox, seller.sandbox],
