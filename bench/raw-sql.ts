@@ -3,31 +3,32 @@ import assert from 'node:assert/strict'
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
 import type { MicroUsdc } from '../service/src/domain/money.ts'
-import { decideCapture } from '../service/src/store/payment-records.ts'
+import type { Hold } from '../service/src/domain/records.ts'
+import { createIds, createIdsOfTimes } from '../service/src/ids.ts'
 import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
-import { insertHolds } from '../service/src/store/postgres/payment-statements.ts'
-import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
-import type { HoldRow } from '../service/src/store/rows.ts'
-import type { Capture } from '../service/src/store/store.ts'
+import { openPostgresLedgerStore } from '../service/src/store/ledger/postgres/postgres-ledger-store.ts'
+import type { Capture, Store } from '../service/src/store/store.ts'
 import { answerParent } from './child.ts'
 import type { BlockOrder, BlockReport } from './client.ts'
 import { amount, merchantDomain, type Purchase } from './flows.ts'
 import { Histogram } from './histogram.ts'
 import { reportLedger, type LedgerReport } from './ledger.ts'
 import type { RawLedger } from './ledgers.ts'
-import { captureHold, recordPayment, singleConnections } from './single-transactions.ts'
+import { capturePayment, recordPayment, singleConnections } from './single-transactions.ts'
 
-let ledger: (RawLedger & { readonly pool: Pool; made: number }) | undefined
+let ledger: (RawLedger & { readonly pool: Pool; readonly store: Store }) | undefined
 
 export const rawSqlActs = {
   /** Turns to the ledger of a database; it holds the mandates already. */
-  open(order: RawLedger): void {
-    ledger = { ...order, pool: openPool(order.url, { max: singleConnections }), made: 0 }
+  async open(order: RawLedger): Promise<void> {
+    const store = await openPostgresLedgerStore({ url: order.url, nextId: createIdsOfTimes() })
+    ledger = { ...order, store, pool: openPool(order.url, { max: singleConnections }) }
   },
 
   /** Lets go of the ledger, so that it can be taken away. */
   async close(): Promise<void> {
     await ledger?.pool.end()
+    await ledger?.store.close()
     ledger = undefined
   },
 
@@ -80,13 +81,8 @@ export const rawSqlActs = {
   cpu: (): NodeJS.CpuUsage => process.cpuUsage(),
 
   async ledger(): Promise<LedgerReport> {
-    const { url, caller, purchases } = opened()
-    const store = await openPostgresStore({ url })
-    try {
-      return await reportLedger(store, caller, purchases.length)
-    } finally {
-      await store.close()
-    }
+    const { store, caller, purchases } = opened()
+    return reportLedger(store, caller, purchases.length)
   },
 }
 
@@ -97,80 +93,54 @@ function opened() {
   return ledger
 }
 
-/** Grants so many holds, and makes the three writes of each ready, before the clock starts. */
+/** Has so many proofs issued, and makes the three writes of each ready, before the clock starts. */
 async function preparePayments(purchases: readonly Purchase[], count: number): Promise<QueryConfig[][]> {
-  const current = opened()
-  const { caller, pool } = current
+  const { caller, store } = opened()
   const { accountId, environment } = caller
   const nowMs = Date.now()
-  const expiresAtMs = nowMs + 300_000
   const payments: QueryConfig[][] = []
-  for (let made = 0; made < count; made += holdsAtOnce) {
-    const holds = Array.from({ length: Math.min(holdsAtOnce, count - made) }, (_, index) => {
-      const purchase = purchases[(made + index) % purchases.length]
-      assert(purchase)
-      const nonce = `raw_${String(current.made++).padStart(12, '0')}`
-      return {
-        accountId,
-        environment,
-        ...purchase,
-        nonce,
-        amountText: amount,
-        amountMicro: 1_000_000n as MicroUsdc,
-        currency: 'USDC' as const,
-        status: 'open' as const,
-        transactionId: null,
-        resourceUrl: `https://${merchantDomain}/v1/reports/2026-11`,
-        issuedAtMs: nowMs,
-        expiresAtMs,
-        spentBeforeMicro: 0n,
-        heldBeforeMicro: 0n,
-      }
-    })
-    await pool.query(insertHolds(holds))
-    for (const { nonce, agentId, mandateId, resourceUrl } of holds) {
-      const call: Capture = {
-        caller,
-        nonce,
-        agentId,
-        mandateId,
-        amountText: amount,
-        currency: 'USDC',
-        resourceUrl,
-        merchantDomain,
-        idempotencyKey: null,
-        transactionId: `txn_${nonce}`,
-        nowMs,
-      }
-      const hold: HoldRow = {
-        account_id: accountId,
-        environment,
-        nonce,
-        agent_id: agentId,
-        mandate_id: mandateId,
-        amount_text: amount,
-        amount_micro: 1_000_000n,
-        currency: 'USDC',
-        resource_url: resourceUrl,
-        status: 'open',
-        issued_at_ms: nowMs,
-        expires_at_ms: expiresAtMs,
-        transaction_id: null,
-        captured_by: null,
-        merchant_domain: null,
-        idempotency_key: null,
-        spent_before_micro: null,
-        held_before_micro: null,
-        requested_by: null,
-        request_key: null,
-      }
-      const mandate = { accountId, allowedSellers: [merchantDomain] }
-      const decision = decideCapture(call, { hold, mandate, seller: undefined, isDisabled: () => false })
-      assert('hold' in decision)
-      payments.push([captureHold(call, hold), ...recordPayment(call, decision)])
-    }
+  for (let made = 0; made < count; made += proofsAtOnce) {
+    const some = Array.from({ length: Math.min(proofsAtOnce, count - made) }, (_, index) => made + index)
+    await Promise.all(
+      some.map(async (index) => {
+        const purchase = purchases[index % purchases.length]
+        assert(purchase)
+        const hold: Hold = {
+          accountId,
+          environment,
+          ...purchase,
+          nonce: ids.nonce(),
+          amountText: amount,
+          amountMicro: 1_000_000n as MicroUsdc,
+          currency: 'USDC',
+          status: 'open',
+          transactionId: null,
+          resourceUrl: `https://${merchantDomain}/v1/reports/2026-11`,
+          issuedAtMs: nowMs,
+          expiresAtMs: nowMs + 300_000,
+        }
+        const { decision } = await store.issueProof(hold)
+        assert.equal(decision, 'approved')
+        const { nonce, agentId, mandateId, resourceUrl } = hold
+        const call: Capture = {
+          caller,
+          nonce,
+          agentId,
+          mandateId,
+          amountText: amount,
+          currency: 'USDC',
+          resourceUrl,
+          merchantDomain,
+          idempotencyKey: null,
+          transactionId: ids.next('transaction'),
+          nowMs,
+        }
+        payments.push([capturePayment(call, hold), ...recordPayment(call, hold)])
+      }),
+    )
   }
   return payments
 }
 
-const holdsAtOnce = 500
+const ids = createIds(Date.now)
+const proofsAtOnce = 500

@@ -10,9 +10,9 @@ import { startFiguresKeeper } from '../service/src/console/figures-keeper.ts'
 import { createTally } from '../service/src/console/tally.ts'
 import { prepareFirstStart } from '../service/src/start/first-start.ts'
 import { startHoldSweep } from '../service/src/background/hold-sweep.ts'
-import { createIds } from '../service/src/ids.ts'
-import { openPostgresStore } from '../service/src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../service/src/store/sqlite/sqlite-store.ts'
+import { createIds, createIdsOfTimes } from '../service/src/ids.ts'
+import { openPostgresLedgerStore } from '../service/src/store/ledger/postgres/postgres-ledger-store.ts'
+import { openSqliteLedgerStore } from '../service/src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Store } from '../service/src/store/store.ts'
 import { preparePurchases } from './buyers.ts'
 import { answerParent } from './child.ts'
@@ -79,10 +79,12 @@ function openedService(): OpenService {
 
 async function openStore(ledger: Ledger): Promise<Store> {
   if (ledger.kind === 'sqlite') {
-    return openSqliteStore({ path: ledger.path, groupCommit: ledger.groupCommit, ownThread: true })
+    const { path, groupCommit } = ledger
+    return openSqliteLedgerStore({ path, nextId: createIdsOfTimes(), maxBatch: groupCommit ? undefined : 1 })
   }
   const { url, captures } = ledger
-  const store = await openPostgresStore({ url, groupCommit: captures !== 'one by one' })
+  const maxBatch = captures === 'one by one' ? 1 : undefined
+  const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes(), maxBatch })
   return captures === 'in batches' || captures === 'one by one'
     ? store
     : withSingleTransactions(store, { url, form: captures })

@@ -1,10 +1,11 @@
 import type { PoolClient, QueryConfig } from 'pg'
 
+import { checkCollection } from '../service/src/domain/collection.ts'
 import { normalizeHostName } from '../service/src/domain/host-name.ts'
-import type { CollectedMandate, RegisteredSeller } from '../service/src/domain/records.ts'
-import { decideCapture, recordOfPayment, type CaptureFacts } from '../service/src/store/payment-records.ts'
+import { idBytes, idText, type IdKind } from '../service/src/domain/type-id.ts'
 import { openPool } from '../service/src/store/ledger/postgres/connection.ts'
-import type { HoldRow, TransactionRow } from '../service/src/store/rows.ts'
+import { idFrom, rowOf } from '../service/src/store/ledger/reads/dialect.ts'
+import { payments, type PaymentRow } from '../service/src/store/ledger/tables.ts'
 import type { Capture, CaptureOutcome, Store } from '../service/src/store/store.ts'
 
 /** How a capture wins its race when it is a transaction of its own. */
@@ -15,8 +16,8 @@ export type SingleForm = (typeof singleForms)[number]
 export const singleConnections = 16
 
 /**
- * The store, but each capture is a transaction of its own, as a service is most often written: a connection
- * from the pool, `begin`, one named statement after the other, `commit`. It decides and writes the same.
+ * The store, but each capture is a transaction of its own, as a service is most often written: a connection from the pool,
+ * `begin`, one named statement after the other, `commit`.
  */
 export function withSingleTransactions(
   store: Store,
@@ -47,110 +48,121 @@ export function withSingleTransactions(
   }
 }
 
-/** The hold is captured if it is open, and who lost sees why in what it finds then. */
+/** The payment is captured if it is open, and who lost sees why in what it finds then. */
 async function captureByGuardedUpdate(client: PoolClient, call: Capture): Promise<CaptureOutcome> {
-  const [taken] = await ask<CaptureFactsRow>(client, takeOpenHold(call))
-  const facts = taken
-    ? factsOf({ ...taken, status: 'open', transaction_id: null })
-    : factsOf((await ask<CaptureFactsRow>(client, readCaptureFacts(call, 'purser_bench_read')))[0])
-  const decision = decideCapture(call, facts)
-  if ('outcome' in decision) return decision.outcome
-  if (!taken) throw new Error(`the hold ${call.nonce} is open and could not be captured`)
-  for (const statement of recordPayment(call, decision)) await client.query(statement)
+  const [taken] = await ask(client, takeOpenPayment(call))
+  const refusal = refusalOf(call, taken ?? (await ask(client, readPayment(call, 'purser_bench_read')))[0])
+  if (taken === undefined || refusal) return refusal ?? lost
+  for (const statement of recordPayment(call, taken.payment)) await client.query(statement)
   return { outcome: 'captured', transactionId: call.transactionId }
 }
 
-/** The hold and its mandate are locked before anything is decided on them. */
+/** The payment and its mandate are locked before anything is decided on them. */
 async function captureByLock(client: PoolClient, call: Capture): Promise<CaptureOutcome> {
-  const [locked] = await ask<CaptureFactsRow>(
-    client,
-    readCaptureFacts(call, 'purser_bench_lock', 'for no key update of h, m'),
-  )
-  const decision = decideCapture(call, factsOf(locked))
-  if ('outcome' in decision) return decision.outcome
-  for (const statement of [captureHold(call, decision.hold), ...recordPayment(call, decision)]) {
+  const lock = 'for no key update of p, m'
+  const [found] = await ask(client, readPayment(call, 'purser_bench_lock', lock))
+  const refusal = refusalOf(call, found)
+  if (found?.payment.status !== 'open' || refusal) return refusal ?? lost
+  for (const statement of [capturePayment(call, found.payment), ...recordPayment(call, found.payment)]) {
     await client.query(statement)
   }
   return { outcome: 'captured', transactionId: call.transactionId }
 }
 
-async function ask<Row>(client: PoolClient, statement: QueryConfig): Promise<Row[]> {
-  const { rows } = await client.query(statement)
-  return rows as Row[]
+const lost = { outcome: 'failed', reason: 'nonce_reused' } as const
+
+/** A payment, and beside it what decides who may collect. */
+interface Found {
+  readonly payment: PaymentRow
+  readonly allowedSellers: readonly string[]
+  readonly sellerAccountId: string | undefined
+  readonly sellerId: string | undefined
 }
 
-/** A hold, and beside it what decides who may collect. */
-type CaptureFactsRow = HoldRow & {
-  allowed_sellers: string
-  domain_account_id: string | null
-  domain_seller_id: string | null
+async function ask(client: PoolClient, statement: QueryConfig): Promise<Found[]> {
+  const { rows } = await client.query<Record<string, unknown>>(statement)
+  return rows.map((row) => ({
+    payment: rowOf(payments, row),
+    allowedSellers: JSON.parse(row['allowed_sellers'] as string) as string[],
+    sellerAccountId: row['domain_account_id'] ? idFrom('account', row['domain_account_id']) : undefined,
+    sellerId: row['domain_seller_id'] ? idFrom('seller', row['domain_seller_id']) : undefined,
+  }))
 }
 
-/** The callers of a bench are never disabled. */
-const isDisabled = () => false
-
-function factsOf(row: CaptureFactsRow | undefined): CaptureFacts<HoldRow, CollectedMandate> {
-  if (!row) return { hold: undefined, mandate: undefined, seller: undefined, isDisabled }
-  const { domain_account_id: accountId, domain_seller_id: id } = row
-  return {
-    hold: row,
-    mandate: { accountId: row.account_id, allowedSellers: JSON.parse(row.allowed_sellers) as string[] },
-    seller: accountId === null || id === null ? undefined : { accountId, id },
-    isDisabled,
+function refusalOf(call: Capture, found: Found | undefined): CaptureOutcome | undefined {
+  if (!found) return { outcome: 'failed', reason: 'proof_expired' }
+  const { payment, allowedSellers, sellerAccountId: accountId, sellerId: id } = found
+  if (payment.amountText !== call.amountText || payment.resourceUrl !== call.resourceUrl) {
+    return { outcome: 'failed', reason: 'invalid_signature' }
   }
+  const seller = accountId === undefined || id === undefined ? undefined : { accountId, id }
+  const mandate = { accountId: payment.accountId, allowedSellers }
+  const code = checkCollection({ ...call, mandate, seller })
+  return code && { outcome: 'refused', code }
 }
 
-/** What finds the hold of `$1` under the mandate `$2`; by its key, also while the planner knows no figures. */
-const holdOfProof = `h.account_id = (select r.account_id from record_accounts r where r.id = $2)
-        and h.nonce = $1 and h.environment = $3`
+/** What finds the payment of the proof `$1` under the mandate `$2`; by its key, also while the planner knows no figures. */
+const paymentOfProof = `p.account_id = (select d.account_id from mandate_accounts d where d.mandate_id = $2)
+        and p.nonce = $1 and p.environment = $3`
 
 const collection = `m.allowed_sellers, s.account_id as domain_account_id, s.seller_id as domain_seller_id`
 
-function takeOpenHold(call: Capture): QueryConfig {
+function takeOpenPayment(call: Capture): QueryConfig {
   return {
     name: 'purser_bench_take',
     text: `
-      update holds h set status = 'captured', transaction_id = $5, captured_by = $6, merchant_domain = $4,
-        idempotency_key = $7
+      update payments p set status = 'captured', transaction_id = $5, captured_by = $6, captured_at_ms = $8,
+        merchant_domain = $4, idempotency_key = $7
       from mandates m left join seller_domains s on s.environment = $3 and s.domain = $4
-      where ${holdOfProof} and h.status || '' = 'open' and m.account_id = h.account_id and m.id = h.mandate_id
-      returning h.*, ${collection}`,
-    values: [...keysOf(call), call.transactionId, call.caller.keyId, call.idempotencyKey],
+      where ${paymentOfProof} and p.status || '' = 'open' and m.account_id = p.account_id and m.id = p.mandate_id
+        and p.epoch = m.epoch
+      returning p.*, ${collection}`,
+    values: [
+      ...keysOf(call),
+      uuid('transaction', call.transactionId),
+      call.caller.keyId,
+      call.idempotencyKey,
+      call.nowMs,
+    ],
   }
 }
 
-function readCaptureFacts(call: Capture, name: string, lock = ''): QueryConfig {
+function readPayment(call: Capture, name: string, lock = ''): QueryConfig {
   return {
     name,
     text: `
-      select h.*, ${collection}
-      from holds h join mandates m on m.account_id = h.account_id and m.id = h.mandate_id
+      select p.*, ${collection}
+      from payments p join mandates m on m.account_id = p.account_id and m.id = p.mandate_id and m.epoch = p.epoch
         left join seller_domains s on s.environment = $3 and s.domain = $4
-      where ${holdOfProof}
+      where ${paymentOfProof}
       ${lock}`,
     values: keysOf(call),
   }
 }
 
 function keysOf({ nonce, mandateId, caller, merchantDomain }: Capture): string[] {
-  return [nonce, mandateId, caller.environment, normalizeHostName(merchantDomain)]
+  return [nonce, uuid('mandate', mandateId), caller.environment, normalizeHostName(merchantDomain)]
 }
 
-/** The first of the three writes: the hold is captured, once. */
-export function captureHold(call: Capture, hold: HoldRow): QueryConfig {
+/** The first of the three writes: the payment is captured, once. */
+export function capturePayment(
+  call: Capture,
+  { accountId, nonce }: Pick<PaymentRow, 'accountId' | 'nonce'>,
+): QueryConfig {
   return {
-    name: 'purser_bench_hold',
+    name: 'purser_bench_payment',
     text: `
-      update holds set status = 'captured', transaction_id = $3, captured_by = $4, merchant_domain = $5,
-        idempotency_key = $6
+      update payments set status = 'captured', transaction_id = $3, captured_by = $4, merchant_domain = $5,
+        idempotency_key = $6, captured_at_ms = $7
       where account_id = $1 and nonce = $2 and status || '' = 'open'`,
     values: [
-      hold.account_id,
-      hold.nonce,
-      call.transactionId,
+      uuid('account', accountId),
+      nonce,
+      uuid('transaction', call.transactionId),
       call.caller.keyId,
       normalizeHostName(call.merchantDomain),
       call.idempotencyKey,
+      call.nowMs,
     ],
   }
 }
@@ -158,52 +170,39 @@ export function captureHold(call: Capture, hold: HoldRow): QueryConfig {
 /** The other writes. The mandate comes last, so that it is locked for the shortest time. */
 export function recordPayment(
   call: Capture,
-  { hold, seller }: { readonly hold: HoldRow; readonly seller: RegisteredSeller | undefined },
+  payment: Pick<PaymentRow, 'accountId' | 'nonce' | 'mandateId' | 'amountMicro' | 'environment'>,
 ): QueryConfig[] {
-  const payer = recordOfPayment(call, hold, seller)
-  const { seller_account_id: payee } = payer
-  const isBetweenAccounts = payee !== null && payee !== hold.account_id
+  const account = uuid('account', payment.accountId)
+  const mandate = uuid('mandate', payment.mandateId)
   return [
-    insertTransaction(payer),
-    ...(isBetweenAccounts
-      ? [insertTransaction({ ...payer, account_id: payee, side: 'payee', collected_by: null })]
-      : []),
+    {
+      name: 'purser_bench_entry',
+      text: `
+        insert into entries (account_id, id, environment, kind, payer_id, nonce, mandate_id, amount_micro, count, at_ms)
+        values ($1, $2, $3, 'paid', $1, $4, $5, $6, 1, $7)`,
+      values: [
+        account,
+        uuid('transaction', call.transactionId),
+        payment.environment,
+        payment.nonce,
+        mandate,
+        payment.amountMicro,
+        call.nowMs,
+      ],
+    },
     {
       name: 'purser_bench_mandate',
       text: `
-        update mandates set spent_micro = spent_micro + $3, held_micro = held_micro - $3
+        update mandates set spent_micro = spent_micro + $3, held_micro = held_micro - $3,
+          open_payments = open_payments - 1
         where account_id = $1 and id = $2`,
-      values: [hold.account_id, hold.mandate_id, hold.amount_micro],
+      values: [account, mandate, payment.amountMicro],
     },
   ]
 }
 
-function insertTransaction(row: TransactionRow): QueryConfig {
-  return {
-    name: 'purser_bench_transaction',
-    text: `
-      insert into transactions (account_id, id, environment, side, status, agent_id, mandate_id, amount_text,
-        amount_micro, currency, resource_url, merchant_domain, seller_account_id, seller_id, nonce, created_at_ms,
-        collected_by)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
-    values: [
-      row.account_id,
-      row.id,
-      row.environment,
-      row.side,
-      row.status,
-      row.agent_id,
-      row.mandate_id,
-      row.amount_text,
-      row.amount_micro,
-      row.currency,
-      row.resource_url,
-      row.merchant_domain,
-      row.seller_account_id,
-      row.seller_id,
-      row.nonce,
-      row.created_at_ms,
-      row.collected_by,
-    ],
-  }
+function uuid(kind: IdKind, id: string): string {
+  const bytes = idBytes(kind, id)
+  if (!bytes) throw new Error(`${id} is not the id of a ${kind}`)
+  return idText('nonce', bytes)
 }

@@ -38,6 +38,8 @@ export interface PostgresLedgerStoreOptions {
   /** Where the database is, as `postgresql://user:password@host:port/name`. */
   readonly url: string
   readonly nextId: NextId
+  /** Max calls in one transaction. */
+  readonly maxBatch?: number | undefined
   /** Forms batches of one account, as an engine needs that spreads accounts over machines. */
   readonly accountLanes?: boolean
   /** How long a request may wait for its operation or its read, every attempt included. */
@@ -89,6 +91,7 @@ export async function openPostgresLedgerStore(options: PostgresLedgerStoreOption
 function createStore({
   url,
   nextId,
+  maxBatch = 128,
   accountLanes = false,
   patienceMs = 10_000,
   random = Math.random,
@@ -120,6 +123,7 @@ function createStore({
     driver: watchCommits(createPostgresDriver(writing), () => health.failed()),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
     random,
+    maxBatch,
     maxWaiting,
     lanes: accountLanes ? counts.write - otherWriters : lanes,
     groupsByAccount: accountLanes,

@@ -31,6 +31,8 @@ export interface SqliteLedgerStoreOptions {
   /** The database file; its folder is made when it is missing. */
   readonly path: string
   readonly nextId: NextId
+  /** Max calls in one transaction. */
+  readonly maxBatch?: number | undefined
   /** Is told why, when the thread of the ledger ends by itself: nothing can be written any more, but by a new start. */
   readonly onEnd?: (cause: unknown) => void
   /** Where the store counts what it does, if anywhere. */
@@ -54,7 +56,10 @@ export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store 
   }
 }
 
-function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerStoreOptions): Store {
+function createStore(
+  file: OpenedFile,
+  { nextId, maxBatch = 128, onEnd, metrics }: SqliteLedgerStoreOptions,
+): Store {
   const { database, path } = file
   const writing = new SqliteDialect({ database })
   const db: Reader = new Kysely<unknown>({ dialect: writing })
@@ -65,6 +70,7 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
   const health = new CommitHealth(() => ledger.probe())
   const ledger = new SqliteLedger({
     path,
+    maxBatch,
     maxWaiting,
     onWritten: (batch) => {
       commitTimes.add(batch.tookMs)
