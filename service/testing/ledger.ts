@@ -39,6 +39,25 @@ export async function changingNothing<Result>(
   return result
 }
 
+/** What the act gives, with the denied proofs that it leaves, once it is plain that they are all that it changed. */
+export async function leavingDenials<Result>(
+  service: TestService,
+  act: () => Promise<Result>,
+  key = service.sandboxKey,
+): Promise<{ readonly result: Result; readonly denials: readonly Transaction[] }> {
+  const before = await readLedger(service, key)
+  const result = await act()
+  const after = await readLedger(service, key)
+  const known = new Set(before.transactions.map(({ id }) => id))
+  const [denials, transactions] = [
+    after.transactions.filter(({ id }) => !known.has(id)),
+    after.transactions.filter(({ id }) => known.has(id)),
+  ]
+  assert.deepEqual({ ...after, transactions }, before)
+  assert.ok(denials.every(({ status }) => status === 'denied'))
+  return { result, denials }
+}
+
 /** The mandate of a purchase, as its owner sees it. */
 export async function readMandate(
   service: TestService,

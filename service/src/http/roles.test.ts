@@ -3,6 +3,7 @@ import { test } from 'node:test'
 
 import { roles } from '@purser/wire/roles'
 import { endpoints } from '@purser/wire/openapi'
+import type { Transaction } from '@purser/wire/transactions'
 
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareRoleKeys } from '../../testing/role-keys.ts'
@@ -93,7 +94,11 @@ test('An agent can never act for another agent, nor make or widen a mandate [dec
   assert.deepEqual([mixed.status, mixed.body.reason_code], [402, 'mandate_expired'])
   const { body } = await service.call('GET', `/mandates/${other.mandateId}`)
   assert.deepEqual([body.spent_total, body.held_total], ['0.00', '0.00'])
-  assert.deepEqual((await service.call('GET', '/v1/transactions')).body, [])
+  const transactions = (await service.call('GET', '/v1/transactions')).body as Transaction[]
+  assert.deepEqual(
+    transactions.map(({ status, agent_id }) => [status, agent_id]),
+    [['denied', purchase.agentId]],
+  )
 })
 
 test('A merchant sees no agents, no mandates and no audit log, and changes nothing [decision.3]', async (t) => {

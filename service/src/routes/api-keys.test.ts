@@ -256,7 +256,7 @@ function readStore({ databasePath }: TestService): { everything: string; hashes:
     const everything = tables
       .map((table) => JSON.stringify(db.prepare(`select * from "${table}"`).all()))
       .join('\n')
-    const hashes = db.prepare('select lower(hex(secret_hash)) from api_key_hashes').pluck().all() as string[]
+    const hashes = db.prepare('select lower(hex(secret_hash)) from key_hashes').pluck().all() as string[]
     return { everything, hashes }
   } finally {
     db.close()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, hkdfSync } from 'node:crypto'
 import { after, test } from 'node:test'
 
-import { changingNothing, readLedger, readSums } from '../../testing/ledger.ts'
+import { changingNothing, leavingDenials, readLedger, readSums } from '../../testing/ledger.ts'
 import { change, pay } from '../../testing/purchases.ts'
 import {
   askForProof,
@@ -261,9 +261,10 @@ const refusals: readonly Refusal[] = [
   },
 ]
 for (const { title, reasonCode, prepare = mandateOf({}), amount } of refusals) {
-  test(`A refused proof is 402 and holds nothing, ${title} [decision.7] [errors.codes]`, async () => {
+  test(`A refused proof is 402, holds nothing and is recorded, ${title} [decision.7] [errors.codes]`, async () => {
     const purchase = await prepare()
-    const answer = await changingNothing(service, () => askForProof(service, purchase, amount))
+    const ask = () => askForProof(service, purchase, amount)
+    const { result: answer, denials } = await leavingDenials(service, ask)
     assert.equal(answer.status, 402, answer.text)
     const detail: unknown = answer.body.reason_detail
     assert(typeof detail === 'string' && detail.length > 0)
@@ -273,6 +274,23 @@ for (const { title, reasonCode, prepare = mandateOf({}), amount } of refusals) {
       reason_detail: detail,
       agent_id: purchase.agentId,
       mandate_id: purchase.mandateId,
+    })
+    const [recorded] = denials
+    assert.ok(recorded && denials.length === 1)
+    assert.deepEqual(recorded, {
+      id: recorded.id,
+      status: 'denied',
+      agent_id: purchase.agentId,
+      mandate_id: purchase.mandateId,
+      amount: amount ?? '1.00',
+      currency: 'USDC',
+      resource_url: purchase.resourceUrl,
+      merchant_domain: purchase.merchantDomain,
+      seller_id: null,
+      category: null,
+      reason_code: reasonCode,
+      reason_detail: detail,
+      created_at: '2026-11-20T12:00:00.000Z',
     })
   })
 }

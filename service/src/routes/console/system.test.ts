@@ -23,7 +23,7 @@ for (const { name, missing, open } of serviceStores) {
       assert.equal(system.node_version, process.version)
       assert.equal(system.uptime_seconds, 90)
       assert.equal(system.store.kind, isFile ? 'sqlite' : 'postgres')
-      assert.ok(system.store.schema_version >= 2)
+      assert.equal(system.store.schema_version, 1)
       const settings = Object.values(ledger.settings).join()
       const password = /:([^:@/]+)@/.exec(settings)?.[1]
       assert.ok(password === undefined || !system.store.place.includes(password), system.store.place)
