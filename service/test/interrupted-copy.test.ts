@@ -17,7 +17,12 @@ test('Ctrl-C while a ledger is copied says that the same command goes on, which 
   assert.equal(code, 130)
   assert.equal(
     stderr,
-    '  accounts         1 of 1\nInterrupted; run the same command again, it goes on from here.\n',
+    [
+      '  accounts         1 of 1',
+      '  identities       1 of 1',
+      '  key_hashes       2 of 2',
+      'Interrupted; run the same command again, it goes on from here.\n',
+    ].join('\n'),
   )
   await letGo()
   await copyAgain()

@@ -64,7 +64,7 @@ test('ledger check names what does not agree, with exit code 1 [decision.109]', 
   const { mandateId } = await payAndHold(service)
   await service.stop()
   const database = new Database(service.databasePath)
-  database.exec('update mandate_sums set spent_micro = spent_micro + 1')
+  database.exec('update mandates_sums set spent_micro = spent_micro + 1')
   database.close()
   const { purser } = testCommand(context)
   const words = await purser('ledger', 'check', '--database', `sqlite:${service.databasePath}`)

@@ -169,7 +169,7 @@ test('migrate up says of half a copy what migrate status says, and does nothing 
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   await execute(database.url, 'create table purser_copy (source text not null)')
-  await execute(database.url, 'update purser_schema set version = 3')
+  await execute(database.url, 'update purser_schema set version = 0')
   const purser = inFolder(context, { PURSER_DATABASE: database.url })
   const advice = 'the ledger is a copy that was interrupted: run the same purser migrate copy again'
   const status = await purser('migrate', 'status')
@@ -179,7 +179,7 @@ test('migrate up says of half a copy what migrate status says, and does nothing 
     const { code, output, errors } = await purser('migrate', 'up', ...flags)
     assert.deepEqual([code, output, errors], [1, '', `purser migrate up: ${advice}.`])
   }
-  assert.deepEqual(await execute(database.url, 'select version from purser_schema'), [{ version: 3 }])
+  assert.deepEqual(await execute(database.url, 'select version from purser_schema'), [{ version: 0 }])
 })
 
 test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
@@ -207,7 +207,7 @@ test('migrate copy says what it does, what it has proved, and what comes next [d
   const { code, output, errors } = await purser(...call)
   assert.deepEqual([code, errors], [0, ''])
   assert.match(output, /^Copying .*purser\.db to postgresql:/)
-  assert.match(output, /^ {2}transactions +0 rows {2}agrees$/m)
+  assert.match(output, /^ {2}payments +0 rows {2}agrees$/m)
   assert.match(output, /^ {2}The ledger is sound/m)
   assert.match(output, /^Copied\. Start the service with PURSER_DATABASE=postgresql:/m)
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))

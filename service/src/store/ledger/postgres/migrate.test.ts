@@ -5,16 +5,17 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Client } from 'pg'
+import { Client, type ClientBase } from 'pg'
 
-import type { PostgresDatabase } from '../../../testing/postgres-databases.ts'
-import { postgres18, postgresServers, startPostgres18 } from '../../../testing/postgres.ts'
-import { StoreOpenError } from '../store.ts'
-import { describeUrl } from '../ledger/postgres/address.ts'
-import { withClient } from '../ledger/postgres/connection.ts'
-import { migrate, neededVersion, readSchemaVersion } from '../ledger/postgres/migrate.ts'
-import { openPostgresStore } from './postgres-store.ts'
-import { migrations } from './schema.ts'
+import type { PostgresDatabase } from '../../../../testing/postgres-databases.ts'
+import { postgres18, postgresServers, startPostgres18 } from '../../../../testing/postgres.ts'
+import { StoreOpenError } from '../../store.ts'
+import { describeUrl } from './address.ts'
+import { withClient } from './connection.ts'
+import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'
+import { ledgerSteps } from './schema.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 for (const { name, missing, createEmptyDatabase } of postgresServers) {
   test(
@@ -24,7 +25,9 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
       const database = await createEmptyDatabase()
       context.after(() => database.drop())
       const stores = await Promise.all(
-        Array.from({ length: 8 }, () => openPostgresStore({ url: database.url })),
+        Array.from({ length: 8 }, () =>
+          openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() }),
+        ),
       )
       for (const store of stores) {
         await store.checkReady()
@@ -36,54 +39,50 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
     },
   )
 
-  for (let version = 1; version < neededVersion; version++) {
-    test(
-      `Of many processes that start at once on a database of ${name} at schema ${version} one takes the missing steps [decision.63]`,
-      { skip: missing ?? false },
-      async (context) => {
-        const database = await createEmptyDatabase()
-        const fresh = await createEmptyDatabase()
-        const outsider = new Client({ connectionString: database.url })
-        await outsider.connect()
-        context.after(async () => {
-          await outsider.end()
-          await database.drop()
-          await fresh.drop()
-        })
-        await makeSchema(outsider, version)
-        await withClient(fresh.url, migrate)
+  test(
+    `Of many processes that start at once on an older schema on ${name} one takes the missing step [decision.63]`,
+    { skip: missing ?? false },
+    async (context) => {
+      const database = await createEmptyDatabase()
+      const fresh = await createEmptyDatabase()
+      const outsider = new Client({ connectionString: database.url })
+      await outsider.connect()
+      context.after(async () => {
+        await outsider.end()
+        await database.drop()
+        await fresh.drop()
+      })
+      await withClient(database.url, migrate)
+      await withClient(fresh.url, update)
 
-        // Keeps back the one that takes the steps, until all the others wait as well.
-        const { rows: tables } = await outsider.query<{ names: string }>(
-          `select string_agg(tablename, ', ') as names from pg_tables
+      // Keeps back the one that takes the steps, until all the others wait as well.
+      const { rows: tables } = await outsider.query<{ names: string }>(
+        `select string_agg(tablename, ', ') as names from pg_tables
            where schemaname = 'public' and tablename <> 'purser_schema'`,
-        )
-        await outsider.query(`begin; lock table ${tables[0]?.names}`)
-        const opening = Array.from({ length: 8 }, () => openPostgresStore({ url: database.url }))
-        const settled = Promise.allSettled(opening)
-        const waits = await untilWaiting(outsider, 8)
-        await outsider.query('commit')
-        for (const outcome of await settled) {
-          assert(outcome.status === 'fulfilled', outcome.status === 'rejected' ? String(outcome.reason) : '')
-          await outcome.value.checkReady()
-          await outcome.value.close()
-        }
+      )
+      await outsider.query(`begin; lock table ${tables[0]?.names}`)
+      const opening = Array.from({ length: 8 }, () => withClient(database.url, update))
+      const settled = Promise.allSettled(opening)
+      const waits = await untilWaiting(outsider, 8)
+      await outsider.query('commit')
+      for (const outcome of await settled) {
+        assert(outcome.status === 'fulfilled', outcome.status === 'rejected' ? String(outcome.reason) : '')
+      }
 
-        assert.deepEqual(
-          waits.filter((lock) => lock === 'relation'),
-          ['relation'],
-          'the others wait before the first step',
-        )
-        assert.equal(await withClient(database.url, readSchemaVersion), neededVersion)
-        assert.deepEqual(await readSchema(database.url), await readSchema(fresh.url))
-      },
-    )
-  }
+      assert.deepEqual(
+        waits.filter((lock) => lock === 'relation'),
+        ['relation'],
+        'the others wait before the first step',
+      )
+      assert.equal(await withClient(database.url, readSchemaVersion), neededVersion + 1)
+      assert.deepEqual(await readSchema(database.url), await readSchema(fresh.url))
+    },
+  )
 }
 
 test('A database that a newer release wrote is refused, at a start and while a process runs [decision.63] [decision.28]', async (context) => {
   const database = await emptyDatabase(context)
-  const store = await openPostgresStore({ url: database.url })
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   await execute(database.url, `update purser_schema set version = ${neededVersion + 1}`)
   await refused(
@@ -126,32 +125,34 @@ for (const [what, statements, named] of foreignTables) {
 test('A step of the schema that fails on PostgreSQL is named, with its cause, and changes nothing [decision.63] [decision.78]', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
-  // Said to have seen one step fewer than it has: the last one then finds its columns there.
-  await withClient(database.url, (client) =>
-    client.query('update purser_schema set version = $1', [neededVersion - 1]),
+  const failing = [...ledgerSteps, 'create table later (); alter table agents add column name text']
+  await assert.rejects(
+    withClient(database.url, (client, place) => migrate(client, place, failing)),
+    {
+      name: 'StoreOpenError',
+      message: new RegExp(
+        `^Step ${neededVersion + 1} of the schema failed on .* \\(.+ already exists\\), and nothing was`,
+      ),
+    },
   )
-  await assert.rejects(openPostgresStore({ url: database.url }), {
-    name: 'StoreOpenError',
-    message: new RegExp(
-      `^Step ${neededVersion} of the schema failed on .* \\(.+ already exists\\), and nothing was`,
-    ),
-  })
-  assert.equal(await withClient(database.url, readSchemaVersion), neededVersion - 1)
+  assert.equal(await withClient(database.url, readSchemaVersion), neededVersion)
+  const later = await withClient(database.url, (client) => client.query("select to_regclass('later') as oid"))
+  assert.deepEqual(later.rows, [{ oid: null }])
 })
 
 test('What belongs to an extension is no table of another program, nor what lies in another schema [decision.63]', async (context) => {
   const database = await emptyDatabase(context)
   await execute(database.url, 'create table counted (id int); alter extension plpgsql add table counted')
   await execute(database.url, 'create schema apart; create table apart.users (id int)')
-  const store = await openPostgresStore({ url: database.url })
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   await store.close()
 })
 
 test('A database that Purser has moved into keeps working when others put tables beside [decision.63]', async (context) => {
   const database = await emptyDatabase(context)
-  await (await openPostgresStore({ url: database.url })).close()
+  await (await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })).close()
   await execute(database.url, 'create table users (id int)')
-  const store = await openPostgresStore({ url: database.url })
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   await store.checkReady()
   await store.close()
 })
@@ -199,12 +200,15 @@ test('What is wrong with an address is said in one sentence, without its passwor
     ],
   ]
   for (const [url, message] of cases) {
-    await assert.rejects(openPostgresStore({ url }), (error: unknown) => {
-      assert(error instanceof StoreOpenError, String(error))
-      assert.match(error.message, message)
-      assert(!error.message.includes(new URL(database.url).password) && !error.message.includes('hush'))
-      return true
-    })
+    await assert.rejects(
+      openPostgresLedgerStore({ url: url, nextId: createIdsOfTimes() }),
+      (error: unknown) => {
+        assert(error instanceof StoreOpenError, String(error))
+        assert.match(error.message, message)
+        assert(!error.message.includes(new URL(database.url).password) && !error.message.includes('hush'))
+        return true
+      },
+    )
   }
 })
 
@@ -227,7 +231,10 @@ test("A socket is reached by libpq's usual form of its address, and named with i
   const server = new URL(await startPostgres18({ settings: { unix_socket_directories: folder } }))
   const { username, password, port } = server
   const socket = `@/postgres?host=${folder}&port=${port}`
-  const store = await openPostgresStore({ url: `postgresql://${username}:${password}${socket}` })
+  const store = await openPostgresLedgerStore({
+    url: `postgresql://${username}:${password}${socket}`,
+    nextId: createIdsOfTimes(),
+  })
   await store.checkReady()
   await store.close()
   const nobodys = `postgresql://nobody${socket}`
@@ -249,12 +256,9 @@ test('A database that cannot hold every text is refused [decision.62]', async (c
   )
 })
 
-/** The schema as a release made it that knew so many of the steps. */
-async function makeSchema(client: Client, version: number): Promise<void> {
-  for (const step of migrations.slice(0, version)) await client.query(step)
-  await client.query(`
-    create table purser_schema (only_row boolean primary key default true check (only_row), version integer not null);
-    insert into purser_schema (version) values (${version})`)
+/** Brings a database to the schema of a release that has one step more. */
+function update(client: ClientBase, place: string): Promise<number> {
+  return migrate(client, place, [...ledgerSteps, 'alter table agents add column note text'])
 }
 
 /** What so many others wait for, once they all do: `relation` is a table or an index, the rest are rows. */
@@ -288,7 +292,10 @@ async function readSchema(url: string): Promise<unknown[]> {
 }
 
 async function refused(url: string, message: string): Promise<void> {
-  await assert.rejects(openPostgresStore({ url }), { name: 'StoreOpenError', message })
+  await assert.rejects(openPostgresLedgerStore({ url: url, nextId: createIdsOfTimes() }), {
+    name: 'StoreOpenError',
+    message,
+  })
 }
 
 /** The names of all that lies in the schema where tables are made. */
