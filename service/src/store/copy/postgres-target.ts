@@ -3,10 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ClientBase } from 'pg'
 
 import { codeOf } from '../error-code.ts'
-import { idBytes, idText } from '../../domain/type-id.ts'
 import { openPool, withClient } from '../ledger/postgres/connection.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
-import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
+import { postgresDialect, readerOn, uuidOf } from '../ledger/postgres/postgres-reader.ts'
 import { writeStatements } from '../ledger/postgres/statements.ts'
 import { valueOf } from '../ledger/reads/dialect.ts'
 import { findLedgerFaults } from '../ledger/reads/faults.ts'
@@ -97,7 +96,7 @@ async function refuseUnlessFinishedCopy(
 ): Promise<void> {
   // Accounts are never deleted, so a copy has each one that its source had.
   const { rows } = await client.query('select from accounts where id = $1', [
-    anyAccountId === undefined ? null : idText('nonce', idBytes('account', anyAccountId) ?? Buffer.alloc(16)),
+    anyAccountId === undefined ? null : uuidOf('account', anyAccountId),
   ])
   if (rows.length === 0) {
     throw new StoreOpenError(

@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from 'pg'
 
 import { breaksConnection } from './retries.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
-import { localSetting, noJit } from './local-settings.ts'
+import { localSetting, noJit, transactionTimeout } from './local-settings.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
@@ -170,6 +170,7 @@ const settings = [
   "set_config('lock_timeout', $2, true)",
   // The service does not answer any more: its machine has vanished, or it is frozen.
   localSetting('idle_in_transaction_session_timeout', '10000'),
+  transactionTimeout,
   localSetting('plan_cache_mode', 'force_generic_plan'),
   ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map(ruleOut),
   noJit,

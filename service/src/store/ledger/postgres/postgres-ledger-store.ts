@@ -14,7 +14,7 @@ import { GroupCommit } from '../../group-commit.ts'
 import { askOnce } from './ask-once.ts'
 import { lookUpCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
-import { openPool, withClient } from './connection.ts'
+import { openPool, storable, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
 import { refuseUnfitDistribution } from './distribution.ts'
 import { localSetting } from './local-settings.ts'
@@ -135,6 +135,11 @@ function createStore({
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   const db = readerOn(reading)
+  /** For operations that read first. */
+  const retryingDb = kyselyOver(
+    (text, values) => retry(async () => (await reading.query(text, values.map(storable))).rows),
+    new PostgresDialect({ pool: reading }),
+  ) as Reader
   const askForConsole = prepareQueries(watching, { retry })
   const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching })) as Reader
   const callers = prepareCallers(reading, { maxWaiting, beside, retry, lookUp: lookUpCallers })
@@ -178,8 +183,8 @@ function createStore({
     nextId,
     // It never changes, so it is cached.
     accountOfMandate: async (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
-    sweep: new Sweep({ ledger, db, dialect }),
-    rollup: new Rollup({ ledger, db, dialect }),
+    sweep: new Sweep({ ledger, db: retryingDb, dialect }),
+    rollup: new Rollup({ ledger, db: retryingDb, dialect }),
   })
   const reads = prepareLedgerReads({
     db,

@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 
-import { idText } from '../../../domain/type-id.ts'
+import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { ReadDialect, Reader } from '../reads/dialect.ts'
 import { storable } from './connection.ts'
 
@@ -25,4 +25,10 @@ export function readerOn(pool: Pool): Reader {
   return new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: { connect, end: () => pool.end() } as never }),
   })
+}
+
+/** An id as the database has it; null for a text that is no id of its kind. */
+export function uuidOf(kind: IdKind, text: string): string | null {
+  const bytes = idBytes(kind, text)
+  return bytes ? idText('nonce', bytes) : null
 }

@@ -2,19 +2,22 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { Client } from 'pg'
+import { Client, type PoolClient } from 'pg'
 
-import { postgres18, postgresServers } from '../../../testing/postgres.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { openPool } from '../ledger/postgres/connection.ts'
-import { openPostgresStore } from './postgres-store.ts'
-import { rowsOf } from './queries.ts'
-import { prepareTransactions } from './transaction.ts'
+import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
+import { StoreLedger } from '../../../../testing/store-ledger.ts'
+import { openPool } from './connection.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { lock } from '../operation.ts'
+import { strayDenials } from '../tables.ts'
+import { createPostgresDriver } from './postgres-driver.ts'
+import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
+import { uuidOf } from './postgres-reader.ts'
 
 test('A payment whose connection is ended in the middle of its batch is written on another one [decision.27]', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   context.after(drop)
-  const store = await openPostgresStore({ url })
+  const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
   const ledger = new StoreLedger({ store, close: () => store.close() })
   const other = new Client({ connectionString: url })
   await other.connect()
@@ -27,7 +30,7 @@ test('A payment whose connection is ended in the middle of its batch is written 
   const hold = await ledger.hold(mandate)
 
   await other.query('begin')
-  await other.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  await other.query('select 1 from mandates where id = $1 for update', [uuidOf('mandate', mandate.id)])
   const paying = ledger.pay(sandbox, hold)
   await untilSomebodyWaits(other)
   await other.query(
@@ -61,15 +64,20 @@ for (const server of postgresServers) {
         readonly version: number
         readonly limit: string | null
       }
-      const inTransaction = prepareTransactions(pool, { random: Math.random })
-      const inside = await inTransaction({ deadlineMs: performance.now() + 60_000 }, async (transaction) => {
-        const [answer] = await transaction.ask(read)
-        await transaction.commit()
-        return rowsOf<Limit>(answer)[0]
-      })
+      let client: PoolClient | undefined
+      pool.on('acquire', (acquired) => (client = acquired))
+      const accountId = createIdsOfTimes()('account', 0)
+      const inside = await createPostgresDriver(pool).transaction(
+        async (transaction) => {
+          const reads = [lock(strayDenials, { accountId, environment: 'sandbox' })]
+          await transaction.read(reads, { waitsForLocks: false })
+          return (await client?.query<Limit>(read))?.rows[0]
+        },
+        { patienceMs: 9_000 },
+      )
       const [outside] = (await pool.query<Limit>(read)).rows
       const isKnown = Number(inside?.version) >= 170_000
-      assert.deepEqual([inside?.limit, outside?.limit], isKnown ? ['10s', '0'] : [null, null])
+      assert.deepEqual([inside?.limit, outside?.limit], isKnown ? ['11s', '0'] : [null, null])
     },
   )
 }

@@ -4,14 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import { openCommitThief } from '../../../testing/commit-thief.ts'
-import { postgres18 } from '../../../testing/postgres.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { hashApiKey } from '../../domain/api-key.ts'
-import type { Hold, Mandate } from '../../domain/records.ts'
-import { StoreUnavailableError } from '../store.ts'
-import { openPostgresStore, type PostgresStoreOptions } from './postgres-store.ts'
-import { withRetries } from '../ledger/postgres/retries.ts'
+import { openCommitThief } from '../../../../testing/commit-thief.ts'
+import { postgres18 } from '../../../../testing/postgres.ts'
+import { StoreLedger } from '../../../../testing/store-ledger.ts'
+import { hashApiKey } from '../../../domain/api-key.ts'
+import type { Hold, Mandate } from '../../../domain/records.ts'
+import { StoreUnavailableError } from '../../store.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { openPostgresLedgerStore, type PostgresLedgerStoreOptions } from './postgres-ledger-store.ts'
+import { uuidOf } from './postgres-reader.ts'
+import { withRetries } from './retries.ts'
 
 for (const code of ['40001', '40P01']) {
   test(`An act that PostgreSQL ends with ${code} is run again, and done once [decision.65]`, async (context) => {
@@ -22,10 +24,10 @@ for (const code of ['40001', '40P01']) {
       create function fail() returns trigger language plpgsql as $$
       begin
         if nextval('injected') % 3 <> 0 then raise exception 'injected' using errcode = '${code}'; end if;
-        return new;
+        return null;
       end $$;
-      create trigger fail before insert on transactions for each row execute function fail();
-      create trigger fail before insert on recorded_events for each row execute function fail()`)
+      create trigger fail before insert on entries for each statement execute function fail();
+      create trigger fail before insert on audit_events for each statement execute function fail()`)
     await ledger.pay(caller, hold)
     const agents = await Promise.all(Array.from({ length: 10 }, () => ledger.agent(caller)))
     for (const agent of agents) assert.equal((await ledger.eventsAbout(agent, agent.id)).length, 1)
@@ -82,7 +84,7 @@ test('Without a server every act and read is unavailable within its patience, an
   const { ledger, database } = await open(context)
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const way = await openCommitThief(database.url)
-  const store = await openPostgresStore({ url: way.url, patienceMs: 300 })
+  const store = await openPostgresLedgerStore({ url: way.url, nextId: createIdsOfTimes(), patienceMs: 300 })
   context.after(() => store.close())
   await way.close()
   const startMs = performance.now()
@@ -112,7 +114,7 @@ test('An act that waits too long for a lock is unavailable, changes nothing, and
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const other = await preparePurchase(ledger)
   await admin.query('begin')
-  await admin.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  await admin.query('select 1 from mandates where id = $1 for update', [uuidOf('mandate', mandate.id)])
   const blocked = ledger.capture(caller, hold)
   await assert.rejects(blocked, { name: 'StoreUnavailableError' })
   await ledger.pay(other.caller, other.hold)
@@ -128,7 +130,7 @@ test('While every payment waits for a lock, agents are stopped at once [decision
   await ledger.pay(caller, hold)
   const holds = await Promise.all(Array.from({ length: 8 }, () => ledger.hold(mandate)))
   await admin.query('begin')
-  await admin.query('select 1 from mandates where id = $1 for update', [mandate.id])
+  await admin.query('select 1 from mandates where id = $1 for update', [uuidOf('mandate', mandate.id)])
   const blocked: Promise<unknown>[] = []
   for (const one of holds) {
     blocked.push(ledger.capture(caller, one), ledger.hold(mandate))
@@ -149,7 +151,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
   const proposal = ledger.newProposal(mandate)
   const key = hashApiKey(caller.keyId)
   await admin.query('begin')
-  await admin.query('lock table api_keys, mandates, agents, holds, transactions, record_accounts, sessions')
+  await admin.query('lock table api_keys, mandates, agents, payments, entries, mandate_accounts, sessions')
   const capture = ledger.newCapture(caller, hold, { idempotencyKey: 'order-1' })
   const reads = [
     () => ledger.store.authenticate(key),
@@ -188,9 +190,9 @@ test('Past the bound of the queue acts are turned away at once [decision.65] [de
   assert.ok(caller)
 })
 
-async function open(context: TestContext, options: Partial<PostgresStoreOptions> = {}) {
+async function open(context: TestContext, options: Partial<PostgresLedgerStoreOptions> = {}) {
   const database = await postgres18.createEmptyDatabase()
-  const store = await openPostgresStore({ url: database.url, ...options })
+  const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes(), ...options })
   const admin = new Client({ connectionString: database.url })
   await admin.connect()
   const ledger = new StoreLedger({
