@@ -88,7 +88,7 @@ function decodeFacts(fields: readonly (string | null)[]): FoundFacts {
     mandate: isMandateThere
       ? (decodeRow(mandateDecoders, fields, agentDecoders.length) as unknown as MandateRow)
       : undefined,
-    recent: Number(fields[mandateEnd]),
+    recent: fields[mandateEnd] ?? null,
     waiting: fields[mandateEnd + 1] ?? null,
   }
 }

@@ -22,9 +22,6 @@ import { clockSlackMs } from './transactions.ts'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** What a denial adds to the count of the latest transactions: there are fewer of these. */
-const denialWeight = 100
-
 /** The parameters of the statement, with what they are in a database. */
 const parameters = {
   caller: agents.columns.accountId,
@@ -36,8 +33,6 @@ const parameters = {
   mandateText: paidSellers.columns.merchantDomain,
   isKnownToPay: entries.columns.count,
   firstEntry: entries.columns.id,
-  hourAgoMs: entries.columns.atMs,
-  minuteAgoMs: entries.columns.atMs,
 } satisfies Readonly<Record<string, Column>>
 
 export type FactsParameter = keyof typeof parameters
@@ -64,30 +59,36 @@ function columnsOf({ columns }: Table): readonly { readonly name: string; readon
 }
 
 /**
- * One statement, so that all is of one moment. Its columns are those of the agent, those of the mandate, how many of the latest
- * transactions of the mandate there were in the last minute plus a hundred for each denial in the last hour, and whether it has
- * paid the seller: null, when it has; else what is not added up yet.
- *
- * The account is the caller's own, or that of a customer of the caller's seller that is not disabled.
+ * One statement, so that all is of one moment. Its columns are those of the agent, those of the mandate, when each of the
+ * latest transactions of the mandate was (negative for denials), and what `waitingOf` gives.
  */
 export function factsStatement(dialect: FactsDialect): string {
-  const p = (name: FactsParameter) => dialect.parameter(name, parameters[name])
+  const columns = [
+    ...agentColumns.map(({ name }) => `a.${sqlName(name)}`),
+    ...mandateColumns.map(({ name }) => dialect.columnOfMandate(name)),
+  ]
+  const atMs = `case kind when 'denied' then '-' else '' end || at_ms`
+  return `
+    select ${columns.join(', ')},
+      (select ${dialect.joinTexts(atMs)}
+        from (${dialect.entriesOfMandate(parameterOf(dialect, 'firstEntry'))} limit ${recentTransactions}) latest) as recent,
+      ${waitingOf(dialect)} as waiting
+    ${agentAndMandate(dialect)}`
+}
+
+function parameterOf(dialect: FactsDialect, name: FactsParameter): string {
+  return dialect.parameter(name, parameters[name])
+}
+
+/**
+ * The agent `a` and its mandate `m`: of the caller's own account, or of that of a customer of the caller's seller, which is not
+ * disabled.
+ */
+export function agentAndMandate(dialect: FactsDialect): string {
+  const p = (name: FactsParameter) => parameterOf(dialect, name)
   const onMandate = `m.account_id = a.account_id and m.id = ${p('mandate')} and m.agent_id = a.id
       and m.environment = a.environment`
   return `
-    select ${agentColumns.map(({ name }) => `a.${sqlName(name)}`).join(', ')},
-      ${mandateColumns.map(({ name }) => dialect.columnOfMandate(name)).join(', ')},
-      (select ${denialWeight} * count(case when kind = 'denied' and at_ms > ${p('hourAgoMs')} then 1 end)
-          + count(case when at_ms > ${p('minuteAgoMs')} then 1 end)
-        from (${dialect.entriesOfMandate(p('firstEntry'))} limit ${recentTransactions}) latest) as recent,
-      case
-        when ${p('isKnownToPay')} = 1 or exists (
-          select 1 from ${paidSellers.name} s where s.account_id = m.account_id and s.mandate_id = m.id
-            and s.merchant_domain = ${p('merchantDomain')}) then null
-        else (
-          select coalesce(${dialect.joinTexts('w.parts')}, '') from ${activityParts.name} w
-          where w.account_id = m.account_id and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
-      end as waiting
     from ${agents.name} a ${dialect.joinMandate(onMandate)}
     where a.account_id = coalesce((
         select d.account_id from ${agentAccounts.name} d
@@ -96,6 +97,20 @@ export function factsStatement(dialect: FactsDialect): string {
             and s.account_id = ${p('caller')}
         where d.agent_id = ${p('agent')}), ${p('caller')})
       and a.id = ${p('agent')} and a.environment = ${p('environment')}`
+}
+
+/** Null when the mandate is known to have paid the seller; else what the account has that is not added up yet. */
+export function waitingOf(dialect: FactsDialect): string {
+  const p = (name: FactsParameter) => parameterOf(dialect, name)
+  return `
+      case
+        when ${p('isKnownToPay')} = 1 or exists (
+          select 1 from ${paidSellers.name} s where s.account_id = m.account_id and s.mandate_id = m.id
+            and s.merchant_domain = ${p('merchantDomain')}) then null
+        else (
+          select coalesce(${dialect.joinTexts('w.parts')}, '') from ${activityParts.name} w
+          where w.account_id = m.account_id and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
+      end`
 }
 
 function valuesOf(
@@ -111,8 +126,6 @@ function valuesOf(
     mandateText: mandateId,
     isKnownToPay: isKnownToPay ? 1 : 0,
     firstEntry: idsFrom('txn', nowMs - hourMs - clockSlackMs).padEnd('txn_'.length + 26, '0'),
-    hourAgoMs: nowMs - hourMs,
-    minuteAgoMs: nowMs - minuteMs,
   }
 }
 
@@ -120,7 +133,7 @@ function valuesOf(
 export interface FoundFacts {
   readonly agent: AgentRow
   readonly mandate: MandateRow | undefined
-  readonly recent: number
+  readonly recent: string | null
   readonly waiting: string | null
 }
 
@@ -131,6 +144,7 @@ export interface AgentReaderOptions {
   /** Runs the statement. The values of its parameters come in the order of `parameterNames`. */
   readonly find: (
     values: Readonly<Record<string, unknown>>,
+    question: AgentQuestion,
   ) => FoundFacts | undefined | Promise<FoundFacts | undefined>
   /** What encodes the values of a column. */
   readonly encoderOf: (column: Column) => (value: string | number) => unknown
@@ -166,7 +180,7 @@ export class AgentReader {
     for (const { name, column, encode } of this.#encoders) {
       encoded[name] = canHold(column, values[name]) ? encode(values[name]) : null
     }
-    const found = await this.#find(encoded)
+    const found = await this.#find(encoded, question)
     if (!found) return nothing
     const agent = toAgent(found.agent)
     if (!found.mandate) return { agent, mandate: undefined, risk: undefined }
@@ -181,8 +195,7 @@ export class AgentReader {
         spentMicro: mandate.spentMicro,
         expiresAtMs: mandate.expiresAtMs,
         hasPaidThisSeller,
-        deniedInLastHour: Math.floor(found.recent / denialWeight),
-        transactionsInLastMinute: found.recent % denialWeight,
+        ...countRecent(found.recent, question.nowMs),
       },
     }
   }
@@ -191,6 +204,17 @@ export class AgentReader {
     if (this.#known.size >= maxKnown) this.#known.clear()
     this.#known.add(key)
   }
+}
+
+function countRecent(recent: string | null, nowMs: number) {
+  let deniedInLastHour = 0
+  let transactionsInLastMinute = 0
+  for (const text of recent ? recent.split(',') : []) {
+    const ageMs = nowMs - Math.abs(Number(text))
+    if (text.startsWith('-') && ageMs < hourMs) deniedInLastHour += 1
+    if (ageMs < minuteMs) transactionsInLastMinute += 1
+  }
+  return { deniedInLastHour, transactionsInLastMinute }
 }
 
 function hasPaid(

@@ -9,16 +9,17 @@ interface Calls {
   last: number
 }
 
-/** Max mandates whose calls are known. */
-const maxKnown = 65_536
+/** Max mandates whose calls are known, and max mandates of which more is. */
+const maxCalled = 65_536
+const maxKnown = 8_192
 
 /**
  * The ledger, with what is known of its index of entries: those of a mandate are indexed on demand, and need not be again until
- * the next call for the mandate.
+ * the next call for the mandate. So long something may be known of it.
  */
-export class IndexedMandates implements Pick<Ledger, 'run'> {
+export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   readonly #ledger: Pick<SqliteLedger, 'run' | 'indexEntries'>
-  readonly #indexed = new Set<string>()
+  readonly #indexed = new Map<string, Known | undefined>()
   readonly #calls = new Map<string, Calls>()
   #lastCall = 0
   #forgottenAt = 0
@@ -37,11 +38,21 @@ export class IndexedMandates implements Pick<Ledger, 'run'> {
     return outcome
   }
 
+  /** What is known of the mandate since its last call. */
+  knownOf(mandateId: string): Known | undefined {
+    return this.#indexed.get(mandateId)
+  }
+
+  /** Keeps what has been read of the mandate, unless a call for it is under way. */
+  know(mandateId: string, known: Known): void {
+    if (this.#indexed.has(mandateId)) this.#indexed.set(mandateId, known)
+  }
+
   #begin(mandateId: string): Calls {
     this.#indexed.delete(mandateId)
     let calls = this.#calls.get(mandateId)
     if (!calls) {
-      if (this.#calls.size >= maxKnown) this.#forget()
+      if (this.#calls.size >= maxCalled) this.#forget()
       calls = { underWay: 0, last: 0 }
       this.#calls.set(mandateId, calls)
     }
@@ -68,7 +79,7 @@ export class IndexedMandates implements Pick<Ledger, 'run'> {
     await this.#ledger.indexEntries(mandateIds)
     if (this.#forgottenAt > asked) return
     if (this.#indexed.size >= maxKnown) this.#indexed.clear()
-    for (const id of atRest) if ((this.#calls.get(id)?.last ?? 0) <= asked) this.#indexed.add(id)
+    for (const id of atRest) if ((this.#calls.get(id)?.last ?? 0) <= asked) this.#indexed.set(id, undefined)
   }
 }
 

@@ -21,7 +21,7 @@ import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
-import { prepareAgentFacts } from './agent-facts.ts'
+import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
 import { entriesByMandate, ledgerSteps } from './schema.ts'
@@ -80,7 +80,7 @@ function createStore(
     onEnd,
   })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
-  const indexed = new IndexedMandates(ledger)
+  const indexed = new IndexedMandates<KnownFacts>(ledger)
   let closing: Promise<void> | undefined
   const dialect: ReadDialect = {
     ...sqliteTables,
