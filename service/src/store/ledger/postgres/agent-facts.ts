@@ -6,6 +6,7 @@ import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   agentColumns,
   AgentReader,
+  factsEncoder,
   factsStatement,
   mandateColumns,
   parameterNames,
@@ -60,9 +61,11 @@ export function prepareAgentFacts(
     lanes: 2,
     writeBatch: (batch) => retry(() => ask(pool, batch)),
   })
-  const reader = new AgentReader({ find: (values) => questions.submit(values), encoderOf })
+  const reader = new AgentReader((asked) => questions.submit(encode(asked)))
   return (question) => reader.read(question)
 }
+
+const encode = factsEncoder(encoderOf)
 
 async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<FoundFacts | undefined>[]> {
   const statements = batch.map((values): Statement => ({

@@ -84,7 +84,7 @@ function parameterOf(dialect: FactsDialect, name: FactsParameter): string {
  * The agent `a` and its mandate `m`: of the caller's own account, or of that of a customer of the caller's seller, which is not
  * disabled.
  */
-export function agentAndMandate(dialect: FactsDialect): string {
+function agentAndMandate(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
   const onMandate = `m.account_id = a.account_id and m.id = ${p('mandate')} and m.agent_id = a.id
       and m.environment = a.environment`
@@ -100,7 +100,7 @@ export function agentAndMandate(dialect: FactsDialect): string {
 }
 
 /** Null when the mandate is known to have paid the seller; else what the account has that is not added up yet. */
-export function waitingOf(dialect: FactsDialect): string {
+function waitingOf(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
   return `
       case
@@ -113,10 +113,38 @@ export function waitingOf(dialect: FactsDialect): string {
       end`
 }
 
-function valuesOf(
-  { caller, agentId, mandateId, nowMs }: AgentQuestion,
-  { merchantDomain, isKnownToPay }: { readonly merchantDomain: string; readonly isKnownToPay: boolean },
-): Readonly<Record<FactsParameter, string | number>> {
+/** A question, with what is known of it already. */
+export interface AskedFacts extends AgentQuestion {
+  /** Whether it is known that the mandate has paid the seller. */
+  readonly isKnownToPay: boolean
+}
+
+/** What encodes the values of the statement's parameters, in the order of `parameterNames`. */
+export function factsEncoder(
+  encoderOf: (column: Column) => (value: string | number) => unknown,
+): (asked: AskedFacts) => Readonly<Record<string, unknown>> {
+  const encoders = parameterNames.map((name) => {
+    const column = parameters[name]
+    return { name, column, encode: encoderOf(column) }
+  })
+  return (asked) => {
+    const values = valuesOf(asked)
+    const encoded: Record<string, unknown> = {}
+    for (const { name, column, encode } of encoders) {
+      encoded[name] = canHold(column, values[name]) ? encode(values[name]) : null
+    }
+    return encoded
+  }
+}
+
+function valuesOf({
+  caller,
+  agentId,
+  mandateId,
+  merchantDomain,
+  isKnownToPay,
+  nowMs,
+}: AskedFacts): Readonly<Record<FactsParameter, string | number>> {
   return {
     caller: caller.accountId,
     environment: caller.environment,
@@ -140,33 +168,16 @@ export interface FoundFacts {
 /** Max sellers that are known to be paid, by mandate. */
 const maxKnown = 65_536
 
-export interface AgentReaderOptions {
-  /** Runs the statement. The values of its parameters come in the order of `parameterNames`. */
-  readonly find: (
-    values: Readonly<Record<string, unknown>>,
-    question: AgentQuestion,
-  ) => FoundFacts | undefined | Promise<FoundFacts | undefined>
-  /** What encodes the values of a column. */
-  readonly encoderOf: (column: Column) => (value: string | number) => unknown
-}
+type FindFacts = (asked: AskedFacts) => FoundFacts | undefined | Promise<FoundFacts | undefined>
 
 /** What verify-agent reports on. Each question looks at a bounded number of rows. */
 export class AgentReader {
-  readonly #find: AgentReaderOptions['find']
-  readonly #encoders: readonly {
-    readonly name: FactsParameter
-    readonly column: Column
-    readonly encode: (value: string | number) => unknown
-  }[]
+  readonly #find: FindFacts
   /** Mandates with sellers that they have paid: they will always have paid them. */
   readonly #known = new Set<string>()
 
-  constructor({ find, encoderOf }: AgentReaderOptions) {
+  constructor(find: FindFacts) {
     this.#find = find
-    this.#encoders = parameterNames.map((name) => {
-      const column = parameters[name]
-      return { name, column, encode: encoderOf(column) }
-    })
   }
 
   async read(question: AgentQuestion): Promise<AgentFacts> {
@@ -175,18 +186,14 @@ export class AgentReader {
     const nothing = { agent: undefined, mandate: undefined, risk: undefined }
     if (!canHold(agents.columns.id, agentId)) return nothing
     const key = `${mandateId}\0${merchantDomain}`
-    const values = valuesOf(question, { merchantDomain, isKnownToPay: this.#known.has(key) })
-    const encoded: Record<string, unknown> = {}
-    for (const { name, column, encode } of this.#encoders) {
-      encoded[name] = canHold(column, values[name]) ? encode(values[name]) : null
-    }
-    const found = await this.#find(encoded, question)
+    const isKnownToPay = this.#known.has(key)
+    const found = await this.#find({ ...question, merchantDomain, isKnownToPay })
     if (!found) return nothing
     const agent = toAgent(found.agent)
     if (!found.mandate) return { agent, mandate: undefined, risk: undefined }
     const mandate = toMandate(found.mandate)
     const hasPaidThisSeller = hasPaid(found.waiting, { mandateId, merchantDomain })
-    if (hasPaidThisSeller) this.#remember(key)
+    if (hasPaidThisSeller && !isKnownToPay) this.#remember(key)
     return {
       agent,
       mandate,

@@ -1,19 +1,19 @@
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
-  agentAndMandate,
   agentColumns,
   AgentReader,
+  factsEncoder,
   factsStatement,
   mandateColumns,
-  waitingOf,
+  type AskedFacts,
   type FactsDialect,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
 import { sqlName } from '../table.ts'
-import { agents, mandates, type AgentRow, type MandateRow } from '../tables.ts'
+import { accounts, agents, mandates, sellerDomains, type AgentRow, type MandateRow } from '../tables.ts'
 import type { IndexedMandates } from './indexed-mandates.ts'
 import type { SqliteDatabase } from './open.ts'
-import { encoderOf, RowCodec, type Row, type SqlValue } from './row-codec.ts'
+import { encoderOf, RowCodec, type SqlValue } from './row-codec.ts'
 import { entriesByMandate, partsOf } from './schema.ts'
 
 const [first, sums = first] = partsOf(mandates)
@@ -31,18 +31,29 @@ const dialect: FactsDialect = {
   joinTexts: (text) => `group_concat(${text}, ',')`,
 }
 
-/** What changes in an agent and in a mandate without a call that is for the mandate, or says so in these columns. */
-const changing = {
-  agent: ['status', 'revokedAtMs'],
-  mandate: ['status', 'spentMicro', 'heldMicro', 'updatedAtMs'],
-} as const
+/** What changes in an agent and in a mandate, of a mandate that is known by its number. */
+const selectChanging = `
+  select a.status, a.revoked_at_ms, m.status, m.updated_at_ms, n.spent_micro, n.held_micro
+  from ${first.name} m join ${sums.name} n on n.no = m.no
+    join ${agents.name} a on a.account_id = m.account_id and a.id = m.agent_id
+  where m.no = ?`
+
+/** Whether a seller of an account may ask for an agent of another one, which is not disabled. */
+const isCustomer = `
+  exists (select 1 from ${accounts.name} o where o.id = m.account_id and o.disabled_at_ms is null)
+  and exists (
+    select 1 from ${sellerDomains.name} s where s.environment = ? and s.domain = ? and s.account_id = ?)`
 
 /** What was found of a mandate and its agent, since when no call was made for it. */
-export type KnownFacts = FoundFacts & { readonly mandate: MandateRow }
+export interface KnownFacts extends FoundFacts {
+  readonly mandate: MandateRow
+  /** The number of the mandate. */
+  readonly no: SqlValue
+}
 
 /**
  * What verify-agent reports on. Of a mandate for which no call was made since the last question, only what may have changed is
- * read.
+ * read. Each question is answered by one statement, so that all is of one moment.
  */
 export function prepareAgentFacts(
   database: SqliteDatabase,
@@ -50,64 +61,61 @@ export function prepareAgentFacts(
 ): (question: AgentQuestion) => Promise<AgentFacts> {
   const prepare = (text: string) => database.prepare<unknown[], SqlValue[]>(text).raw().safeIntegers()
   const findAll = prepare(factsStatement(dialect))
-  const changingColumns = [
-    ...changing.agent.map((name) => `a.${sqlName(name)}`),
-    ...changing.mandate.map(dialect.columnOfMandate),
-  ]
-  const findChanging = prepare(
-    `select m.no, ${changingColumns.join(', ')}, ${waitingOf(dialect)} as waiting ${agentAndMandate(dialect)}`,
-  )
+  const findOwn = prepare(selectChanging)
+  const findTheirs = prepare(`${selectChanging} and ${isCustomer}`)
+  const findNumber = prepare(`select no from ${first.name} where account_id = ? and id = ?`)
   const agentCodec = new RowCodec(agents)
   const mandateCodec = new RowCodec(mandates)
-  const decodersOf = (codec: RowCodec, names: readonly string[]) =>
-    names.map((name) => ({ name, decode: codec.decoderOf(name) }))
-  const ofAgent = decodersOf(agentCodec, changing.agent)
-  const ofMandate = decodersOf(mandateCodec, changing.mandate)
+  const encode = factsEncoder(encoderOf)
+  const encodeMandate = mandateCodec.encoderOf(mandates.key)
+  const encodeAccount = encoderOf(accounts.columns.id)
   const mandateStart = agentColumns.length
   const mandateEnd = mandateStart + mandateColumns.length
 
-  function find(
-    values: Readonly<Record<string, unknown>>,
-    { agentId, mandateId }: AgentQuestion,
-  ): FoundFacts | undefined {
+  function find(asked: AskedFacts): FoundFacts | undefined {
+    return findKnown(asked) ?? findAnew(asked)
+  }
+
+  /** Undefined when it has to be looked up as a whole. */
+  function findKnown(asked: AskedFacts): FoundFacts | undefined {
+    const { caller, agentId, mandateId, merchantDomain, isKnownToPay } = asked
     const known = indexed.knownOf(mandateId)
-    if (known && known.agent.id === agentId) {
-      const { firstEntry: _firstEntry, ...used } = values
-      const found = findChanging.get(used)
-      if (!found) return undefined
-      if (found[0] !== null) return changed(known, found)
-    }
-    const found = findAll.get(values)
+    if (!known || !isKnownToPay) return undefined
+    const { accountId, environment, id } = known.agent
+    if (id !== agentId || environment !== caller.environment) return undefined
+    const found =
+      accountId === caller.accountId
+        ? findOwn.get(known.no)
+        : findTheirs.get(known.no, environment, merchantDomain, encodeAccount(caller.accountId))
     if (!found) return undefined
-    const mandate = found.slice(mandateStart, mandateEnd)
+    const [status, revokedAtMs, mandateStatus, updatedAtMs, spentMicro, heldMicro] = found
+    const changed = {
+      agent: { status, revokedAtMs: revokedAtMs === null ? null : Number(revokedAtMs) },
+      mandate: { status: mandateStatus, updatedAtMs: Number(updatedAtMs), spentMicro, heldMicro },
+    }
+    return {
+      agent: { ...known.agent, ...changed.agent } as AgentRow,
+      mandate: { ...known.mandate, ...changed.mandate } as MandateRow,
+      recent: known.recent,
+      waiting: null,
+    }
+  }
+
+  function findAnew(asked: AskedFacts): FoundFacts | undefined {
+    const found = findAll.get(encode(asked))
+    if (!found) return undefined
+    const values = found.slice(mandateStart, mandateEnd)
     const agent = agentCodec.decode(found.slice(0, mandateStart)) as unknown as AgentRow
-    const rest = {
-      agent,
-      recent: found[mandateEnd] as string | null,
-      waiting: found[mandateEnd + 1] as string | null,
-    }
-    if (mandate[0] === null) return { ...rest, mandate: undefined }
-    const facts = { ...rest, mandate: mandateCodec.decode(mandate) as unknown as MandateRow }
-    indexed.know(mandateId, facts)
-    return facts
+    const recent = found[mandateEnd] as string | null
+    const waiting = found[mandateEnd + 1] as string | null
+    if (values[0] === null) return { agent, mandate: undefined, recent, waiting }
+    const mandate = mandateCodec.decode(values) as unknown as MandateRow
+    const [no] = findNumber.get(...encodeMandate(mandate)) ?? []
+    if (no !== undefined) indexed.know(asked.mandateId, { agent, mandate, recent, waiting, no })
+    return { agent, mandate, recent, waiting }
   }
 
-  function changed(known: KnownFacts, values: readonly SqlValue[]): FoundFacts {
-    let place = 1
-    const read = (columns: typeof ofAgent) => {
-      const row: Record<string, unknown> = {}
-      for (const { name, decode } of columns) {
-        const value = values[place++] ?? null
-        row[name] = value === null ? null : decode(value)
-      }
-      return row as Row
-    }
-    const agent = { ...known.agent, ...read(ofAgent) }
-    const mandate = { ...known.mandate, ...read(ofMandate) }
-    return { agent, mandate, recent: known.recent, waiting: values[place] as string | null }
-  }
-
-  const reader = new AgentReader({ find, encoderOf })
+  const reader = new AgentReader(find)
   return async (question) => {
     const indexing = indexed.indexEntries([question.mandateId])
     if (indexing) await indexing

@@ -49,11 +49,6 @@ export class RowCodec {
     return row
   }
 
-  /** What reads a value of a column that is not null. */
-  decoderOf(name: string): (value: SqlValue) => unknown {
-    return this.#codecOf(name).decode
-  }
-
   #codecOf(name: string): ColumnCodec {
     const codec = this.#codecs.get(name)
     if (!codec) throw new TypeError(`no column ${name}`)
