@@ -22,5 +22,5 @@ test('The calls charge once, show the refusal, and find nothing of somebody else
   })
   const [refusal, ...rest] = stdout.trim().split('\n')
   assert.match(refusal ?? '', /^amount_exceeds_per_transaction_limit - .*6\.00/)
-  assert.deepEqual(rest, ['charged', 'paid 4.00', '404 not_found'])
+  assert.deepEqual(rest, ['charged', 'paid 4.00', 'denied 6.00', '404 not_found'])
 })

@@ -64,7 +64,7 @@ test("Another tenant's id, or one of the other environment, answers as an unknow
   const before = await Promise.all(worlds.map((world) => snapshot(service, world)))
 
   let compared = 0
-  // An evaluation is recorded with the ids that were asked for, so it comes after all that could show it.
+  // An evaluation and a refused proof are recorded with the ids that were asked for, so they come after all that could show it.
   const inOrder = [...places].sort((a, b) => Number(isRecorded(a)) - Number(isRecorded(b)))
   for (const place of inOrder) {
     for (const { caller, owner, role, key } of pairsOf(place, worlds)) {
@@ -204,7 +204,7 @@ function pairsOf(place: Place, worlds: readonly World[]) {
 }
 
 function isRecorded({ endpoint }: Place): boolean {
-  return endpoint.id === 'evaluate'
+  return endpoint.id === 'evaluate' || endpoint.id === 'issueProof'
 }
 
 /** The account itself belongs to no environment, and its keys are managed in one place. */

@@ -22,11 +22,14 @@ export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope
 /** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
 const mandatesAtOnce = 100
 
+/** How many mandates are looked at in one step. */
+const pageSize = 500
+
 /** How long a stop waits for one mandate: its caller waits for the answer. */
 const stopPatienceMs = 4_000
 
 /** How often a stop looks for mandates that were made or resumed while it went through the others. */
-const maxLooks = 10
+const maxLooks = 5
 
 /** After how long what could not be stopped is tried again. */
 export const stopRetryMs = 2_000
@@ -169,20 +172,30 @@ async function forEachMandate(
   { ledger, scope }: Pick<StopAllOptions, 'ledger' | 'scope'>,
   work: (mandate: MandateRow) => Promise<void>,
 ): Promise<void> {
-  const underWay = new Set<Promise<void>>()
+  const underWay = new Set<string>()
+  let onEnd: (() => void) | undefined
+  const untilFewer = async (than: number) => {
+    while (underWay.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
+  }
+  let failure: unknown
+  const start = (mandate: MandateRow) => {
+    underWay.add(mandate.id)
+    void work(mandate)
+      .catch((error: unknown) => (failure ??= error))
+      .finally(() => {
+        underWay.delete(mandate.id)
+        onEnd?.()
+      })
+  }
   let afterId: string | undefined = ''
   while (afterId !== undefined) {
-    const page: readonly MandateRow[] = await ledger.run(listMandatesOf, {
-      scope,
-      afterId,
-      limit: mandatesAtOnce,
-    })
+    const page: readonly MandateRow[] = await ledger.run(listMandatesOf, { scope, afterId, limit: pageSize })
     for (const mandate of page) {
-      while (underWay.size >= mandatesAtOnce) await Promise.race(underWay)
-      const working: Promise<void> = work(mandate).finally(() => underWay.delete(working))
-      underWay.add(working)
+      await untilFewer(mandatesAtOnce)
+      start(mandate)
     }
-    afterId = page.length < mandatesAtOnce ? undefined : page.at(-1)?.id
+    afterId = page.length < pageSize ? undefined : page.at(-1)?.id
   }
-  await Promise.all(underWay)
+  await untilFewer(1)
+  if (failure !== undefined) throw failure
 }
