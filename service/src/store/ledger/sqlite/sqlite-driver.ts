@@ -5,12 +5,12 @@ import { StoreUnavailableError } from '../../store.ts'
 import type { NetChange } from '../driver.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
 import type { Read } from '../operation.ts'
+import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
 import { EntriesOfMandates, OpenPayments } from './late-index.ts'
 import type { Row } from './row-codec.ts'
-import { RowCache } from './row-cache.ts'
-import { TableStatements } from './table-statements.ts'
+import { TableStatements, type FoundRow } from './table-statements.ts'
 
 export interface SqliteDriverOptions {
   readonly database: SqliteDatabase
@@ -38,7 +38,7 @@ export function createSqliteDriver({
   generationSize,
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
-  const cache = new RowCache()
+  const cache = new RowCache<FoundRow | null>()
   const openPayments = new OpenPayments(database, generationSize)
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
   let isBusy = false

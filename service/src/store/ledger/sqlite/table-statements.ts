@@ -1,9 +1,14 @@
 import type { SqliteDatabase } from '../../sqlite/open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
-import type { FoundRow } from './row-cache.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
+
+/** A row with its number, where its table has numbers. */
+export interface FoundRow {
+  readonly row: Row
+  readonly no: bigint | undefined
+}
 
 interface RunResult {
   readonly changes: number
