@@ -119,6 +119,7 @@ export class KnownRows {
       penalty = Math.min(penalty * 2 + 1, maxPenalty)
       waits = penalty
     } else if (waits > 0) waits -= 1
+    else penalty >>= 1
     this.#rows.set(table, key, { row, version, isBusy: false, waits, penalty })
   }
 }

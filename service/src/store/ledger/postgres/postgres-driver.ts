@@ -38,10 +38,12 @@ export function createPostgresDriver(pool: Pool): Driver {
       }
       let isBroken = true
       try {
-        const result = await work(handle).catch(async (error: unknown) => {
-          if (!(await transaction.isToBeDoneAgain(error))) throw error
-          return work(handle)
-        })
+        const result = await work(handle)
+          .then(transaction.refuseUnchecked)
+          .catch(async (error: unknown) => {
+            if (!(await transaction.isToBeDoneAgain(error))) throw error
+            return work(handle)
+          })
         isBroken = !transaction.isCommitted && !(await transaction.rollBack())
         return result
       } catch (error) {
@@ -94,6 +96,7 @@ class PostgresTransaction implements DriverTransaction {
       if (rows) {
         this.#isKnown = true
         this.#reads = askable as readonly RowRead[]
+        if (askable.length === reads.length) return { found: rows, blocked: new Set() }
         const byRead = new Map(askable.map((read, index) => [read, rows[index] ?? []]))
         return { found: reads.map((read) => byRead.get(read) ?? []), blocked: new Set() }
       }
@@ -142,7 +145,6 @@ class PostgresTransaction implements DriverTransaction {
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
     const answers = await this.#send([
-      ...(this.#isKnown ? [sameServer(this.#known.server)] : []),
       ...statements,
       ...(real.length > 0 ? [ownVersion] : []),
       { text: 'commit' },
@@ -152,6 +154,12 @@ class PostgresTransaction implements DriverTransaction {
     this.isCommitted = true
     const version = answers.at(-2)?.rows[0] as string | undefined
     if (real.length > 0 && version !== undefined) this.#known.end(real, version)
+  }
+
+  /** What was decided on known rows counts once they are checked. */
+  readonly refuseUnchecked = <Result>(result: Result): Result => {
+    if (this.#isKnown && !this.isCommitted) throw staleError
+    return result
   }
 
   /** Whether rows were not as they were known, or locked: nothing was committed then, and the work is done with what is read. */
@@ -187,9 +195,13 @@ class PostgresTransaction implements DriverTransaction {
     clearTimeout(this.#guard)
   }
 
+  #begin({ waits }: { readonly waits: boolean }): Statement[] {
+    if (!this.#isKnown) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, anyServer)
+    return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
+  }
+
   async #send(statements: readonly Statement[], { waits } = { waits: false }): Promise<Answer[]> {
-    const lockLimit = this.#isKnown ? knownLockLimitMs : waits ? 0 : lockLimitMs
-    const begin = this.#isBegun ? [] : beginWithin(this.#limitMs, lockLimit)
+    const begin = this.#isBegun ? [] : this.#begin({ waits })
     this.#isBegun = true
     try {
       const answers = await roundTrip(this.#client, [...begin, ...statements])
@@ -220,15 +232,16 @@ const graceMs = 500
  * small, and kept; so what would be good for small tables only is ruled out. Each row is found by its key, and
  * ranges go along the index that gives their order.
  */
-function beginWithin(limitMs: number, lockLimit: number): Statement[] {
+function beginWithin(
+  limitMs: number,
+  lockLimit: number,
+  { name, text }: Statement,
+  server?: string,
+): Statement[] {
+  const values = [`${limitMs}`, `${lockLimit}`, ...(server === undefined ? [] : [server])]
   return [
     { name: 'purser_begin', text: 'begin isolation level read committed' },
-    {
-      name: 'purser_limits',
-      text: `select pg_postmaster_start_time()::text where ${settings.map((setting) => `${setting} is not null`).join(' and ')}`,
-      values: [`${limitMs}`, `${lockLimit}`],
-      decodeRow: ([server]) => server,
-    },
+    { name, text, values, decodeRow: ([started]) => started },
   ]
 }
 
@@ -249,10 +262,13 @@ const ownVersion: Statement = {
   decodeRow: ([version]) => version,
 }
 
+const serverStart = 'pg_postmaster_start_time()::text'
+const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')
+const anyServer = { name: 'purser_limits', text: `select ${serverStart} where ${areSet}` }
 /** Fails on any other server than the one that the rows are known from. */
-function sameServer(server: string | undefined): Statement {
-  const text = 'select 1 / (pg_postmaster_start_time()::text = $1)::int'
-  return { name: 'purser_server', text, values: [server], decodeRow: () => undefined }
+const sameServer = {
+  name: 'purser_limits_known',
+  text: `select ${serverStart} where 1 / (${serverStart} = $3)::int = 1 and ${areSet}`,
 }
 
 const staleError = new Error('not all rows are known')
