@@ -183,10 +183,10 @@ test('A mandate is created as asked, with a warning of what may not have been me
     ['--total 10.00 --per-payment 10.0 --expires 30d --seller api.example.com --seller *', /^$/],
     [
       '--total 10.00 --per-payment 1.00 --expires 30d --seller https://api.example.com/data',
-      /^https:\/\/api\.example\.com\/data is an address, .* Did you mean api\.example\.com\?$/,
+      /^https:\/\/api\.example\.com\/data is a URL, .* Did you mean api\.example\.com\?$/,
     ],
     ['--total 10.00 --per-payment 1.00 --expires 30d --seller a.example:443', /Did you mean a\.example\?$/],
-    ['--total 10.00 --per-payment 1.00 --expires 30d --seller *.a.example', /^\*\.a\.example is no domain: /],
+    ['--total 10.00 --per-payment 1.00 --expires 30d --seller *.a.example', /^\*\.a\.example is not a domain, /],
     [
       '--total 10.00 --per-payment 10.01 --expires 30d --seller a.example',
       /^The cap for one payment is above the total budget, so a single payment can use all of it\.$/,
@@ -489,7 +489,7 @@ test('An export that breaks off leaves no file, and ends with an error [decision
   const { code, errors } = await purser('transactions', 'export', '--output', 'sales.csv')
   assert.deepEqual(
     [code, errors],
-    [6, 'purser transactions export: the export broke off before its end; run it again.'],
+    [6, 'purser transactions export: the export was interrupted; run it again.'],
   )
   assert.deepEqual(readdirSync(folder), [])
 })

@@ -66,6 +66,6 @@ async function unlessBroken(copy: () => Promise<void>): Promise<void> {
     await copy()
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new CommandError('the export broke off before its end; run it again', 'unavailable')
+    throw new CommandError('the export was interrupted; run it again', 'unavailable')
   }
 }

@@ -112,7 +112,7 @@ test('A payment above --max-amount ends with 3, and nobody is asked [decision.77
   assert.equal(code, 3)
   assert.match(
     errors,
-    /\nDecision: {2}not paid, over_max_amount: it costs 4\.00 USDC, and --max-amount is 3\.99\nNothing was paid\.$/,
+    /\nDecision: {2}not paid, over_max_amount: the price of 4\.00 USDC is above --max-amount 3\.99\nNothing was paid\.$/,
   )
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
@@ -206,7 +206,7 @@ test('pay with a purchase id goes on where it failed, and never pays twice [deci
   assert.equal(readdirSync(join(folder, '.local/state/purser/purchases')).length, 1)
   const other = await purser('pay', `${merchant.url}/other`, '--purchase-id', 'report-7')
   assert.equal(other.code, 1)
-  assert.match(other.errors, /The purchase report-7 was begun with another request/)
+  assert.match(other.errors, /The purchase report-7 was started with another request/)
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 

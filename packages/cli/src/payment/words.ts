@@ -23,7 +23,7 @@ function skipDetail(
   maxAmount: string | undefined,
 ): string {
   return why === 'over_max_amount' && challenge && maxAmount !== undefined
-    ? `it costs ${challenge.amount} ${challenge.currency}, and --max-amount is ${maxAmount}`
+    ? `the price of ${challenge.amount} ${challenge.currency} is above --max-amount ${maxAmount}`
     : detail
 }
 
