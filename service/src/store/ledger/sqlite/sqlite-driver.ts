@@ -41,6 +41,8 @@ export function createSqliteDriver({
   const cache = new RowCache<FoundRow | null>()
   const openPayments = new OpenPayments(database, generationSize)
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
+  const begin = database.prepare('begin immediate')
+  const end = database.prepare('commit')
   let isBusy = false
   let failure: Error | undefined
 
@@ -66,7 +68,7 @@ export function createSqliteDriver({
   }
 
   /** The number of the row, where it has one. */
-  function write({ table, before, now }: NetChange): bigint | undefined {
+  function write({ table, before, now }: NetChange): number | bigint | undefined {
     const prepared = statementsOf(table)
     if (!before) return prepared.insert(now!)
     const no = cache.get(table, before)?.no
@@ -76,10 +78,10 @@ export function createSqliteDriver({
   }
 
   function inTransaction(work: () => void): void {
-    database.exec('begin immediate')
+    begin.run()
     try {
       work()
-      database.exec('commit')
+      end.run()
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
       if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
@@ -89,7 +91,7 @@ export function createSqliteDriver({
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    const numbers: (bigint | undefined)[] = []
+    const numbers: (number | bigint | undefined)[] = []
     inTransaction(() => {
       for (const change of changes) numbers.push(write(change))
       openPayments.write(changes)
@@ -112,7 +114,7 @@ export function createSqliteDriver({
   }
 
   /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
-  function refresh({ table, before, now }: NetChange, no: bigint | undefined): void {
+  function refresh({ table, before, now }: NetChange, no: number | bigint | undefined): void {
     const key = (now ?? before)!
     const isOpen = table === payments && now?.['status'] === 'open'
     if (table === payments && !isOpen) cache.forget(table, key)
