@@ -38,12 +38,17 @@ export interface LedgerOptions {
   readonly afterBatch?: () => Promise<void>
 }
 
+/** Who is told of an outcome, once it is durable, or why there is none. */
+export interface Settle<Outcome> {
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
 interface Waiting {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown
+  readonly settle: Settle<unknown>
   readonly deadlineMs: number
-  readonly resolve: (outcome: unknown) => void
-  readonly reject: (error: unknown) => void
   /** Whether an attempt at it may have been committed. */
   isRerun: boolean
   /** How often it was put off because its row was locked, and too many others were waited for. */
@@ -119,24 +124,30 @@ export class Ledger {
    * same ids tells
    */
   run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
-    if (this.#waiting >= this.#maxWaiting) return Promise.reject(unavailable('too many calls wait for it'))
+    return new Promise<Outcome>((resolve, reject) => this.submit(operation, call, { resolve, reject }))
+  }
+
+  /** As `run`, for a caller who needs no promise. */
+  submit<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call, settle: Settle<Outcome>): void {
+    if (this.#waiting >= this.#maxWaiting) {
+      settle.reject(unavailable('too many calls wait for it'))
+      return
+    }
     this.#waiting += 1
-    return new Promise<Outcome>((resolve, reject) => {
-      const settle = (end: () => void) => {
-        this.#waiting -= 1
-        end()
-      }
-      this.#enqueue({
-        operation: operation as Operation<unknown, unknown>,
-        call,
-        deadlineMs: this.#stopwatch.nowMs() + this.#patienceMs,
-        resolve: (outcome) => settle(() => resolve(outcome as Outcome)),
-        reject: (error) => settle(() => reject(error)),
-        isRerun: false,
-        delays: 0,
-        hasFixedReads: false,
-      })
+    this.#enqueue({
+      operation: operation as Operation<unknown, unknown>,
+      call,
+      settle: settle as Settle<unknown>,
+      deadlineMs: this.#stopwatch.nowMs() + this.#patienceMs,
+      isRerun: false,
+      delays: 0,
+      hasFixedReads: false,
     })
+  }
+
+  #reject(one: Waiting, error: unknown): void {
+    this.#waiting -= 1
+    one.settle.reject(error)
   }
 
   #enqueue(one: Waiting): void {
@@ -227,7 +238,7 @@ export class Ledger {
         if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
           for (const one of left) one.isRerun = true
         } else if (error instanceof StoreUnavailableError) {
-          for (const one of left) one.reject(error)
+          for (const one of left) this.#reject(one, error)
           return
         } else if (error instanceof RowLockedError && !row) {
           await this.#writeAround(left)
@@ -248,7 +259,7 @@ export class Ledger {
     error: unknown,
   ): Promise<void> {
     if (batch.length === 1) {
-      batch[0]?.reject(error)
+      this.#reject(batch[0]!, error)
       return
     }
     for (const one of batch) await this.#write([one], row)
@@ -265,7 +276,7 @@ export class Ledger {
     const nowMs = this.#stopwatch.nowMs()
     return batch.filter((one) => {
       if (one.deadlineMs > nowMs) return true
-      one.reject(unavailable('it could not be done in time', lastError))
+      this.#reject(one, unavailable('it could not be done in time', lastError))
       return false
     })
   }
@@ -278,7 +289,8 @@ export class Ledger {
       (transaction) => decideAndCommit(transaction, batch, { waitsForLocks: row !== undefined }),
       { patienceMs: deadlineMs - this.#stopwatch.nowMs() },
     )
-    for (const [one, outcome] of answers) one.resolve(outcome)
+    this.#waiting -= answers.size
+    for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
     return []
   }

@@ -16,7 +16,7 @@ import { StoreUnavailableError } from '../../store.ts'
 import { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import { operationsByName } from '../operations/by-name.ts'
-import { Packer, Unpacker, type Packed, type Shape } from './packing.ts'
+import { Packer, Unpacker, type Parcel } from './packing.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 
 export interface SqliteLedgerOptions {
@@ -34,12 +34,6 @@ interface ThreadStart {
   readonly ledgerPath: string
   readonly maxBatch: number
   readonly marks: SharedArrayBuffer
-}
-
-/** What crosses between the threads: shapes that are new, and calls or replies. */
-interface Parcel {
-  readonly shapes: readonly Shape[]
-  readonly items: readonly Packed[]
 }
 
 /** What the thread is told. */
@@ -68,7 +62,6 @@ export class SqliteLedger {
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
   readonly #unpacker = new Unpacker()
-  #unsent: Packed[] = []
   /** Who waits for an outcome, by the number of the call. */
   readonly #waiting = new Map<number, Waiting>()
   #lastCall = 0
@@ -111,10 +104,9 @@ export class SqliteLedger {
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.size === 0) this.#worker.ref()
     const number = ++this.#lastCall
-    const [shape, ...values] = this.#packer.pack(label, value)
-    const unsent = this.#unsent.push([shape, ...values, number])
-    if (unsent === 1) setImmediate(() => this.#send())
-    if (unsent === sentTogether) this.#send()
+    this.#packer.add(label, number, value)
+    if (this.#packer.count === 1) setImmediate(() => this.#send())
+    if (this.#packer.count === sentTogether) this.#send()
     return new Promise((resolve, reject) => this.#waiting.set(number, { resolve, reject }))
   }
 
@@ -135,22 +127,16 @@ export class SqliteLedger {
   }
 
   #send(): void {
-    if (this.#unsent.length === 0) return
-    const items = this.#unsent
-    this.#unsent = []
-    this.#worker.postMessage({ shapes: this.#packer.takeFresh(), items } satisfies Message)
+    if (this.#packer.count > 0) this.#worker.postMessage(this.#packer.take() satisfies Message)
   }
 
-  #settle({ shapes, items }: Parcel): void {
-    this.#unpacker.learn(shapes)
-    for (const item of items) {
-      const number = item.at(-1) as number
-      const { label, value } = this.#unpacker.unpack(item)
+  #settle(parcel: Parcel): void {
+    this.#unpacker.unpack(parcel, (label, number, value) => {
       const waiting = this.#waiting.get(number)
       this.#waiting.delete(number)
       if (label === 'done') waiting?.resolve(value)
       else waiting?.reject(errorOf(value as Failure))
-    }
+    })
     this.#reads.letGo()
     this.#rest()
   }
@@ -208,7 +194,6 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
   const packer = new Packer()
   const unpacker = new Unpacker()
-  let replies: Packed[] = []
 
   function sync(): void {
     try {
@@ -233,40 +218,35 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function take(message: Message): void {
     if (message === 'close') return close()
-    unpacker.learn(message.shapes)
-    for (const item of message.items) {
-      const number = item.at(-1)
-      const { label, value } = unpacker.unpack(item)
+    unpacker.unpack(message, (label, number, value) => {
       if (label === indexEntries) {
         attempt(() => driver.indexEntries(value as string[]), number)
-        continue
+        return
       }
       const operation = operationsByName.get(label)
       if (!operation) throw new Error(`the operation ${label} is not known`)
-      ledger.run(operation, value).then(
-        (outcome) => answer('done', outcome, number),
-        (error: unknown) => answer('failed', failureOf(error), number),
-      )
-    }
+      ledger.submit(operation, value, {
+        resolve: (outcome) => answer('done', number, outcome),
+        reject: (error) => answer('failed', number, failureOf(error)),
+      })
+    })
   }
 
-  function attempt(work: () => void, number: unknown): void {
+  function attempt(work: () => void, number: number): void {
     try {
-      answer('done', work(), number)
+      answer('done', number, work())
     } catch (error) {
-      answer('failed', failureOf(error), number)
+      answer('failed', number, failureOf(error))
     }
   }
 
-  function answer(label: 'done' | 'failed', value: unknown, number: unknown): void {
-    const [shape, ...values] = packer.pack(label, value)
-    if (replies.push([shape, ...values, number]) === 1) setImmediate(reply)
+  function answer(label: 'done' | 'failed', number: number, value: unknown): void {
+    packer.add(label, number, value)
+    if (packer.count === 1) setImmediate(reply)
   }
 
   function reply(): void {
-    if (replies.length === 0) return
-    port.postMessage({ shapes: packer.takeFresh(), items: replies } satisfies Parcel)
-    replies = []
+    if (packer.count > 0) port.postMessage(packer.take() satisfies Parcel)
   }
 
   /** Everything that has arrived meanwhile. */
@@ -284,7 +264,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
 
   function close(): void {
-    if (ledger.waiting > 0 || replies.length > 0) return void setImmediate(close)
+    if (ledger.waiting > 0 || packer.count > 0) return void setImmediate(close)
     void checkpoints.stop().finally(() => {
       closeSync(log)
       database.close()
