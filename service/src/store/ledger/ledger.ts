@@ -9,7 +9,6 @@ import {
   type DriverTransaction,
 } from './driver.ts'
 import { readText, type Operation } from './operation.ts'
-import { ReadSet } from './read-set.ts'
 
 /** The time as the ledger measures it: it never goes back, and says nothing about the date. */
 export interface Stopwatch {
@@ -347,14 +346,12 @@ async function decideAndCommit(
   { waitsForLocks }: { readonly waitsForLocks: boolean },
 ): Promise<Attempt> {
   const facts = new BatchFacts({ isRerun: batch.some(({ isRerun }) => isRerun) })
-  const asked = new ReadSet()
   const blocked = new Map<Waiting, string>()
   let free = [...batch]
   for (const one of free) one.hasFixedReads = false
-  addReads(asked, free, facts)
+  addReads(free, facts)
   for (let step = 0; step < maxSteps; step++) {
-    const reads = asked.list()
-    const answer = await transaction.read(reads, { waitsForLocks })
+    const answer = await transaction.read(facts.reads, { waitsForLocks })
     if (answer.blocked.size > 0) {
       const names = new Set([...answer.blocked].map(readText))
       free = free.filter((one) => {
@@ -365,10 +362,9 @@ async function decideAndCommit(
         if (name !== undefined) blocked.set(one, name)
         return name === undefined
       })
-      for (const read of answer.blocked) asked.delete(read)
     }
-    facts.learn(reads, answer)
-    const answers = decideAll(free, facts, asked)
+    facts.learn(answer)
+    const answers = decideAll(free, facts)
     if (!answers) continue
     await transaction.commit(facts.netChanges())
     return { answers, blocked }
@@ -380,14 +376,10 @@ async function decideAndCommit(
  * Decides the calls one after the other, each on what those before it leave. Undefined when a call looks at a row that was
  * not read: then all of them are read and decided anew.
  */
-function decideAll(
-  batch: readonly Waiting[],
-  facts: BatchFacts,
-  asked: ReadSet,
-): ReadonlyMap<Waiting, unknown> | undefined {
+function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> | undefined {
   const answers = new Map<Waiting, unknown>()
   for (const one of batch) {
-    if (addReads(asked, [one], facts)) return undefined
+    if (addReads([one], facts)) return undefined
     const decision = one.operation.decide(one.call, facts)
     facts.apply(decision.changes)
     answers.set(one, decision.outcome)
@@ -396,12 +388,12 @@ function decideAll(
 }
 
 /** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
-function addReads(asked: ReadSet, batch: readonly Waiting[], facts: BatchFacts): boolean {
+function addReads(batch: readonly Waiting[], facts: BatchFacts): boolean {
   let isNew = false
   for (const one of batch) {
     if (one.hasFixedReads) continue
     const { looks } = facts
-    for (const read of one.operation.reads(one.call, facts)) if (asked.add(read)) isNew = true
+    for (const read of one.operation.reads(one.call, facts)) if (facts.ask(read)) isNew = true
     one.hasFixedReads = facts.looks === looks
   }
   return isNew
