@@ -67,14 +67,14 @@ export function createSqliteDriver({
     return found ? [found.row] : []
   }
 
-  /** The number of the row, where it has one. */
-  function write({ table, before, now }: NetChange): number | bigint | undefined {
+  /** The row as it is written, or as it was kept before. */
+  function write({ table, before, now }: NetChange): FoundRow | undefined {
     const prepared = statementsOf(table)
-    if (!before) return prepared.insert(now!)
-    const no = cache.get(table, before)?.no
-    if (now) prepared.update({ row: before, no }, now)
+    if (!before) return { row: now!, no: prepared.insert(now!) }
+    const kept = cache.get(table, before) ?? undefined
+    if (now) prepared.update({ row: before, no: kept?.no }, now)
     else prepared.delete(before)
-    return no
+    return kept
   }
 
   function inTransaction(work: () => void): void {
@@ -91,9 +91,9 @@ export function createSqliteDriver({
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    const numbers: (number | bigint | undefined)[] = []
+    const written: (FoundRow | undefined)[] = []
     inTransaction(() => {
-      for (const change of changes) numbers.push(write(change))
+      for (const change of changes) written.push(write(change))
       openPayments.write(changes)
       entriesOfMandates.write(changes)
       onCommit?.()
@@ -110,16 +110,16 @@ export function createSqliteDriver({
     }
     openPayments.committed(changes)
     entriesOfMandates.committed(changes)
-    for (const [index, change] of changes.entries()) refresh(change, numbers[index])
+    for (const [index, change] of changes.entries()) refresh(change, written[index])
   }
 
   /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
-  function refresh({ table, before, now }: NetChange, no: number | bigint | undefined): void {
-    const key = (now ?? before)!
-    const isOpen = table === payments && now?.['status'] === 'open'
-    if (table === payments && !isOpen) cache.forget(table, key)
-    else if (isOpen || cache.get(table, key) !== undefined)
-      cache.set(table, key, now ? { row: now, no } : null)
+  function refresh({ table, before, now }: NetChange, written: FoundRow | undefined): void {
+    if (!now) cache.set(table, before!, null)
+    else if (table === payments && now['status'] !== 'open') cache.forget(table, now)
+    else if (before) {
+      if (written) written.row = now
+    } else if (table === payments || cache.get(table, now) !== undefined) cache.set(table, now, written!)
   }
 
   const transaction: DriverTransaction = {

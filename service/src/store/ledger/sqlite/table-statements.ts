@@ -6,7 +6,7 @@ import { columnList, growingTables, numberedTables, partsOf, type Part } from '.
 
 /** A row with its number, where its table has numbers. */
 export interface FoundRow {
-  readonly row: Row
+  row: Row
   readonly no: number | bigint | undefined
 }
 
