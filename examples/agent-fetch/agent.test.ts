@@ -45,7 +45,7 @@ test('The agent buys within its mandate, and says why it does not buy the rest',
   })
   const lines = stdout.split('\n')
   assert.deepEqual(lines.slice(0, 2), [`paying 4.00 for ${cheap.url}/one`, '200 {"data":[1,2,3]}'])
-  assert.equal(lines[2], 'not paid (over_max_amount): it costs 5.01 USDC, more than maxAmount 5.00')
+  assert.equal(lines[2], 'not paid (over_max_amount): the price of 5.01 USDC is above maxAmount 5.00')
   assert.match(lines[3] ?? '', /^402 \{.*"amount":"5\.01"/)
   assert.match(lines[4] ?? '', /^denied \(total_budget_exceeded\): .*4\.00/)
   assert.match(lines[5] ?? '', /^402 /)

@@ -5,7 +5,7 @@ if (process.features.typescript) {
   await import('../src/purser.ts')
 } else {
   console.error(
-    `purser needs a newer Node in a checkout, and this is Node ${process.versions.node}. Call it as npx purser: that uses the Node that npm ci brought.`,
+    `purser needs a newer Node in a checkout, and this is Node ${process.versions.node}. Run npx purser, which uses the Node that npm ci installed.`,
   )
   process.exitCode = 1
 }

@@ -101,7 +101,7 @@ test('evaluate --dry-run answers the same, and records nothing', async (context)
   assert.equal(denied.code, 3)
   assert.match(
     denied.output,
-    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 is more than the mandate allows for one payment; .*\n[^]*^left +100\.00 USDC\n/m,
+    /^decision +denied\nreason +amount_exceeds_per_transaction_limit\ndetail +11\.00 is more than the mandate allows per payment; .*\n[^]*^left +100\.00 USDC\n/m,
   )
   const allowed = await purser('evaluate', ...payment, '--amount', '1.00')
   assert.match(allowed.output, /^decision +approved\nreason +within_policy\nagent /)
@@ -143,7 +143,7 @@ test('A proof is shown and voided, and one that was charged cannot be [decision.
   await verifyProof(service, paid)
   const { code, errors } = await purser('proofs', 'void', paid.nonce)
   assert.equal(code, 1)
-  assert.match(errors, /^purser proofs void: the proof has been charged, and stays so; /)
+  assert.match(errors, /^purser proofs void: the proof has already been charged; /)
 })
 
 test('A mandate is paused, resumed and revoked, an agent and a key revoked, and shown as such', async (context) => {
@@ -153,7 +153,7 @@ test('A mandate is paused, resumed and revoked, an agent and a key revoked, and 
     assert.equal((await json(context, 'mandates', move, mandateId)).status, statuses[move])
   }
   const { code, errors } = await command(context).purser('mandates', 'resume', mandateId)
-  assert.deepEqual([code, errors], [1, 'purser mandates resume: the mandate is revoked, for good.'])
+  assert.deepEqual([code, errors], [1, 'purser mandates resume: the mandate is permanently revoked.'])
   assert.equal((await json(context, 'mandates', 'show', mandateId)).status, 'revoked')
   assert.equal((await json(context, 'agents', 'revoke', agentId)).status, 'revoked')
   assert.match((await command(context).purser('agents', 'show', agentId)).output, /^status +revoked$/m)
@@ -161,14 +161,14 @@ test('A mandate is paused, resumed and revoked, an agent and a key revoked, and 
   assert.notEqual((await json(context, 'keys', 'revoke', key.id)).revoked_at, null)
 })
 
-test('Of a mandate whose agent is revoked it is said that nothing can be spent, whatever its status', async (context) => {
+test('A mandate of a revoked agent shows that nothing can be spent, whatever its status', async (context) => {
   const key = await otherAccount('idp_agent_revoked')
   const { purser } = command(context, key)
   const { agentId, mandateId } = await preparePurchase(service, {}, key)
   await purser('mandates', 'pause', mandateId)
   assert.equal((await purser('mandates', 'show', mandateId)).errors, '')
   await purser('agents', 'revoke', agentId)
-  const warning = `The agent ${agentId} is revoked, for good: nothing can be spent under its mandates.`
+  const warning = `The agent ${agentId} is permanently revoked: nothing can be spent under its mandates.`
   const resumed = await purser('mandates', 'resume', mandateId, '--json')
   assert.deepEqual([resumed.code, resumed.errors], [0, warning])
   assert.equal(JSON.parse(resumed.output).status, 'active', 'the record is as the interface has it')
@@ -176,24 +176,27 @@ test('Of a mandate whose agent is revoked it is said that nothing can be spent, 
   assert.equal((await purser('mandates', 'list', '--agent', agentId)).errors, warning)
 })
 
-test('A mandate is created as asked, with a warning of what may not have been meant', async (context) => {
+test('A mandate is created as requested, with warnings about likely mistakes', async (context) => {
   const { agentId } = await preparePurchase(service)
   const { purser } = command(context)
   const rows: [string, RegExp][] = [
     ['--total 10.00 --per-payment 10.0 --expires 30d --seller api.example.com --seller *', /^$/],
     [
       '--total 10.00 --per-payment 1.00 --expires 30d --seller https://api.example.com/data',
-      /^https:\/\/api\.example\.com\/data is an address, .* Did you mean api\.example\.com\?$/,
+      /^https:\/\/api\.example\.com\/data is a URL, .* Did you mean api\.example\.com\?$/,
     ],
     ['--total 10.00 --per-payment 1.00 --expires 30d --seller a.example:443', /Did you mean a\.example\?$/],
-    ['--total 10.00 --per-payment 1.00 --expires 30d --seller *.a.example', /^\*\.a\.example is no domain: /],
+    [
+      '--total 10.00 --per-payment 1.00 --expires 30d --seller *.a.example',
+      /^\*\.a\.example is not a domain, /,
+    ],
     [
       '--total 10.00 --per-payment 10.01 --expires 30d --seller a.example',
       /^The cap for one payment is above the total budget, so a single payment can use all of it\.$/,
     ],
     [
       '--total 10.00 --per-payment 1.00 --expires 2020-01-01T00:00:00Z --seller a.example',
-      /^--expires is over already: the mandate is expired from the start\.$/,
+      /^--expires is in the past: the mandate is already expired\.$/,
     ],
   ]
   for (const [options, expected] of rows) {
@@ -211,25 +214,25 @@ test('A new key is shown once, its text last, and never listed [decision.2]', as
   const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')
   const [, text = ''] = /^key +(svc_sand_\w+)$/m.exec(output.split('\n').at(-1) ?? '') ?? []
   assert.notEqual(text, '')
-  assert.equal(errors, 'The key is shown this once: keep it now.')
+  assert.equal(errors, 'The key is shown only once: save it now.')
   const listed = await purser('keys', 'list')
   assert.match(listed.output, new RegExp(`sandbox …${text.slice(-4)} +owner +mine +active`))
   assert.doesNotMatch(listed.output + (await purser('keys', 'list', '--json')).output, new RegExp(text))
 })
 
-test('A list says when there is more than was asked for, and an empty one says so in words [decision.107]', async (context) => {
+test('A list says if there are more items, and an empty list says so [decision.107]', async (context) => {
   const { purser } = command(context)
   for (const name of ['one', 'two', 'three']) await purser('agents', 'create', '--name', name)
   const two = await purser('agents', 'list', '--limit', '2')
   assert.equal(two.output.split('\n').length, 3)
-  assert.equal(two.errors, 'There are more than these 2; --limit shows more.')
+  assert.equal(two.errors, 'There are more than 2; --limit shows more.')
   assert.equal(JSON.parse((await purser('agents', 'list', '--limit', '2', '--json')).output).length, 2)
   const none = await purser('audit', '--subject', 'nobody')
-  assert.deepEqual([none.code, none.output, none.errors], [0, '', 'There are no such events.'])
+  assert.deepEqual([none.code, none.output, none.errors], [0, '', 'No events match.'])
   assert.equal((await purser('audit', '--subject', 'nobody', '--json')).output, '[]')
 })
 
-test('A list that is longer than a page is shown whole', async (context) => {
+test('A list longer than a page is shown completely', async (context) => {
   const { purser } = command(context, await otherAccount('idp_many'))
   await Promise.all(
     Array.from({ length: 205 }, (_, index) => purser('agents', 'create', '--name', `bot-${index}`)),
@@ -239,7 +242,7 @@ test('A list that is longer than a page is shown whole', async (context) => {
   assert.equal(errors, '')
 })
 
-test('The mandates of one agent are picked out of all, and an agent that is shown says how', async (context) => {
+test('The mandates of one agent can be listed, and showing an agent says how', async (context) => {
   const key = await otherAccount('idp_picked')
   const { purser } = command(context, key)
   const first = await preparePurchase(service, {}, key)
@@ -253,14 +256,14 @@ test('The mandates of one agent are picked out of all, and an agent that is show
   const none = await purser('mandates', 'list', '--agent', 'agent_none')
   assert.deepEqual(
     [none.code, none.output, none.errors],
-    [0, '', 'There are no mandates of agent_none; purser mandates create makes one.'],
+    [0, '', 'There are no mandates of agent_none; purser mandates create creates one.'],
   )
   const shown = await purser('agents', 'show', first.agentId)
   assert.equal(shown.errors, `purser mandates list --agent ${first.agentId} lists its mandates.`)
   assert.equal((await purser('agents', 'show', first.agentId, '--json')).errors, '')
 })
 
-test('A list whose items are picked out says when there is more than was asked for', async (context) => {
+test('A filtered list says if there are more items', async (context) => {
   const key = await otherAccount('idp_picked_more')
   const { purser } = command(context, key)
   const { agentId } = await preparePurchase(service, {}, key)
@@ -269,10 +272,10 @@ test('A list whose items are picked out says when there is more than was asked f
   await preparePurchase(service, {}, key)
   const { output, errors } = await purser('mandates', 'list', '--agent', agentId, '--limit', '1')
   assert.equal(output.split('\n').length, 2)
-  assert.equal(errors, 'There are more than these 1; --limit shows more.')
+  assert.equal(errors, 'There are more than 1; --limit shows more.')
 })
 
-test('What others wrote is shown and not obeyed [decision.107]', async (context) => {
+test('Control characters in third-party text are escaped [decision.107]', async (context) => {
   const name = '\u001b]0;owned\u0007\u202efdp.exe'
   const purchase = await preparePurchase(service, { purpose: name })
   const { purser } = command(context)
@@ -305,38 +308,38 @@ const ends: readonly (readonly [
     () => 'svc_sand_unknown',
     () => ['agents', 'list'],
     4,
-    /^purser agents list: the service does not take this key: it is unknown, mistyped or revoked/,
+    /^purser agents list: the service rejected this key: it is unknown, mistyped, revoked/,
   ],
   [
-    'a key whose role is too small',
+    'a key without permission',
     ({ agent }) => agent,
     () => ['agents', 'create', '--name', 'x'],
     4,
-    /^purser agents create: the key does not reach so far \(insufficient_scope\)/,
+    /^purser agents create: the key lacks permission \(insufficient_scope\)/,
   ],
   [
-    'an id that there is not',
+    'an unknown id',
     ({ owner }) => owner,
     () => ['mandates', 'show', 'mandate_none'],
     5,
-    /^purser mandates show: there is no such record, or this key does not see it/,
+    /^purser mandates show: no such record, or this key cannot see it/,
   ],
   [
-    'an id that leads elsewhere',
+    'an id that changes the path',
     ({ owner }) => owner,
     () => ['agents', 'show', '..'],
     1,
     /^purser agents show: /,
   ],
   [
-    'a value that the service refuses',
+    'a value that the service rejects',
     ({ owner }) => owner,
     ({ agentId }) => [
       ...words(`mandates create --agent ${agentId} --purpose x --total 1,00`),
       ...words('--per-payment -1 --expires 1d'),
     ],
     2,
-    /^The service refuses this:\n {2}max_spend_total: .*\n {2}max_spend_per_transaction: .*\n\npurser mandates create --help/,
+    /^The service rejected this:\n {2}max_spend_total: .*\n {2}max_spend_per_transaction: .*\n\npurser mandates create --help/,
   ],
   [
     'a domain that is taken',
@@ -347,7 +350,7 @@ const ends: readonly (readonly [
   ],
 ]
 for (const [what, key, called, code, error] of ends) {
-  test(`The exit code tells ${what} (${code}) [decision.77]`, async (context) => {
+  test(`The exit code shows ${what} (${code}) [decision.77]`, async (context) => {
     await command(context).purser('sellers', 'create', '--name', 'One', '--domain', 'taken.example.com')
     const ended = await command(context, key(prepared.keys)).purser(...called(prepared.purchase))
     assert.deepEqual([ended.code, ended.output], [code, ''])
@@ -355,14 +358,14 @@ for (const [what, key, called, code, error] of ends) {
   })
 }
 
-test('The exit code tells a service that does not answer (6) [decision.77]', async (context) => {
+test('The exit code shows a service that does not answer (6) [decision.77]', async (context) => {
   const { purser, environment } = command(context)
   environment['PURSER_URL'] = 'http://127.0.0.1:9'
   const { code, output, errors } = await purser('agents', 'list')
   assert.deepEqual([code, output], [6, ''])
   assert.match(
     errors,
-    /^purser agents list: the service does not answer \(.*\); purser doctor looks what is wrong\.$/,
+    /^purser agents list: the service does not answer \(.*\); purser doctor finds out why\.$/,
   )
 })
 
@@ -378,12 +381,12 @@ test('doctor does not check the key while the store is down', async (context) =>
   environment['PURSER_URL'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { code, output } = await purserWith({}, 'doctor')
   assert.equal(code, 1)
-  assert.match(output, /^✗ store +the service does not reach its store; its log says why$/m)
-  assert.match(output, /^! key +not checked, since the store is down$/m)
+  assert.match(output, /^✗ store +the service cannot reach its store; see its log$/m)
+  assert.match(output, /^! key +not checked, because the store is down$/m)
   assert.deepEqual(asked, ['/healthz', '/readyz'])
 })
 
-test('doctor looks at the service, its clock and the key, and its exit code says whether all is well', async (context) => {
+test('doctor checks the service, its clock and the key, and its exit code says whether all checks pass', async (context) => {
   const { purserWith, environment } = command(context)
   const subjects = async (changes = {}) => {
     const { code, output } = await purserWith(changes, 'doctor', '--json')
@@ -397,16 +400,16 @@ test('doctor looks at the service, its clock and the key, and its exit code says
   assert.match(well['service'] ?? '', /^ok: http.* answers/)
   assert.match(well['clock'] ?? '', /^ok: agrees/)
   assert.match(well['store'] ?? '', /^ok:/)
-  assert.match(well['key'] ?? '', /^ok: the service takes the key \(environment\)/)
+  assert.match(well['key'] ?? '', /^ok: the service accepts the key \(environment\)/)
   const behind = await subjects({ now: () => Date.now() - 60_000 })
   assert.match(
     behind['clock'] ?? '',
-    /^warn: differs from the service's by (59|60|61) s, and proofs are good for 300 s/,
+    /^warn: differs from the service's by (59|60|61) s, and proofs are valid for 300 s/,
   )
   const farAhead = await subjects({ now: () => Date.now() + 400_000 })
   assert.match(farAhead['clock'] ?? '', /^fail: differs/)
   environment['PURSER_API_KEY'] = 'svc_sand_unknown'
-  assert.match((await subjects())['key'] ?? '', /^fail: the service does not take this key/)
+  assert.match((await subjects())['key'] ?? '', /^fail: the service rejected this key/)
   environment['PURSER_URL'] = 'http://127.0.0.1:9'
   assert.match((await subjects())['service'] ?? '', /^fail: http.* does not answer; start the service/)
 })
@@ -433,7 +436,7 @@ test('accounts create reports everything that is missing at once', async (contex
   assert.match(one.errors, /^--idp-user-id is missing\n/)
 })
 
-test('A merchant exports its sales of a time as CSV, to standard output or to a new file [decision.168] [decision.107]', async (context) => {
+test('A merchant exports its sales of a period as CSV, to standard output or to a new file [decision.168] [decision.107]', async (context) => {
   const { merchantKey } = await createMerchant(service, 'sales.example')
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const resourceUrl = 'https://sales.example/\u202e'
@@ -459,7 +462,7 @@ test('A merchant exports its sales of a time as CSV, to standard output or to a 
   const again = await merchant.purser('transactions', 'export', '--output', 'sales.csv')
   assert.deepEqual(
     [again.code, again.errors],
-    [1, `purser transactions export: ${path} is there already; choose another --output.`],
+    [1, `purser transactions export: ${path} already exists; choose another --output.`],
   )
 
   const asJson = await merchant.purser('transactions', 'export', '--output', 'more.csv', '--json')
@@ -474,10 +477,13 @@ test('A merchant exports its sales of a time as CSV, to standard output or to a 
   )
   const wrong = await merchant.purser('transactions', 'export', '--from', 'yesterday')
   assert.equal(wrong.code, 2)
-  assert.match(wrong.errors, /a time with its zone, such as 2026-11-01T00:00:00Z, or so long ago/)
+  assert.match(
+    wrong.errors,
+    /a time with a time zone, such as 2026-11-01T00:00:00Z, or a duration before now/,
+  )
 })
 
-test('An export that breaks off leaves no file, and ends with an error [decision.107]', async (context) => {
+test('An interrupted export leaves no file, and ends with an error [decision.107]', async (context) => {
   const half = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' })
     response.write('id,status\r\ntxn_1,paid\r\n', () => response.destroy())
@@ -489,7 +495,7 @@ test('An export that breaks off leaves no file, and ends with an error [decision
   const { code, errors } = await purser('transactions', 'export', '--output', 'sales.csv')
   assert.deepEqual(
     [code, errors],
-    [6, 'purser transactions export: the export broke off before its end; run it again.'],
+    [6, 'purser transactions export: the export was interrupted; run it again.'],
   )
   assert.deepEqual(readdirSync(folder), [])
 })

@@ -13,7 +13,7 @@ import {
 import { exitCodes } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** What an error of the client says to a person, with the exit code; undefined when it is no error of the client. */
+/** The message and exit code for an error of the client; undefined for other errors. */
 export function explainClientError(
   error: unknown,
   { calledAs }: Pick<Surroundings, 'calledAs'>,
@@ -26,7 +26,7 @@ export function explainClientError(
     }
   }
   if (error instanceof ConnectionError) {
-    const message = `the service does not answer (${error.message}); ${calledAs} doctor looks what is wrong`
+    const message = `the service does not answer (${error.message}); ${calledAs} doctor finds out why`
     return { message, exitCode: exitCodes.unavailable }
   }
   if (error instanceof ApiError) return explainAnswer(error)
@@ -36,24 +36,23 @@ export function explainClientError(
 function explainAnswer(error: ApiError): { readonly message: string; readonly exitCode: number } {
   if (error instanceof ValidationError) {
     const faults = error.items.map(({ loc, msg }) => `  ${loc.slice(1).join('.') || loc.join('.')}: ${msg}`)
-    return { message: ['The service refuses this:', ...faults].join('\n'), exitCode: exitCodes.usage }
+    return { message: ['The service rejected this:', ...faults].join('\n'), exitCode: exitCodes.usage }
   }
   if (error instanceof AuthenticationError) {
-    const message =
-      'the service does not take this key: it is unknown, mistyped or revoked, or of another service'
+    const message = 'the service rejected this key: it is unknown, mistyped, revoked, or from another service'
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof PermissionError) {
-    const message = `the key does not reach so far (${error.code}); use an owner's or an operator's`
+    const message = `the key lacks permission (${error.code}); use an owner's or operator's key`
     return { message, exitCode: exitCodes.unauthorised }
   }
   if (error instanceof NotFoundError) {
-    const message = 'there is no such record, or this key does not see it (another account or environment)'
+    const message = 'no such record, or this key cannot see it (another account or environment)'
     return { message, exitCode: exitCodes.notFound }
   }
   if (error instanceof UnavailableError) {
     return {
-      message: `the service cannot answer now (${error.code}); try again`,
+      message: `the service is unavailable (${error.code}); retry`,
       exitCode: exitCodes.unavailable,
     }
   }
@@ -62,13 +61,13 @@ function explainAnswer(error: ApiError): { readonly message: string; readonly ex
   return { message: known ?? error.message + request, exitCode: exitCodes.failed }
 }
 
-/** What the words of a 400 or a 409 mean for whoever typed the command. */
+/** The meaning of the codes of a 400 or a 409 for the user of the command. */
 const conflicts: Readonly<Record<string, string>> = {
   account_exists: 'an account with the same --idp-user-id exists',
   seller_exists: 'a seller with this domain exists in this environment; an operator can release the domain',
   last_owner_key: "this is the account's last owner or operator key; issue another one first",
-  mandate_revoked: 'the mandate is revoked, for good',
-  agent_revoked: 'the agent is revoked, for good',
-  proof_captured: 'the proof has been charged, and stays so; purser proofs show names the transaction',
-  production_payments_not_supported: 'payments are for sandbox keys only, and this key is of production',
+  mandate_revoked: 'the mandate is permanently revoked',
+  agent_revoked: 'the agent is permanently revoked',
+  proof_captured: 'the proof has already been charged; purser proofs show has its transaction',
+  production_payments_not_supported: 'payments need a sandbox key, and this is a production key',
 }

@@ -36,7 +36,7 @@ const cases: readonly (readonly [
     ['http://a/path', 'svc_sand_x'],
   ],
   [
-    'the standard address for a key of the environment',
+    'the default URL for a key from the environment',
     undefined,
     { PURSER_API_KEY: 'svc_sand_x' },
     ['http://127.0.0.1:8080', 'svc_sand_x'],
@@ -67,13 +67,13 @@ const cases: readonly (readonly [
   ],
 ]
 for (const [what, profile, environment, [url, key]] of cases) {
-  test(`Address and key come from one place: ${what} [decision.106]`, (context) => {
+  test(`URL and key come from one place: ${what} [decision.106]`, (context) => {
     const found = findKnownConnection(profile, placeWithProfiles(context, environment))
     assert.deepEqual([found.url, found.key], [url, key])
   })
 }
 
-test('A profile that is not there is named, with those that are [decision.106]', async (context) => {
+test('An unknown profile is reported, with the existing ones [decision.106]', async (context) => {
   const { environment, purser } = testCommand(context)
   Object.assign(environment, placeWithProfiles(context, {}).environment)
   const { code, errors } = await purser('agents', 'list', '--profile', 'staging')
@@ -89,7 +89,7 @@ test('Without a key the exit code is 4 and nothing is sent; at a terminal it is 
   assert.equal(code, 4)
   assert.match(
     errors,
-    /there is no key for http:.*; set PURSER_API_KEY, or keep one with purser profile add\.$/,
+    /there is no key for http:.*; set PURSER_API_KEY, or save one with purser profile add\.$/,
   )
   let asked = ''
   const readSecret = (question: string) => {
@@ -110,23 +110,23 @@ const keyless: readonly (readonly [
     'no profile and no variable',
     {},
     false,
-    /there is no key for http:\/\/127\.0\.0\.1:8080; set PURSER_API_KEY, or keep one with purser profile add\.$/,
+    /there is no key for http:\/\/127\.0\.0\.1:8080; set PURSER_API_KEY, or save one with purser profile add\.$/,
   ],
   [
     'a profile that PURSER_URL hides',
     { PURSER_URL: 'http://127.0.0.1:2' },
     true,
-    /there is no key for http:\/\/127\.0\.0\.1:2; PURSER_URL is set, so profile local \(http:\/\/127\.0\.0\.1:1\) is not used: unset PURSER_URL, or give --profile local\.$/,
+    /there is no key for http:\/\/127\.0\.0\.1:2; PURSER_URL is set, so profile local \(http:\/\/127\.0\.0\.1:1\) is not used: unset PURSER_URL, or pass --profile local\.$/,
   ],
   [
     'the key that the service printed, under the name that it printed',
     { PURSER_SANDBOX_KEY: 'svc_sand_printed' },
     false,
-    /there is no key for .*; PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with purser profile add\.$/,
+    /there is no key for .*; PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or save it with purser profile add\.$/,
   ],
 ]
 for (const [what, environment, hasProfiles, error] of keyless) {
-  test(`What is said without a key names what would help: ${what} [decision.106]`, async (context) => {
+  test(`The message without a key says what would help: ${what} [decision.106]`, async (context) => {
     const command = testCommand(context, environment)
     if (hasProfiles) writeProfiles({ environment, homeFolder: command.folder }, profiles)
     const { code, errors } = await command.purser('agents', 'list')
@@ -137,12 +137,12 @@ for (const [what, environment, hasProfiles, error] of keyless) {
 }
 
 const wrongSettings: readonly (readonly [environment: Record<string, string>, error: RegExp])[] = [
-  [{ PURSER_API_KEY: 'svc_sand_a\n' }, /^PURSER_API_KEY holds a blank, a line end or the like/],
-  [{ PURSER_URL: 'purser.example.com' }, /^PURSER_URL must be an address such as http:/],
-  [{ PURSER_URL: 'http://user:secret@a' }, /^PURSER_URL must be an address alone, without user, password/],
+  [{ PURSER_API_KEY: 'svc_sand_a\n' }, /^PURSER_API_KEY contains whitespace or control characters/],
+  [{ PURSER_URL: 'purser.example.com' }, /^PURSER_URL must be a URL such as http:/],
+  [{ PURSER_URL: 'http://user:secret@a' }, /^PURSER_URL must be a URL without user, password/],
 ]
 for (const [environment, error] of wrongSettings) {
-  test(`A setting that cannot be right is told, not tried: ${Object.keys(environment).join()} [decision.106]`, async (context) => {
+  test(`An invalid setting is reported, not used: ${Object.keys(environment).join()} [decision.106]`, async (context) => {
     const { code, errors } = await testCommand(context, environment).purser('agents', 'list')
     assert.equal(code, 2)
     assert.match(errors, error)
@@ -161,7 +161,7 @@ const refused = [
   ['pay', 'https://a.example.com/?key=svc_sand_abcdefghijkl'],
 ]
 for (const words of refused) {
-  test(`A key on the command line is refused, and why is said: purser ${words.join(' ')} [decision.106]`, async (context) => {
+  test(`A key on the command line is refused, with the reason: purser ${words.join(' ')} [decision.106]`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words)
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, /^A key does not belong on the command line: every user of this machine can see it/)

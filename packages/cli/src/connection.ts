@@ -4,7 +4,7 @@ import { CommandError } from './exit-codes.ts'
 import { profilesPath, readProfiles, type Place, type Profile } from './profiles.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** Where a service answers that was started without a setting. */
+/** The default URL of the service. */
 export const standardUrl = 'http://127.0.0.1:8080'
 
 /** A service and a key, and where both came from. */
@@ -22,10 +22,10 @@ export async function connect(
 }
 
 /**
- * The service and the key to call it with. Both come from one place, so that a key is never sent to a
- * service that it was not kept for: the named profile, the environment, the current profile, or a question. An
- * address of the environment without a key takes the current profile's where that is kept for the same address.
- * Throws a `CommandError` when there is no key.
+ * The service and its key. Both come from one place, so that a key is never sent to a service that it was not
+ * saved for: the named profile, the environment, the current profile, or a prompt. A URL from the environment
+ * without a key uses the current profile's key if that was saved for the same URL. Throws a `CommandError` if
+ * there is no key.
  */
 async function findConnection(profile: string | undefined, surroundings: Surroundings): Promise<Connection> {
   const known = findKnownConnection(profile, surroundings)
@@ -36,22 +36,22 @@ async function findConnection(profile: string | undefined, surroundings: Surroun
   throw new CommandError(`there is no key for ${known.url}; ${keyRemedy(surroundings)}`, 'unauthorised')
 }
 
-/** What would give the command a key, where it has none. */
+/** How to provide a missing key. */
 export function keyRemedy(surroundings: Place): string {
   const keep = `${surroundings.calledAs} profile add`
   const { PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey } = surroundings.environment
   const { current, profiles } = readProfiles(surroundings)
   const hidden = current === null ? undefined : profiles[current]
   if (url && hidden) {
-    return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or give --profile ${current}`
+    return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or pass --profile ${current}`
   }
   if (sandboxKey) {
-    return `PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or keep it with ${keep}`
+    return `PURSER_SANDBOX_KEY is a setting of the service: set PURSER_API_KEY to the same key, or save it with ${keep}`
   }
-  return `set PURSER_API_KEY, or keep one with ${keep}`
+  return `set PURSER_API_KEY, or save one with ${keep}`
 }
 
-/** As `findConnection`, asking nobody: the key is undefined where there is none. */
+/** Like `findConnection`, but without a prompt: the key is undefined if there is none. */
 export function findKnownConnection(
   profile: string | undefined,
   surroundings: Place,
@@ -59,7 +59,10 @@ export function findKnownConnection(
   if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
   const { PURSER_API_KEY: key, PURSER_URL: address } = surroundings.environment
   if (key && !/^[\x21-\x7e]+$/.test(key)) {
-    throw new CommandError('PURSER_API_KEY holds a blank, a line end or the like, which no key has', 'usage')
+    throw new CommandError(
+      'PURSER_API_KEY contains whitespace or control characters, which no key has',
+      'usage',
+    )
   }
   const url = address ? checkedUrl(address, 'PURSER_URL') : undefined
   if (key) return { url: url ?? standardUrl, key, source: 'environment' }
@@ -80,19 +83,19 @@ function namedProfile(name: string, surroundings: Place): Profile {
   throw new CommandError(`There is no profile ${name} in ${profilesPath(surroundings)}: ${known}`, 'usage')
 }
 
-/** The address, if it is one that a service can have. Throws a `CommandError` that names where it came from. */
+/** The URL, if it is valid for a service. Throws a `CommandError` that names its source. */
 export function checkedUrl(text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new CommandError(`${source} must be an address such as ${standardUrl}`, 'usage')
+    throw new CommandError(`${source} must be a URL such as ${standardUrl}`, 'usage')
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw new CommandError(`${source} must be an address alone, without user, password or query`, 'usage')
+    throw new CommandError(`${source} must be a URL without user, password or query`, 'usage')
   }
   return url.href.replace(/\/+$/, '')
 }
 
-/** Whether keys travel readable over a network to an address. */
+/** Whether keys are sent in the clear over a network to a URL. */
 export function isExposed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)

@@ -1,30 +1,30 @@
 import type { DenialCode } from '@purser/client'
 
-/** What was asked for, as far as a denial is about it. */
+/** The parts of the request that a denial can be about. */
 interface Asked {
   readonly merchant: string
   readonly amount: string
   readonly mandate: string
   /** What is left of the mandate's budget, with its currency. */
   readonly left: string
-  /** How this command is called. */
+  /** How this command was invoked. */
   readonly calledAs: string
 }
 
-/** A denial in a sentence, for the check that the service answers without one. */
+/** A denial as a sentence, for verify-agent, which returns only a code. */
 export function denialWords(code: DenialCode, { merchant, amount, mandate, left, calledAs }: Asked): string {
   const seeMandate = `${calledAs} mandates show ${mandate}`
   switch (code) {
     case 'agent_revoked':
-      return 'The agent is revoked, or there is none of this id; use another agent.'
+      return 'The agent is revoked or unknown; use another agent.'
     case 'mandate_expired':
-      return `The mandate is paused, revoked, past its end, or none of this agent; ${seeMandate} tells which.`
+      return `The mandate is paused, revoked, expired, or not of this agent; ${seeMandate} says which.`
     case 'merchant_not_allowed':
-      return `${merchant}, or the category, is not allowed by the mandate; ${seeMandate} lists what is.`
+      return `The mandate does not allow ${merchant} or the category; ${seeMandate} lists what it allows.`
     case 'amount_exceeds_per_transaction_limit':
-      return `${amount} is more than the mandate allows for one payment; ${seeMandate} tells the most.`
+      return `${amount} is more than the mandate allows per payment; ${seeMandate} shows the limit.`
     case 'total_budget_exceeded':
-      return `${amount} is more than what is left of the budget, ${left}, after what is held by payments under way.`
+      return `${amount} is more than what is left of the budget, ${left}, minus what open proofs hold.`
     default:
       return code satisfies never
   }

@@ -15,7 +15,7 @@ const pages = [
 ]
 const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
 
-test('Every command that the guides show is one, with options that it has', () => {
+test('Every command in the guides exists, with its options', () => {
   const shown = pages.flatMap((page) =>
     commandsIn(readFileSync(new URL(page, root), 'utf8')).map((words) => [page, words] as const),
   )
@@ -28,7 +28,7 @@ test('Every command that the guides show is one, with options that it has', () =
   )
 })
 
-test('No line of a block that is pasted ends in a comment, which zsh would take for words', () => {
+test('No line of a code block ends in a comment, which zsh would treat as args', () => {
   const commented = [...pages, 'bench/README.md', 'CONTRIBUTING.md'].flatMap((page) =>
     shellBlocks(readFileSync(new URL(page, root), 'utf8'))
       // A script is run by its own shell.

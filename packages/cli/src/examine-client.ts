@@ -6,7 +6,7 @@ import { CommandError } from './exit-codes.ts'
 import type { Finding } from './finding.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** What there is to say about this command, its profiles, and the service that it calls. */
+/** Checks this command, its profiles, and the service that it calls. */
 export async function examineClient(
   profile: string | undefined,
   surroundings: Surroundings,
@@ -15,20 +15,20 @@ export async function examineClient(
   try {
     const { url, key, source } = findKnownConnection(profile, surroundings)
     if (isExposed(url)) {
-      const finding = `${url} is not https: keys travel readable; put the service behind a proxy that does TLS`
+      const finding = `${url} is not https: keys are sent in the clear; put the service behind a TLS proxy`
       findings.push({ mark: 'warn', subject: 'address', finding })
     }
     const clock = await examineClock(url, surroundings)
     findings.push(...clock)
-    // A service that does not answer takes no key either: one line is enough.
+    // If the service does not answer, one line is enough.
     const answers = clock.some(({ subject }) => subject === 'clock')
     if (answers) {
       const store = await examineReady(url, surroundings)
-      // Without its store the service can say nothing of a key.
+      // Without its store the service cannot check a key.
       const keyFinding: Finding =
         store.mark === 'ok' || key === undefined
           ? await examineKey({ url, key, source }, surroundings)
-          : { mark: 'warn', subject: 'key', finding: 'not checked, since the store is down' }
+          : { mark: 'warn', subject: 'key', finding: 'not checked, because the store is down' }
       findings.push(store, keyFinding)
     }
   } catch (error) {
@@ -38,7 +38,7 @@ export async function examineClient(
   return findings
 }
 
-/** The oldest Node that the parser of this command runs on. */
+/** The min Node version of the command-line parser. */
 const oldestNode = [22, 12] as const
 
 function examineNode(version: string): Finding {
@@ -53,10 +53,10 @@ function examineNode(version: string): Finding {
   }
 }
 
-/** How long the service may take to answer. */
+/** Timeout for the service. */
 const timeoutMs = 5_000
 
-/** Proofs are good for five minutes either way; what is left of that when the clocks differ by half a minute will do. */
+/** Proofs are valid for five minutes either way, so a clock difference of half a minute is acceptable. */
 const clockLimitsMs = { fail: 300_000, warn: 30_000 }
 
 async function examineClock(
@@ -84,16 +84,16 @@ function clockFinding(date: string | null, hereMs: number): Finding {
   const subject = 'clock'
   const thereMs = date === null ? Number.NaN : Date.parse(date)
   if (Number.isNaN(thereMs)) {
-    return { mark: 'warn', subject, finding: 'the service does not say what time it has' }
+    return { mark: 'warn', subject, finding: 'the service does not report its time' }
   }
-  // The header has whole seconds, so the middle of the second is the best guess.
+  // The header has whole seconds, so assume the middle of the second.
   const apartMs = Math.abs(thereMs + 500 - hereMs)
   const mark = apartMs >= clockLimitsMs.fail ? 'fail' : apartMs >= clockLimitsMs.warn ? 'warn' : 'ok'
   const apart = `${Math.round(apartMs / 1_000)} s`
   const finding =
     mark === 'ok'
       ? `agrees with the service's within ${apart === '0 s' ? '1 s' : apart}`
-      : `differs from the service's by ${apart}, and proofs are good for 300 s; set both by NTP`
+      : `differs from the service's by ${apart}, and proofs are valid for 300 s; synchronize both with NTP`
   return { mark, subject, finding }
 }
 
@@ -107,7 +107,7 @@ async function examineReady(
     return { mark: 'ok', subject: 'store', finding: 'the service reaches its store' }
   } catch (error) {
     if (!(error instanceof PurserError)) throw error
-    const finding = 'the service does not reach its store; its log says why'
+    const finding = 'the service cannot reach its store; see its log'
     return { mark: 'fail', subject: 'store', finding }
   }
 }
@@ -124,9 +124,9 @@ async function examineKey(
   }
   const purser = new Purser({ baseUrl: url, apiKey: key, timeout: timeoutMs, maxRetries: 0 })
   try {
-    // What every role may ask for.
+    // Every role may call this.
     await purser.transactions.list({ limit: 1 }, { signal: interruption() }).page()
-    return { mark: 'ok', subject, finding: `the service takes the key (${source})` }
+    return { mark: 'ok', subject, finding: `the service accepts the key (${source})` }
   } catch (error) {
     const explained = explainClientError(error, surroundings)
     if (!explained) throw error

@@ -1,4 +1,4 @@
-/** One thing that `purser doctor` looked at: `warn` will do, `fail` will not; both say what would help. */
+/** The result of one check of `purser doctor`; `warn` and `fail` suggest a fix. */
 export interface Finding {
   readonly mark: 'ok' | 'warn' | 'fail'
   readonly subject: string

@@ -15,10 +15,10 @@ import {
 import { testCommand } from '../testing/command.ts'
 import { follow } from './follow.ts'
 
-/** Longer than anything that is waited for here, so that a fault fails a test and does not hang it. */
+/** Longer than any wait here, so that a bug fails the test instead of hanging it. */
 const patienceMs = 20_000
 
-test('Following shows what is there and then what comes, each once, oldest first [decision.108]', async (context) => {
+test('Following shows existing items, then new ones, each once, oldest first [decision.108]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const pay = async (amount: string) => {
@@ -38,7 +38,7 @@ test('Following shows what is there and then what comes, each once, oldest first
   )
 })
 
-test('Following waits for a service that is away, and goes on when it is back [decision.108]', async (context) => {
+test('Following waits while the service is down, and continues when it is back [decision.108]', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { PURSER_DATABASE: `sqlite:${join(folder, 'purser.db')}` }
@@ -63,7 +63,7 @@ test('Following waits for a service that is away, and goes on when it is back [d
   assert.equal(notices.match(/does not answer/g)?.length, 1, 'said once')
 })
 
-test('Following ends when the key is revoked, and begins only when the service answers [decision.108]', async (context) => {
+test('Following ends when the key is revoked, and starts only if the service answers [decision.108]', async (context) => {
   const service = await startTestService(context)
   const issued = await service.call('POST', '/accounts/api-keys', {
     body: { role: 'owner', environment: 'sandbox' },
@@ -73,7 +73,7 @@ test('Following ends when the key is revoked, and begins only when the service a
   await service.call('DELETE', `/accounts/api-keys/${issued.body.id}`)
   const { code, errors } = await following.ended
   assert.equal(code, 4)
-  assert.match(errors, /the service does not take this key/)
+  assert.match(errors, /the service rejected this key/)
   const away = testCommand(context, { PURSER_URL: 'http://127.0.0.1:9', PURSER_API_KEY: service.sandboxKey })
   assert.equal((await away.purser('audit', '--follow')).code, 6)
 })
@@ -83,7 +83,7 @@ interface Entry {
   readonly created_at: string
 }
 
-test('What was committed late is shown, what is old is not, and nothing twice [decision.108]', async () => {
+test('Late commits are shown, old items are not, and nothing twice [decision.108]', async () => {
   const old = Array.from({ length: 300 }, (_, index) => entry(1_000 - index))
   const looks: readonly (readonly Entry[])[] = [
     old,
@@ -98,14 +98,14 @@ test('What was committed late is shown, what is old is not, and nothing twice [d
   )
 })
 
-test('A look takes a bounded number, and says when there was more [decision.108]', async () => {
+test('A poll reads a bounded number of items, and says if there were more [decision.108]', async () => {
   const many = Array.from({ length: 5_000 }, (_, index) => ({
     id: `txn_${5_000 - index}`,
     created_at: '2026-01-01T00:00:00.000Z',
   }))
   const notices: string[] = []
   assert.equal((await followed([[], many], notices)).length, 1_000)
-  assert.deepEqual(notices, ['More than 1000 came since the last look; some may be missing here.'])
+  assert.deepEqual(notices, ['More than 1000 items since the last poll; some may be missing here.'])
 })
 
 /** What was written so many seconds after midnight. */

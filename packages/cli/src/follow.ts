@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { ConnectionError, ServerError, type List } from '@purser/client'
 
-/** What is followed: a list whose items are newest first. */
+/** The list to follow, newest first. */
 interface Followed<Item> {
   readonly list: (query: { readonly limit: number }, options: { readonly signal: AbortSignal }) => List<Item>
-  /** How many of those that are there already are shown first. */
+  /** Number of existing items to show first. */
   readonly first: number
   readonly intervalMs: number
   readonly signal: AbortSignal
   /** Called with each item once, oldest first. */
   readonly onItems: (items: readonly Item[]) => void
-  /** Called when the service stops answering, when it answers again, and when too much came at once. */
+  /** Called when the service stops answering, answers again, or has too many new items. */
   readonly onNotice: (notice: string) => void
 }
 
@@ -21,19 +21,19 @@ interface Entry {
 }
 
 /**
- * What was written a moment ago can come to light after something younger: a transaction takes its time when it
- * begins, and appears when it is committed. So each look goes back this far behind the youngest that was seen.
+ * Items can appear out of order: a transaction is timestamped when it begins, but visible when it commits. So
+ * each poll goes back this far before the newest item seen.
  */
 const overlapMs = 10_000
-/** How much is asked for at once: a quiet list is read in one short answer. */
+/** Page size of a poll, small because most polls find little. */
 const pageSize = 50
-/** Most items of one look, so that following never keeps a busy service busy. */
+/** Max items per poll, to limit the load on a busy service. */
 const maxItems = 1_000
 const longestPauseMs = 30_000
 
 /**
- * Shows what is there and then what comes, until the signal aborts. A service that is away for a while is waited
- * for, with longer and longer pauses; but the first look must succeed. Rejects with what the client throws.
+ * Shows existing and then new items until the signal aborts. Retries with backoff while the service is down,
+ * but the first poll must succeed. Rejects with the client's errors.
  */
 export async function follow<Item extends Entry>(followed: Followed<Item>): Promise<never> {
   const { signal, intervalMs, onItems, onNotice } = followed
@@ -47,11 +47,11 @@ export async function follow<Item extends Entry>(followed: Followed<Item>): Prom
       failures = 0
     } catch (error) {
       if (!isPassing(error)) throw error
-      if (failures === 0) onNotice('The service does not answer; it is tried again until it does.')
+      if (failures === 0) onNotice('The service does not answer; retrying until it does.')
       failures += 1
       continue
     }
-    if (view.isCut) onNotice(`More than ${maxItems} came since the last look; some may be missing here.`)
+    if (view.isCut) onNotice(`More than ${maxItems} items since the last poll; some may be missing here.`)
     if (view.fresh.length > 0) onItems(view.fresh)
   }
 }
@@ -60,14 +60,14 @@ function pauseMs(intervalMs: number, failures: number): number {
   return Math.min(intervalMs * 2 ** failures, Math.max(intervalMs, longestPauseMs))
 }
 
-/** What one look has found. */
+/** The result of one poll. */
 interface View<Item> {
-  /** What was not seen before, oldest first. */
+  /** New items, oldest first. */
   readonly fresh: readonly Item[]
-  /** When what was seen was written, by id, as far back as the next look goes. */
+  /** Times of seen items by id, as far back as the next poll goes. */
   readonly seen: ReadonlyMap<string, number>
   readonly youngestMs: number
-  /** Everything that was written up to here is behind us. */
+  /** All items up to this time have been handled. */
   readonly floorMs: number
   readonly isCut: boolean
 }
@@ -77,7 +77,7 @@ async function lookFirst<Item extends Entry>({ list, first, signal }: Followed<I
   const times = items.map(writtenMs)
   return {
     fresh: items.slice(0, first).toReversed(),
-    // All of them are known from here on, those that are not shown too.
+    // From here on all of them count as seen, even those not shown.
     seen: new Map(items.map((item) => [item.id, writtenMs(item)])),
     youngestMs: Math.max(0, ...times),
     floorMs: items.length < pageSize ? 0 : Math.min(...times),

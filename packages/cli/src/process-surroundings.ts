@@ -5,7 +5,7 @@ import { exitCodes } from './exit-codes.ts'
 import { readSecret } from './read-secret.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** The surroundings of this process. */
+/** The environment of this process. */
 export function processSurroundings(): Surroundings {
   const { stdin, stdout, stderr } = process
   for (const stream of [stdout, stderr]) stream.on('error', endQuietly)
@@ -33,13 +33,13 @@ export function processSurroundings(): Surroundings {
   }
 }
 
-/** Whoever reads what we write has had enough, as `head` does: that is no failure. */
+/** The reader has closed the pipe, like `head` does: not a failure. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') process.exit()
   throw error
 }
 
-/** How long a command may take to end by itself after Ctrl-C. */
+/** How long a command may take to stop after Ctrl-C. */
 const interruptionGraceMs = 800
 
 let interrupted: AbortController | undefined

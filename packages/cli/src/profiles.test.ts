@@ -9,15 +9,15 @@ import { profilesPath } from './profiles.ts'
 const key = 'svc_sand_0123456789abcdefghij'
 const otherKey = 'svc_prod_zyxwvutsrqponmlkjihg'
 
-test('Profiles are kept, listed without their keys, chosen and forgotten [decision.106]', async (context) => {
+test('Profiles are saved, listed without their keys, selected and removed [decision.106]', async (context) => {
   const { add, purser } = withProfiles(context)
   assert.match(
     (await add(key, 'local')).output,
-    /^Kept local in .*profiles\.json; it is the current one\.\nThe key was not tried: purser doctor --profile local tries it\.$/,
+    /^Saved local in .*profiles\.json; it is now the current profile\.\nThe key was not checked: purser doctor --profile local checks it\.$/,
   )
   assert.match(
     (await add(otherKey, 'prod', '--url', 'https://purser.example.com/')).output,
-    /profiles\.json\.\nThe key was not tried: purser doctor --profile prod tries it\.$/,
+    /profiles\.json\.\nThe key was not checked: purser doctor --profile prod checks it\.$/,
   )
   const listed = await purser('profile', 'list')
   assert.deepEqual(
@@ -28,8 +28,8 @@ test('Profiles are kept, listed without their keys, chosen and forgotten [decisi
       '  prod   https://purser.example.com  production …jihg',
     ],
   )
-  assert.equal((await purser('profile', 'use', 'prod')).output, 'prod is the current profile now.')
-  assert.equal((await purser('profile', 'remove', 'prod')).output, 'Forgot prod; its key still works.')
+  assert.equal((await purser('profile', 'use', 'prod')).output, 'prod is now the current profile.')
+  assert.equal((await purser('profile', 'remove', 'prod')).output, 'Removed prod; its key still works.')
   const left = JSON.parse((await purser('profile', 'list', '--json')).output) as unknown
   assert.deepEqual(left, [
     {
@@ -43,7 +43,7 @@ test('Profiles are kept, listed without their keys, chosen and forgotten [decisi
   assert.deepEqual((await purser('profile', 'use', 'prod')).code, 5)
 })
 
-test('No profile ever shows a key, whatever is done with it [decision.106]', async (context) => {
+test('No command ever shows the key of a profile [decision.106]', async (context) => {
   const { add, purser } = withProfiles(context)
   const said = [
     await add(key, 'local', '--json'),
@@ -59,7 +59,7 @@ test('No profile ever shows a key, whatever is done with it [decision.106]', asy
   }
 })
 
-test('The file of profiles is for this user alone, whole or not there, under XDG_CONFIG_HOME [decision.106]', async (context) => {
+test('The profile file is private and written atomically, under XDG_CONFIG_HOME [decision.106]', async (context) => {
   const { add, folder, path } = withProfiles(context)
   await add(key, 'local')
   await add(otherKey, 'prod')
@@ -77,19 +77,19 @@ test('The file of profiles is for this user alone, whole or not there, under XDG
   )
 })
 
-test('A file of profiles that others can read is not used, with exit code 4 [decision.106]', async (context) => {
+test('A profile file that others can read is rejected, with exit code 4 [decision.106]', async (context) => {
   const { add, purser, path } = withProfiles(context)
   await add(key, 'local')
   for (const mode of [0o640, 0o604, 0o660]) {
     chmodSync(path, mode)
     const { code, output, errors } = await purser('agents', 'list')
     assert.deepEqual([code, output], [4, ''])
-    assert.match(errors, /holds keys and can be read by others; close it with: chmod 600 /)
+    assert.match(errors, /contains keys and can be read by others; fix it with: chmod 600 /)
     assert.equal((await purser('profile', 'list')).code, 4)
   }
 })
 
-test('A damaged file of profiles is said to be, and left as it is [decision.106]', async (context) => {
+test('A damaged profile file is reported, and not changed [decision.106]', async (context) => {
   const { add, purser, path } = withProfiles(context)
   mkdirSync(dirname(path), { recursive: true })
   for (const text of ['{', '[]', '{"profiles":{"a":{"url":1}}}', '']) {
@@ -101,15 +101,15 @@ test('A damaged file of profiles is said to be, and left as it is [decision.106]
 })
 
 const wrong: readonly (readonly [what: string, key: string, words: readonly string[], error: RegExp])[] = [
-  ['no key', 'hunter2', ['local'], /^this is no key of Purser: they begin with svc_sand_ or svc_prod_/],
-  ['a key of two words', `${key} x`, ['local'], /^this is no key of Purser/],
+  ['no key', 'hunter2', ['local'], /^this is not a Purser key: keys begin with svc_sand_ or svc_prod_/],
+  ['a key of two words', `${key} x`, ['local'], /^this is not a Purser key/],
   ['a name with a slash', key, ['../local'], /^A name has letters, digits/],
-  ['an address that is none', key, ['local', '--url', 'localhost'], /^--url must be an address such as http/],
-  ['another scheme', key, ['local', '--url', 'ftp://a'], /^--url must be an address such as http/],
-  ['a password', key, ['local', '--url', 'http://a:b@c'], /^--url must be an address alone, without user/],
+  ['an invalid URL', key, ['local', '--url', 'localhost'], /^--url must be a URL such as http/],
+  ['another scheme', key, ['local', '--url', 'ftp://a'], /^--url must be a URL such as http/],
+  ['a password', key, ['local', '--url', 'http://a:b@c'], /^--url must be a URL without user/],
 ]
 for (const [what, text, words, error] of wrong) {
-  test(`profile add refuses ${what}, and keeps nothing [decision.106]`, async (context) => {
+  test(`profile add refuses ${what}, and saves nothing [decision.106]`, async (context) => {
     const { add, purser } = withProfiles(context)
     const { code, errors } = await add(text, ...words)
     assert.equal(code, 2)
@@ -118,23 +118,20 @@ for (const [what, text, words, error] of wrong) {
   })
 }
 
-test('A profile is replaced only when that is said [decision.106]', async (context) => {
+test('A profile is replaced only with --replace [decision.106]', async (context) => {
   const { add, purser } = withProfiles(context)
   await add(key, 'local')
-  assert.match(
-    (await add(otherKey, 'local')).errors,
-    /there is a profile local already; --replace replaces it/,
-  )
+  assert.match((await add(otherKey, 'local')).errors, /profile local already exists; --replace replaces it/)
   assert.match((await purser('profile', 'list')).output, /…ghij/)
   await add(otherKey, 'local', '--replace')
   assert.match((await purser('profile', 'list')).output, /…jihg/)
 })
 
-test('Keeping a key for an address that is not https is warned of, but not on this machine [decision.106]', async (context) => {
+test('Saving a key for a URL without https causes a warning, except on this machine [decision.106]', async (context) => {
   const { add } = withProfiles(context)
   assert.match(
     (await add(key, 'far', '--url', 'http://purser.example.com')).errors,
-    /is not https: the key travels/,
+    /is not https: the key is sent/,
   )
   for (const url of [
     'http://localhost:1',

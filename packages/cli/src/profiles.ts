@@ -20,30 +20,30 @@ export interface Profile {
   readonly key: string
 }
 
-/** The profiles of this user, by name, and the one that is taken when none is named. */
+/** The profiles of this user by name, and the default one. */
 export interface Profiles {
   readonly current: string | null
   readonly profiles: Readonly<Record<string, Profile>>
 }
 
-/** What a profile may be called. */
+/** Valid profile names. */
 export const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-/** What says where they lie. */
+/** What determines their path. */
 type Home = Pick<Surroundings, 'environment' | 'homeFolder'>
 
-/** That, and how the command is called, for what is told when they cannot be read. */
+/** The same, plus how the command was invoked, for error messages. */
 export type Place = Home & Pick<Surroundings, 'calledAs'>
 
-/** Where the profiles are kept, as the XDG base directories have it. */
+/** The path of the profiles, by the XDG base directory specification. */
 export function profilesPath({ environment, homeFolder }: Home): string {
   const configured = environment['XDG_CONFIG_HOME']
-  // The specification takes no relative path.
+  // The specification does not allow relative paths.
   const folder = configured?.startsWith('/') ? configured : join(homeFolder, '.config')
   return join(folder, 'purser', 'profiles.json')
 }
 
-/** The profiles that are kept; none when there is no file. Throws a `CommandError` when others can read it. */
+/** The saved profiles; empty if there is no file. Throws a `CommandError` if others can read it. */
 export function readProfiles(place: Place): Profiles {
   const path = profilesPath(place)
   const text = readClosedFile(path)
@@ -57,7 +57,7 @@ export function readProfiles(place: Place): Profiles {
   return profiles
 }
 
-/** Keeps the profiles, for this user alone; a crash leaves the old ones or the new ones. */
+/** Saves the profiles privately and atomically. */
 export function writeProfiles(place: Home, profiles: Profiles): void {
   const path = profilesPath(place)
   const draftPath = `${path}.${process.pid}.new`
@@ -90,12 +90,12 @@ function readClosedFile(path: string): string | undefined {
   }
 }
 
-/** Keys that others could read are not used, so that it is noticed before they are misused. */
+/** Keys that others could read are rejected, so that the user notices before they are misused. */
 function refuseOpenFile(path: string, { mode, uid }: { readonly mode: number; readonly uid: number }): void {
   if (process.platform === 'win32') return
   if ((mode & 0o077) !== 0) {
     throw new CommandError(
-      `${path} holds keys and can be read by others; close it with: chmod 600 ${path} (and issue new keys, if others have read it)`,
+      `${path} contains keys and can be read by others; fix it with: chmod 600 ${path} (and issue new keys, if others have read it)`,
       'unauthorised',
     )
   }

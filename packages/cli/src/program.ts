@@ -23,8 +23,8 @@ import { loadServiceCommands, namesServiceCommand } from './service-commands.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
- * Every command, in the order in which `purser --help` lists them. The service's own are loaded only where
- * the words may be about them, so that the others start sooner.
+ * Every command, in the order of `purser --help`. The service's commands are loaded only if the args may need
+ * them, so that the others start faster.
  */
 export async function createProgram(
   words: readonly string[],
@@ -38,7 +38,7 @@ export async function createProgram(
       'the version of this command, with its commit',
     )
     .addHelpText('before', 'Purser: spending mandates for software agents.\n')
-    .addHelpText('after', `\npurser <command> --help says more about one of them.\n\n${exitCodeHelp()}`)
+    .addHelpText('after', `\npurser <command> --help describes one of them.\n\n${exitCodeHelp()}`)
   const own: readonly CommandUnknownOpts[] = [
     accountsCommand(surroundings),
     keysCommand(surroundings),
@@ -75,7 +75,7 @@ function groupOf(name: string): string {
   return Object.entries(groups).find(([, names]) => names.includes(name))?.[0] ?? 'Other:'
 }
 
-/** What all commands have in common. */
+/** Settings shared by all commands. */
 function configure(command: CommandUnknownOpts, { print, printError, columns }: Surroundings): void {
   const helpWidth = Math.min(columns, widestHelp)
   command
@@ -84,14 +84,14 @@ function configure(command: CommandUnknownOpts, { print, printError, columns }: 
     .helpCommand(false)
     .configureHelp({
       helpWidth,
-      // The list shows what can be called, by its whole name.
+      // The list shows full command names.
       visibleCommands: (of) => withAllBelow(of).filter((one) => one !== of && one.commands.length === 0),
       subcommandTerm: (of) => pathOf(of).join(' '),
     })
     .configureOutput({
       writeOut: (text) => print(text.replace(/\n$/, '')),
       writeErr: (text) => printError(text.replace(/\n$/, '')),
-      // Told by run-purser.ts, in the words of all other errors.
+      // run-purser.ts reports errors, in one format.
       outputError: () => undefined,
     })
   if (command.commands.length > 0) command.usage('<command> [options]')

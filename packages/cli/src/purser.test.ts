@@ -9,13 +9,13 @@ import { compileCache } from '../../../service/testing/compile-cache.ts'
 import { startTestService } from '../../../service/testing/service.ts'
 import { testCommand } from '../testing/command.ts'
 
-// What only a process shows: signals, pipes, terminals, and what is installed beside it.
+// Tests that need a real process: signals, pipes, terminals, and installed packages.
 
 const program = fileURLToPath(new URL('purser.ts', import.meta.url))
 const service = await startTestService({ after })
 await service.call('POST', '/agents', { body: { name: 'research-bot' } })
 
-/** Longer than a process takes on a busy machine, so that a fault fails a test and does not hang it. */
+/** Longer than a process takes on a busy machine, so that a bug fails the test instead of hanging it. */
 const patienceMs = 30_000
 
 test('Ctrl-C ends a command that follows with 130, within a second [decision.77]', async (context) => {
@@ -29,7 +29,7 @@ test('Ctrl-C ends a command that follows with 130, within a second [decision.77]
   assert.equal(errors, '')
 })
 
-test('purser serve runs the service until a signal, and stops in good order [decision.77]', async (context) => {
+test('purser serve runs the service until a signal, and shuts down gracefully [decision.77]', async (context) => {
   const purser = start(context, ['node', program, 'serve', '--port', '0', '--log-level', 'silent'])
   await purser.says(/Purser is ready at http:[^]*export PURSER_SANDBOX_KEY=svc_sand_/)
   purser.child.kill('SIGTERM')
@@ -38,16 +38,16 @@ test('purser serve runs the service until a signal, and stops in good order [dec
   assert.match(output, /Purser is stopping: it finishes what it accepted\.\n$/)
 })
 
-test('A reader that has had enough ends a command quietly [decision.77]', async (context) => {
+test('A closed output pipe ends a command quietly [decision.77]', async (context) => {
   const words = `node ${program} audit --limit 200 | true; exit \${PIPESTATUS[0]}`
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
 })
 
-test('A checkout under a Node that runs no TypeScript says what to call instead [decision.77]', async (context) => {
+test('A checkout under a Node without TypeScript support says what to run instead [decision.77]', async (context) => {
   const entry = fileURLToPath(new URL('../bin/purser.js', import.meta.url))
   const { code, output, errors } = await start(context, ['node', '--no-strip-types', entry, '--help']).ended
   assert.deepEqual([code, output], [1, ''])
-  assert.match(errors, /^purser needs a newer Node in a checkout, .* Call it as npx purser: [^\n]*\n$/)
+  assert.match(errors, /^purser needs a newer Node in a checkout, .* Run npx purser, [^\n]*\n$/)
   assert.match(
     (await start(context, ['node', entry, '--version']).ended).output,
     /^\d+\.\d+\.\d+( \([0-9a-f]{12}\))?\n$/,
@@ -65,11 +65,11 @@ test('The exit code is that of the process [decision.77]', async (context) => {
   )
 })
 
-test('A key is typed at a terminal without being seen [decision.106]', async (context) => {
+test('A key is typed at a terminal without echo [decision.106]', async (context) => {
   const { folder, ...purser } = startOnTerminal(context, 'profile add local --url http://127.0.0.1:1')
   await purser.says(/API key for http:\/\/127\.0\.0\.1:1: $/)
   const key = 'svc_sand_typed_by_hand_0123456789'
-  // With a mistake that is taken back, as hands make them.
+  // Includes a typo that is deleted.
   purser.child.stdin?.write(`${key}x\u007f\r`)
   const { code, output } = await purser.ended
   assert.equal(code, 0, output)
@@ -78,7 +78,7 @@ test('A key is typed at a terminal without being seen [decision.106]', async (co
   assert.equal(kept.profiles.local.key, key)
 })
 
-test('Ctrl-C while a key is asked for ends with 130 [decision.106]', async (context) => {
+test('Ctrl-C at the key prompt exits with 130 [decision.106]', async (context) => {
   const purser = startOnTerminal(context, 'profile add local')
   await purser.says(/API key for .*: $/)
   purser.child.stdin?.write('\u0003')
@@ -93,19 +93,19 @@ test('A terminal gets colours, unless NO_COLOR says otherwise [decision.107]', a
   assert.ok(!plain.output.includes('\u001b'))
 })
 
-test('A key is read from a pipe, and no process shows it [decision.106]', async (context) => {
+test('A key is read from a pipe, and appears in no process list [decision.106]', async (context) => {
   const purser = start(context, ['node', program, 'profile', 'add', 'local'])
   purser.child.stdin?.end('svc_sand_from_a_pipe\nand more\n')
   const { code, output } = await purser.ended
   assert.equal(code, 0)
-  assert.match(output, /^Kept local in /)
+  assert.match(output, /^Saved local in /)
   assert.match(
     readFileSync(join(purser.folder, '.config/purser/profiles.json'), 'utf8'),
     /"svc_sand_from_a_pipe"/,
   )
 })
 
-test('Without the service the command calls one, and says which commands need it [decision.105]', async (context) => {
+test('Without the service package the command calls a service, and says which commands need the package [decision.105]', async (context) => {
   const { folder } = testCommand(context)
   const alone = installAlone(folder)
   const ended = (...words: readonly string[]) => start(context, ['node', alone, ...words]).ended
@@ -124,7 +124,7 @@ test('Without the service the command calls one, and says which commands need it
     assert.equal(code, 1)
     assert.match(
       errors,
-      /this needs the service itself, which is not installed here; install its package beside this one, or call it in a checkout of Purser/,
+      /this needs the service, which is not installed here; install its package next to this one, or run npx purser in a checkout of Purser/,
     )
   }
 })

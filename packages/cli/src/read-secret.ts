@@ -2,7 +2,7 @@ import type { ReadStream } from 'node:tty'
 
 import { CommandError } from './exit-codes.ts'
 
-/** No secret is longer; what is longer is something else that was piped in. */
+/** No secret is longer; longer input is something else. */
 const maxLength = 4_096
 
 const enter = new Set(['\r', '\n', '\u0004'])
@@ -16,12 +16,11 @@ interface Streams {
 }
 
 /**
- * A secret that somebody types without seeing it, or the first line of what is piped in. Throws a
- * `CommandError` when there is none.
+ * A secret typed without echo, or the first line of piped input. Throws a `CommandError` if there is none.
  */
 export async function readSecret({ stdin, stderr }: Streams, question: string): Promise<string> {
   if (!stdin.isTTY) return firstLineOf(stdin)
-  // Before the question is there to be answered: what is typed from then on is not echoed.
+  // Turn echo off before the prompt appears.
   stdin.setRawMode(true)
   stderr.write(`${question}: `)
   try {
@@ -66,7 +65,7 @@ async function firstLineOf(stdin: ReadStream): Promise<string> {
 
 function nonEmpty(text: string): string {
   const secret = text.trim()
-  if (secret === '') throw new CommandError('no key was given; type it, or pipe it in', 'usage')
-  if (secret.length > maxLength) throw new CommandError('what was given is too long for a key', 'usage')
+  if (secret === '') throw new CommandError('no key provided; type it, or pipe it in', 'usage')
+  if (secret.length > maxLength) throw new CommandError('the input is too long for a key', 'usage')
   return secret
 }

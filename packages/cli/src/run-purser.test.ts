@@ -15,7 +15,7 @@ import * as vocabularies from './vocabularies.ts'
 const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
 const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
 
-test('purser --help lists every command by its whole name, and how a command can end [decision.77]', async (context) => {
+test('purser --help lists every command by its full name, and the exit codes [decision.77]', async (context) => {
   const { purser } = testCommand(context)
   const listed = await purser('--help')
   assert.deepEqual([listed.code, listed.errors], [0, ''])
@@ -23,7 +23,7 @@ test('purser --help lists every command by its whole name, and how a command can
   for (const leaf of leaves) {
     assert.match(listed.output, new RegExp(`^  ${pathOf(leaf).join(' ')} +\\w`, 'm'))
   }
-  assert.match(listed.output, /^Exit codes:\n {2}0 +it is done$/m)
+  assert.match(listed.output, /^Exit codes:\n {2}0 +success$/m)
   assert.deepEqual(await purser('-h'), listed)
   const called = await purser()
   assert.deepEqual([called.code, called.output, called.errors], [2, '', listed.output])
@@ -31,7 +31,7 @@ test('purser --help lists every command by its whole name, and how a command can
 
 for (const leaf of leaves) {
   const words = pathOf(leaf)
-  test(`Every command says what it is for, and has --json: purser ${words.join(' ')} [decision.77] [decision.107]`, async (context) => {
+  test(`Every command has a summary and --json: purser ${words.join(' ')} [decision.77] [decision.107]`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words, '--help')
     assert.deepEqual([code, errors], [0, ''])
     assert.match(output, new RegExp(`^Usage: purser ${words.join(' ')}`))
@@ -44,10 +44,10 @@ for (const leaf of leaves) {
 
 for (const leaf of leaves) {
   const words = [...pathOf(leaf), ...leaf.registeredArguments.map(() => 'word')]
-  test(`A word too many is told, with what would do: purser ${words.join(' ')} too-many [decision.77]`, async (context) => {
+  test(`An extra arg is reported, with a correct call: purser ${words.join(' ')} too-many [decision.77]`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words, 'too-many')
     assert.deepEqual([code, output], [2, ''])
-    const said = `The word "too-many" is too many. This would do: purser ${words.join(' ')}`
+    const said = `Unexpected argument "too-many". Use: purser ${words.join(' ')}`
     const [first = ''] = errors.split('\n')
     assert.equal(first.slice(0, said.length), said)
     for (const { mandatory, long } of leaf.options)
@@ -60,27 +60,27 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['agents', /^Usage: purser agents <command> \[options\]\n/],
   [
     'agents lst',
-    /^purser has no command "agents lst"\.\n\(Did you mean list\?\)\n\npurser agents --help says more\.$/,
+    /^purser has no command "agents lst"\.\n\(Did you mean list\?\)\n\npurser agents --help shows its usage\.$/,
   ],
   ['agents list --jsno', /^Unknown option '--jsno'\n\(Did you mean --json\?\)/],
-  ['agents show', /^<agent-id> is missing\n\npurser agents show --help says more\.$/],
+  ['agents show', /^<agent-id> is missing\n\npurser agents show --help shows its usage\.$/],
   ['agents create', /^--name is missing\n/],
   ['agents create --nmae bot', /^Unknown option '--nmae', and --name is missing\n/],
   [
     'agents create research-bot',
-    /^The word "research-bot" is too many\. This would do: purser agents create --name research-bot\n\npurser agents create --help/,
+    /^Unexpected argument "research-bot"\. Use: purser agents create --name research-bot\n\npurser agents create --help/,
   ],
   [
     'agents create --name research bot 2 --json',
-    /^The words "bot" "2" are too many\. This would do: purser agents create --name <name>; a value of several words goes in quotes\n/,
+    /^Unexpected arguments "bot" "2"\. Use: purser agents create --name <name>; quote values with spaces\n/,
   ],
   [
     'mandates create 100.00 --agent a --purpose p --per-payment 1.00 --expires 30d',
-    /^The word "100\.00" is too many\. This would do: purser mandates create --agent <agent-id> --purpose <text> --total 100\.00 --per-payment <amount> --expires <when>\n/,
+    /^Unexpected argument "100\.00"\. Use: purser mandates create --agent <agent-id> --purpose <text> --total 100\.00 --per-payment <amount> --expires <when>\n/,
   ],
-  ['agents list --limit 5 x', /^The word "x" is too many\. This would do: purser agents list; a value of/],
+  ['agents list --limit 5 x', /^Unexpected argument "x"\. Use: purser agents list; quote/],
   ['agents list -- -x', /^Too many arguments for 'list'\. Expected 0 arguments but got 1: -x\.\n/],
-  ['serve 9000', /^The word "9000" is too many\. This would do: purser serve\n/],
+  ['serve 9000', /^Unexpected argument "9000"\. Use: purser serve\n/],
   [
     'agents list --limit 0',
     /^Option '--limit <count>' argument '0' is invalid\. It must be a whole number from 1/,
@@ -89,36 +89,36 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
     'transactions list --status lost',
     /^Option '--status .* Allowed choices are pending, approved, denied, paid\./,
   ],
-  ['keys create --role agent', /^--role agent needs --agent, the agent that the key speaks for\n/],
+  ['keys create --role agent', /^--role agent needs --agent, the agent of the key\n/],
   [
     'mandates create --expires tomorrow',
     /^Option '--expires <when>' argument 'tomorrow' is invalid\. It must be a time/,
   ],
-  ['mandates create --expires 2099-01-01T00:00:00', /It must be a time with its zone/],
+  ['mandates create --expires 2099-01-01T00:00:00', /It must be a time with a time zone/],
   ['sellers create --prices [1]', /It must be a JSON object, such as/],
   ['transactions list --interval 0', /It must be a number of seconds from 0\.2 to 3600/],
   ['completion csh', /Allowed choices are bash, zsh, fish/],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`A wrong call is told on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
+  test(`Wrong usage is reported on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words.split(' '))
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)
   })
 }
 
-test('What a terminal might obey in a wrong word is not obeyed [decision.107]', async (context) => {
+test('Control characters in a wrong arg are escaped [decision.107]', async (context) => {
   const { errors } = await testCommand(context).purser('agents', '\u001b[2J')
   assert.match(errors, /^purser has no command "agents \\u001b\[2J"\./)
   assert.match((await testCommand(context).purser('agents', 'list', '--\u001b[2J')).errors, /'--\\u001b\[2J'/)
 })
 
-test('purser --version says which release this is, and of which commit [decision.77]', async (context) => {
+test('purser --version prints the release and the commit [decision.77]', async (context) => {
   const { code, output } = await testCommand(context).purser('--version')
   assert.equal(code, 0)
   assert.match(output, /^\d+\.\d+\.\d+ \([0-9a-f]{12}\)$/)
 })
 
-test('The words that options offer are those of the interface', () => {
+test('The choices of options are the vocabularies of the interface', () => {
   assert.deepEqual({ ...vocabularies }, { auditEventTypes, environments, roles, transactionStatuses })
 })

@@ -9,7 +9,7 @@ import { refuseKeys } from './refuse-keys.ts'
 import type { Surroundings } from './surroundings.ts'
 import { wrongCall } from './wrong-call.ts'
 
-/** Runs the command that the words name; resolves to the exit code. What goes wrong is told on standard error. */
+/** Runs a command; resolves to the exit code. Reports errors on standard error. */
 export async function runPurser(words: readonly string[], surroundings: Surroundings): Promise<number> {
   let exitCode: number = exitCodes.done
   const here = { ...surroundings, exitWith: (code: number) => void (exitCode = code) }
@@ -23,13 +23,13 @@ export async function runPurser(words: readonly string[], surroundings: Surround
   }
 }
 
-/** Says why a command failed; gives the exit code. Throws what is no failure but a bug. */
+/** Reports why a command failed, and returns the exit code. Rethrows bugs. */
 function tellFailure(error: unknown, called: CalledCommand, surroundings: Surroundings): number {
   const { printError, calledAs } = surroundings
   const path = pathOf(called.command)
-  const hint = `${[calledAs, ...path, '--help'].join(' ')} says more.`
+  const hint = `${[calledAs, ...path, '--help'].join(' ')} shows its usage.`
   if (error instanceof CommanderError) {
-    // Help and version, asked for, or the help that stands in for a command that was left out: said already.
+    // Help and version output, or the help for a missing command, has already been printed.
     const isSaid = error.code.startsWith('commander.help') || error.code === 'commander.version'
     if (!isSaid) printError(harmlessLines(`${wrongCall(error, called, calledAs)}\n\n${hint}`))
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
@@ -40,7 +40,7 @@ function tellFailure(error: unknown, called: CalledCommand, surroundings: Surrou
   if (exitCode === exitCodes.usage) {
     printError(harmlessLines(`${message}\n\n${hint}`))
   } else if (exitCode !== exitCodes.interrupted) {
-    // Whoever pressed Ctrl-C knows; all others are told.
+    // No message is needed after Ctrl-C.
     printError(harmlessLines(`${['purser', ...path].join(' ')}: ${message.replace(/\.$/, '')}.`))
   }
   return exitCode
@@ -51,10 +51,10 @@ interface Explained {
   readonly exitCode: number
 }
 
-/** What an error says to a person, and the exit code; undefined when it is a bug. */
+/** The message and exit code for an error; undefined for a bug. */
 function explain(error: unknown, surroundings: Surroundings): Explained | undefined {
   if (error instanceof CommandError) return error
-  // The service's own errors, of a package that may be installed apart.
+  // Errors of the service package, which may be installed separately.
   if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number') {
     return { message: error.message, exitCode: error.exitCode }
   }

@@ -5,27 +5,27 @@ import type { Environment } from '@purser/client'
 import { CommandError } from './exit-codes.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** The commands that come with `@purser/service`, so that their names are known without it. */
+/** The commands of `@purser/service`, listed here so that their names are known without it. */
 const names = ['serve', 'init', 'migrate', 'ledger', 'backup', 'restore'] as const
 
 export function namesServiceCommand(name: string): boolean {
   return (names as readonly string[]).includes(name)
 }
 
-/** The service's own commands; where it is not installed, commands of the same names that say so. */
+/** The service's commands; if it is not installed, placeholders that say so. */
 export async function loadServiceCommands(surroundings: Surroundings): Promise<CommandUnknownOpts[]> {
   const service = await importService()
   return service ? service.serviceCommands(surroundings) : names.map(missingCommand)
 }
 
-/** Issues an operator key in the ledger itself. Throws a `CommandError` where the service is not installed. */
+/** Issues an operator key directly in the ledger. Throws a `CommandError` if the service is not installed. */
 export async function issueOperatorKey(options: OperatorKeyOptions, surroundings: Surroundings) {
   const service = await importService()
   if (!service) throw new CommandError(`this ${remedy}`)
   return service.issueOperatorKey(options, surroundings)
 }
 
-/** Which operator key is wanted, and in which ledger. */
+/** The operator key to issue, and the ledger. */
 interface OperatorKeyOptions {
   readonly environment: Environment
   readonly account?: string | undefined
@@ -33,7 +33,7 @@ interface OperatorKeyOptions {
   readonly database?: string | undefined
 }
 
-/** What the service package gives to this command; undefined where it is not installed. */
+/** The exports of the service package; undefined if it is not installed. */
 export async function importService() {
   try {
     return await import('@purser/service/commands')
@@ -43,7 +43,7 @@ export async function importService() {
   }
 }
 
-/** Whether it is the service that is missing, and not something that the service needs. */
+/** Whether the service itself is missing, not one of its dependencies. */
 function isMissing(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -54,7 +54,7 @@ function isMissing(error: unknown): boolean {
 }
 
 const remedy =
-  'needs the service itself, which is not installed here; install its package beside this one, or call it in a checkout of Purser, as npx purser'
+  'needs the service, which is not installed here; install its package next to this one, or run npx purser in a checkout of Purser'
 
 function missingCommand(name: string): CommandUnknownOpts {
   return new Command(name)

@@ -1,34 +1,34 @@
-/** What a command is called in: its settings, its folder, its terminal. Nothing else looks at the process. */
+/** The environment of a command: its settings, folder and terminal. Nothing else accesses the process. */
 export interface Surroundings {
-  /** What was typed to call it, so that what it advises can be typed too: `purser`, or `npx purser`. */
+  /** How the command was invoked, for suggested commands: `purser`, or `npx purser`. */
   readonly calledAs: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly folder: string
   readonly homeFolder: string
-  /** Whether standard output is a terminal, which must not be written to as it comes. */
+  /** Whether standard output is a terminal, which needs escaped text. */
   readonly isTerminal: boolean
-  /** How many characters a line of standard output holds; infinite where it is no terminal. */
+  /** Columns of standard output; infinite if it is not a terminal. */
   readonly columns: number
   readonly hasColours: boolean
-  /** Whether somebody watches standard error, so that a line of progress may be written over. */
+  /** Whether standard error is a terminal, so that progress can be updated in place. */
   readonly isWatched: boolean
-  /** Results, a line or more, to standard output. */
+  /** Prints results to standard output. */
   readonly print: (text: string) => void
-  /** Standard output for what is not made of lines; resolves when there is room for more. */
+  /** Writes raw data to standard output; resolves when more can be written. */
   readonly write: (bytes: Uint8Array) => Promise<void>
-  /** Progress and errors, a line or more, to standard error. */
+  /** Prints progress and errors to standard error. */
   readonly printError: (text: string) => void
-  /** Writes over the line of progress on standard error. */
+  /** Updates the progress line on standard error. */
   readonly overwrite: (line: string) => void
-  /** The exit code of a command that says all it has to say without an error. */
+  /** Sets the exit code of a command that succeeds without an error. */
   readonly exitWith: (code: number) => void
-  /** A secret from standard input: asked for without an echo at a terminal, the first line of a pipe otherwise. */
+  /** A secret from standard input: typed without echo at a terminal, otherwise the first line of a pipe. */
   readonly readSecret: (question: string) => Promise<string>
-  /** Whether somebody sits at standard input and can be asked. */
+  /** Whether standard input is a terminal, for prompts. */
   readonly canAsk: boolean
-  /** Aborted by Ctrl-C. A command that asks for it promises to end then; another one dies at once. */
+  /** Aborts on Ctrl-C. A command that reads this must then stop; other commands are killed. */
   readonly interruption: () => AbortSignal
   readonly now: () => number
-  /** A number from 0 to below 1, which spreads the pauses between attempts. */
+  /** A random number in [0, 1) for retry jitter. */
   readonly random: () => number
 }

@@ -1,6 +1,6 @@
 import type { AuditEventType, Environment, Role, TransactionStatus } from '@purser/client'
 
-// The words of the interface that the command offers and completes; a test compares them with packages/wire.
+// The interface's vocabularies for options and completion; a test compares them with packages/wire.
 
 export const environments = ['sandbox', 'production'] as const satisfies readonly Environment[]
 

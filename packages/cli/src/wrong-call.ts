@@ -2,7 +2,7 @@ import type { CommanderError, CommandUnknownOpts } from '@commander-js/extra-typ
 
 import { pathOf, type CalledCommand } from './command-tree.ts'
 
-/** How the parser was called wrongly, as a sentence, with what it thinks was meant. */
+/** Explains a usage error in a sentence, with the parser's suggestion. */
 export function wrongCall(
   { code, message }: CommanderError,
   { command, rest }: CalledCommand,
@@ -26,13 +26,13 @@ export function wrongCall(
   }
 }
 
-/** What the parser says, without the word in front of all that it says. */
+/** The parser's message without its prefix. */
 function sentence(message: string): string {
   const text = message.replace(/^error: /, '')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Which words a command has no place for, and how it is called without them; undefined when there are none. */
+/** Explains extra args, with a correct call; undefined if there are none. */
 function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | undefined {
   const words = wordsOf(command)
   const taken = words.slice(0, command.registeredArguments.length)
@@ -40,7 +40,7 @@ function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | u
   if (first === undefined) return undefined
   const required = requiredOptions(command)
   const missing = required.filter((option) => !isGiven(command, option))
-  // The one word that is too many is meant for the one option that is missing.
+  // The one extra arg is probably the value of the one missing option.
   const meant = others.length === 0 && missing.length === 1 ? missing[0] : undefined
   const options = required.map((option) =>
     option === meant ? `${option.long} ${typed(first)}` : option.flags,
@@ -48,12 +48,12 @@ function wordsTooMany(command: CommandUnknownOpts, calledAs: string): string | u
   const call = [calledAs, ...pathOf(command), ...taken.map(typed), ...options].join(' ')
   const named = [first, ...others].map((word) => JSON.stringify(word)).join(' ')
   return [
-    others.length === 0 ? `The word ${named} is too many.` : `The words ${named} are too many.`,
-    `This would do: ${call}${missing.length === 0 && hasOptions(command) ? '; a value of several words goes in quotes' : ''}`,
+    others.length === 0 ? `Unexpected argument ${named}.` : `Unexpected arguments ${named}.`,
+    `Use: ${call}${missing.length === 0 && hasOptions(command) ? '; quote values with spaces' : ''}`,
   ].join(' ')
 }
 
-/** All options that must be given and were not. */
+/** The missing required options. */
 function missingOptions(command: CommandUnknownOpts): string {
   const missing = requiredOptions(command).filter((option) => !isGiven(command, option))
   const names = missing.map(({ long, flags }) => long ?? flags)
@@ -69,24 +69,24 @@ function isGiven(command: CommandUnknownOpts, option: CommandUnknownOpts['option
   return command.getOptionValue(option.attributeName()) !== undefined
 }
 
-/** The option that was typed and is none, which the parser only tells when nothing is missing. */
+/** The unknown option, which the parser reports only if nothing is missing. */
 function unknownOption({ args }: CommandUnknownOpts): string {
   const unknown = args.find((word) => word.startsWith('--'))
   return unknown === undefined ? '' : `Unknown option '${unknown}', and `
 }
 
-/** The words of a call that belong to no option. */
+/** The args that belong to no option. */
 function wordsOf({ args }: CommandUnknownOpts): readonly string[] {
   const firstUnknown = args.findIndex((word) => word.startsWith('-'))
   return firstUnknown < 0 ? args : args.slice(0, firstUnknown)
 }
 
-/** Whether an option was given, whose value may have lost its quotes. */
+/** Whether there are options, whose values may lack quotes. */
 function hasOptions(command: CommandUnknownOpts): boolean {
   return command.options.some((option) => command.getOptionValueSource(option.attributeName()) === 'cli')
 }
 
-/** A word as a shell takes it. */
+/** Quotes an arg for the shell. */
 function typed(word: string): string {
   return /^[\w.,:/@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -6,24 +6,24 @@ import { join } from 'node:path'
 import { runPurser } from '../src/run-purser.ts'
 import type { Surroundings } from '../src/surroundings.ts'
 
-/** What a command said, and how it ended. */
+/** The output and exit code of a command. */
 export interface Ended {
   readonly code: number
   readonly output: string
   readonly errors: string
 }
 
-/** The command in a folder and a home of a test's own, run in this process. */
+/** The command in the test's own folder and home, run in this process. */
 export interface TestCommand {
   readonly folder: string
   readonly environment: Record<string, string>
-  /** Runs `purser` with the words; resolves to all that it said. */
+  /** Runs `purser` with the args; resolves to its complete output. */
   readonly purser: (...words: readonly string[]) => Promise<Ended>
-  /** Runs it with other surroundings, such as a terminal, a secret to be read, or a signal. */
+  /** Runs it in another environment, such as with a terminal, a secret, or a signal. */
   readonly purserWith: (changes: Partial<Surroundings>, ...words: readonly string[]) => Promise<Ended>
 }
 
-/** The command for one test, or for a file of them. */
+/** The command for one test, or for a file of tests. */
 export function testCommand(
   context: { readonly after: (clean: () => void) => void },
   environment: Record<string, string> = {},

@@ -1,40 +1,65 @@
 import { PurserError } from './errors.ts'
 
 /**
- * Amounts are text, and compared as text by the service: `10.0` is not `10.00` to it, though it is as much money.
- * These reckon with them exactly, in millionths, never in floating point (decision 16). All throw a `PurserError` for
- * what is no amount: digits, and up to six more after a point.
+ * Amounts are strings, and the service compares them as text: `10.0` is not `10.00`, although the value is
+ * the same. These functions calculate exactly, in millionths, never in floating point (decision 16). All
+ * throw a `PurserError` for an invalid amount; a valid one is digits, with up to six decimals.
  */
 
-/** The amount as the service writes its sums: at least two decimals, no more than needed. `10.0` gives `10.00`. */
+/**
+ * The amount as the service formats its sums: at least two decimals, no more than needed.
+ *
+ * @example
+ * formatAmount('10.0') // '10.00'
+ */
 export function formatAmount(amount: string): string {
   return textOf(microOf(amount))
 }
 
-/** Whether two texts are as much money. */
+/**
+ * Whether two amounts have the same value.
+ *
+ * @example
+ * sameAmount('10.0', '10.00') // true
+ */
 export function sameAmount(one: string, other: string): boolean {
   return microOf(one) === microOf(other)
 }
 
-/** Below zero when the first is less, above zero when it is more, zero when they are as much; for `sort`. */
+/**
+ * Negative if the first amount is less, positive if it is more, zero if they are equal; for `sort`.
+ *
+ * @example
+ * ['10.00', '9.50'].sort(compareAmounts) // ['9.50', '10.00']
+ */
 export function compareAmounts(one: string, other: string): number {
   const [a, b] = [microOf(one), microOf(other)]
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** The sum, such as `12.50`; `0.00` of none. */
+/**
+ * The sum of the amounts; `0.00` without arguments.
+ *
+ * @example
+ * addAmounts('10.00', '2.5') // '12.50'
+ */
 export function addAmounts(...amounts: readonly string[]): string {
   return textOf(amounts.reduce((sum, amount) => sum + microOf(amount), 0n))
 }
 
-/** What is left of the first; throws when the second is more. */
+/**
+ * The first amount minus the second; throws if the second is more.
+ *
+ * @example
+ * subtractAmounts('10.00', '2.5') // '7.50'
+ */
 export function subtractAmounts(from: string, amount: string): string {
   const rest = microOf(from) - microOf(amount)
   if (rest < 0n) throw new PurserError(`${amount} is more than ${from}`)
   return textOf(rest)
 }
 
-/** Whether a text is an amount. */
+/** Whether a string is a valid amount. */
 export function isAmount(text: unknown): text is string {
   return typeof text === 'string' && /^[0-9]+(\.[0-9]{1,6})?$/.test(text)
 }
@@ -43,7 +68,7 @@ const microInOne = 1_000_000n
 
 function microOf(amount: string): bigint {
   if (!isAmount(amount)) {
-    throw new PurserError(`${JSON.stringify(amount)} is no amount; write it as text, like "10.00"`)
+    throw new PurserError(`${JSON.stringify(amount)} is not an amount; use a string such as "10.00"`)
   }
   const [whole = '', fraction = ''] = amount.split('.')
   return BigInt(whole) * microInOne + BigInt(fraction.padEnd(6, '0'))

@@ -1,7 +1,7 @@
 import { textUpTo } from './bounded-body.ts'
 import { ConnectionError, TimeoutError } from './errors.ts'
 
-/** One request over the network, and how long it may take. */
+/** One request over the network, and its timeout. */
 export interface Attempt {
   readonly fetch: typeof globalThis.fetch
   readonly url: string
@@ -10,20 +10,20 @@ export interface Attempt {
   readonly signal: AbortSignal | undefined
 }
 
-/** An answer of the service, read whole. */
+/** A complete response of the service. */
 export interface Reply {
   readonly status: number
   readonly headers: Headers
-  /** The body as JSON, or its text when it is none. */
+  /** The body as JSON, or its text if it is not JSON. */
   readonly body: unknown
 }
 
-/** A timer takes no more; some 25 days. */
+/** The max delay of a timer, about 25 days. */
 const longestTimeoutMs = 2 ** 31 - 1
 
 /**
- * The answer to one request. Rejects with a `TimeoutError`, a `ConnectionError`, or the reason of the signal; the time
- * is kept even when the `fetch` that was given does not heed its signal.
+ * The response to one request. Rejects with a `TimeoutError`, a `ConnectionError`, or the signal's reason.
+ * The timeout works even if the given `fetch` ignores its signal.
  */
 export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt): Promise<Reply> {
   signal?.throwIfAborted()
@@ -52,10 +52,10 @@ async function exchange(fetch: Attempt['fetch'], url: string, init: RequestInit)
   return replyOf(await fetch(url, init))
 }
 
-/** The longest answer that is read, in bytes; the service sends pages of 512 KiB. */
+/** Max length of a response, in bytes; the service sends pages of 512 KiB. */
 const maxReplyBytes = 8 * 1024 * 1024
 
-/** A response, read whole; rejects when it is longer than any of the service. */
+/** Reads the complete response; rejects if it is longer than any response of the service. */
 export async function replyOf(response: Response): Promise<Reply> {
   const text = await textUpTo(response, maxReplyBytes)
   return { status: response.status, headers: response.headers, body: parse(text) }
@@ -69,7 +69,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What a failed fetch says; Node's `fetch failed` has the reason in its cause. */
+/** The reason of a failed fetch; Node's `fetch failed` has it in its cause. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message

@@ -1,4 +1,4 @@
-/** The body of a response as text. Rejects when it has more bytes, and lets go of the connection. */
+/** The body of a response as text. If it has more than `maxBytes`, releases the connection and rejects. */
 export async function textUpTo(response: Response, maxBytes: number): Promise<string> {
   const reader = response.body?.getReader()
   const decoder = new TextDecoder()
@@ -9,9 +9,9 @@ export async function textUpTo(response: Response, maxBytes: number): Promise<st
     if (!chunk || chunk.done) return text + decoder.decode()
     size += chunk.value.length
     if (size > maxBytes) {
-      // Not awaited: the other side may never confirm.
+      // Not awaited: the peer may never confirm.
       void reader?.cancel().catch(() => {})
-      throw new Error(`the answer has more than ${maxBytes} bytes; does the address lead to Purser?`)
+      throw new Error(`the response has more than ${maxBytes} bytes; is this the URL of Purser?`)
     }
     text += decoder.decode(chunk.value, { stream: true })
   }

@@ -1,4 +1,4 @@
-/** What `@purser/client` gives. */
+/** The exports of `@purser/client`. */
 export { addAmounts, compareAmounts, formatAmount, isAmount, sameAmount, subtractAmounts } from './amounts.ts'
 export * from './errors.ts'
 export { hostNameOf, isHostOrParent } from './host-names.ts'

@@ -18,7 +18,7 @@ const json = { 'content-type': 'application/json' }
 const clientFor = (baseUrl: string, timeout = 10_000) =>
   new Purser({ apiKey: 'svc_sand_none', baseUrl, timeout, maxRetries: 0 })
 
-test('An answer without end is read up to 8 MiB, whatever its status, and given up', async (context) => {
+test('An endless response is read up to 8 MiB, whatever its status, then aborted', async (context) => {
   for (const status of [200, 404, 500]) {
     const { promise: sent, resolve } = Promise.withResolvers<number>()
     const url = await startServer(context, (_request, response) => {
@@ -27,14 +27,14 @@ test('An answer without end is read up to 8 MiB, whatever its status, and given 
     })
     await assert.rejects(clientFor(url).agents.get('agent_1'), (error) => {
       assert.ok(error instanceof ConnectionError)
-      assert.match(error.message, /was not answered: the answer has more than 8388608 bytes/)
+      assert.match(error.message, /was not answered: the response has more than 8388608 bytes/)
       return true
     })
     assert.ok((await sent) < 64 * 1024 * 1024)
   }
 })
 
-test('A short compressed answer that unfolds without end is given up as well', async (context) => {
+test('A short compressed response that decompresses endlessly is aborted as well', async (context) => {
   const url = await startServer(context, (_request, response) => {
     response.writeHead(200, { ...json, 'content-encoding': 'gzip' })
     const gzip = createGzip()
@@ -44,7 +44,7 @@ test('A short compressed answer that unfolds without end is given up as well', a
   await assert.rejects(clientFor(url).agents.get('agent_1'), /more than 8388608 bytes/)
 })
 
-test('An answer that drips ends at the timeout, also when it is an error of a stream', async (context) => {
+test('A slow response ends at the timeout, also for an error response to a stream', async (context) => {
   for (const status of [200, 500]) {
     const url = await startServer(context, (_request, response) => {
       response.writeHead(status, json)
@@ -55,7 +55,7 @@ test('An answer that drips ends at the timeout, also when it is an error of a st
   }
 })
 
-test('Headers without end are a ConnectionError', async (context) => {
+test('Endless headers are a ConnectionError', async (context) => {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.write('HTTP/1.1 200 OK\r\n')
@@ -75,7 +75,7 @@ test('Headers without end are a ConnectionError', async (context) => {
   })
 })
 
-test('An event without end ends the feed with an error', async (context) => {
+test('An endless event ends the feed with an error', async (context) => {
   const url = await startServer(context, (_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('data: ')
@@ -88,7 +88,7 @@ test('An event without end ends the feed with an error', async (context) => {
   })
 })
 
-test('A 402 whose body has no end is handed back unpaid, and can still be read', async (context) => {
+test('A 402 with an endless body is returned unpaid, and can still be read', async (context) => {
   const { pay, decisions, budget } = await openMarket(context, service)
   const url = await startServer(context, (_request, response) => {
     response.writeHead(402, json)
@@ -103,7 +103,7 @@ test('A 402 whose body has no end is handed back unpaid, and can still be read',
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('A challenge that drips is not waited for without end', async (context) => {
+test('The wait for a slow challenge is bounded', async (context) => {
   const url = await startServer(context, (_request, response) => {
     response.writeHead(402, json)
     drip(response)

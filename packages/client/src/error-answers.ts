@@ -15,7 +15,7 @@ import type { Reply } from './attempt.ts'
 import { retryAfterMs } from './retries.ts'
 import type { ValidationItem } from './wire-types.ts'
 
-/** The error that an answer is; `asked` is the method and path, for the message. */
+/** The error for a response; `asked` is the method and path, for the message. */
 export function errorOf(reply: Reply, asked: string): ApiError {
   const { status, body, headers } = reply
   const detail = typeof body === 'object' && body !== null && 'detail' in body ? body.detail : undefined
@@ -46,5 +46,5 @@ function faultOf({ loc, msg }: ValidationItem): string {
 function explain(status: number, code: string): string {
   if (code !== `http_${status}`) return code
   if (status === 0 || (status >= 300 && status < 400)) return 'a redirect; set baseUrl to the final address'
-  return 'not in the words of the service; does baseUrl lead to it?'
+  return 'not a response of the service; is baseUrl correct?'
 }

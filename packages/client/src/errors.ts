@@ -1,32 +1,38 @@
 import type { ErrorCode, ValidationItem } from './wire-types.ts'
 
-/** Everything that this client throws by itself; an abort of your own signal rejects with its reason. */
+/**
+ * The base class of all errors of this client. If your own signal aborts, the call rejects with its reason.
+ */
 export class PurserError extends Error {
   override readonly name: string = 'PurserError'
 }
 
-/** No answer: the service could not be reached, or the connection broke. What was asked may have happened. */
+/**
+ * No response: the service could not be reached, or the connection broke. The request may have been executed.
+ */
 export class ConnectionError extends PurserError {
   override readonly name: string = 'ConnectionError'
 }
 
-/** No answer in time. What was asked may have happened. */
+/** No response in time. The request may have been executed. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError'
 }
 
-/** What an error answer says. */
+/** The contents of an error response. */
 export interface ErrorAnswer {
   readonly status: number
-  /** The word in `detail`; `validation_error` for a 422; `http_<status>` when the answer is not the service's. */
+  /**
+   * The code in `detail`; `validation_error` for a 422; `http_<status>` if the response is not the service's.
+   */
   readonly code: ErrorCode | 'validation_error' | (string & {})
-  /** The request in the service's log, when the answer names it. */
+  /** The id of the request in the service's log, if the response has it. */
   readonly requestId: string | null
-  /** The body as JSON, or its text when it is none. */
+  /** The body as JSON, or its text if it is not JSON. */
   readonly body: unknown
 }
 
-/** An answer that is an error (Errors). A refused payment is none: it is a result. */
+/** An error response (Errors). A refused payment is not an error, but a result. */
 export class ApiError extends PurserError implements ErrorAnswer {
   override readonly name: string = 'ApiError'
   readonly status: number
@@ -43,17 +49,17 @@ export class ApiError extends PurserError implements ErrorAnswer {
   }
 }
 
-/** 400: the request cannot be read, or asks for what there is not; `code` says which. */
+/** 400: the request is malformed or not supported; `code` says which. */
 export class BadRequestError extends ApiError {
   override readonly name = 'BadRequestError'
 }
 
-/** 401: no key, or one that is unknown, mistyped or revoked. */
+/** 401: no key, or an unknown, mistyped or revoked one. */
 export class AuthenticationError extends ApiError {
   override readonly name = 'AuthenticationError'
 }
 
-/** 403: the key may not do this; of a verification, `code` says why it may not collect. */
+/** 403: the key may not do this; for a verification, `code` says why it may not collect. */
 export class PermissionError extends ApiError {
   override readonly name = 'PermissionError'
 }
@@ -63,20 +69,20 @@ export class NotFoundError extends ApiError {
   override readonly name = 'NotFoundError'
 }
 
-/** 409: what is there already stands against it; `code` says what. */
+/** 409: a conflict with the current state; `code` says which. */
 export class ConflictError extends ApiError {
   override readonly name = 'ConflictError'
 }
 
-/** 413: the body is larger than the service takes. */
+/** 413: the body is too large. */
 export class PayloadTooLargeError extends ApiError {
   override readonly name = 'PayloadTooLargeError'
 }
 
-/** 422: the request does not fit its shape. */
+/** 422: the request is invalid. */
 export class ValidationError extends ApiError {
   override readonly name = 'ValidationError'
-  /** One item for each fault, in the order of the fields. */
+  /** One item per error, in field order. */
   readonly items: readonly ValidationItem[]
 
   constructor(message: string, answer: ErrorAnswer, items: readonly ValidationItem[]) {
@@ -85,15 +91,15 @@ export class ValidationError extends ApiError {
   }
 }
 
-/** An answer of 500 or above. */
+/** A response with status 500 or above. */
 export class ServerError extends ApiError {
   override readonly name: string = 'ServerError'
 }
 
-/** 503: the service cannot answer now. */
+/** 503: the service is unavailable. */
 export class UnavailableError extends ServerError {
   override readonly name = 'UnavailableError'
-  /** How long the service asks to be left alone, in milliseconds, when it says so. */
+  /** The `Retry-After` of the response in milliseconds, if present. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, answer: ErrorAnswer, retryAfterMs: number | null) {

@@ -7,10 +7,10 @@ export interface ServerEvent {
   readonly data: string
 }
 
-/** The longest event that is read, in characters. */
+/** Max length of an event, in characters. */
 const maxEventLength = 8 * 1024 * 1024
 
-/** The events of a stream, as they come; comments are left out. Rejects when one of them is too long. */
+/** The events of a stream as they arrive, without comments. Rejects if an event is too long. */
 export async function* readEvents(
   stream: ReadableStream<Uint8Array>,
 ): AsyncGenerator<ServerEvent, void, undefined> {
@@ -23,7 +23,7 @@ export async function* readEvents(
       const { done, value } = await reader.read()
       if (done) return
       const blocks = (waiting + decoder.decode(value, { stream: true })).split('\n\n')
-      // What comes last may not be whole yet.
+      // The last part may be incomplete.
       waiting = blocks.pop() ?? ''
       if (waiting.length > maxEventLength) {
         throw new ConnectionError(`an event has more than ${maxEventLength} characters`)

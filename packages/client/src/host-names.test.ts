@@ -23,11 +23,11 @@ test('A domain is compared as the service compares it [decision.18]', () => {
     ['', ''],
   ] as const) {
     assert.equal(hostNameOf(domain), name)
-    assert.equal(normalizeHostName(domain), name, 'and the service says the same')
+    assert.equal(normalizeHostName(domain), name, 'the service returns the same')
   }
 })
 
-test('Nothing lies below a single label, a number, or what is no host name [decision.91] [decision.102]', () => {
+test('Single labels, numbers and invalid host names have no subdomains [decision.91] [decision.102]', () => {
   for (const [domain, host, is] of [
     ['example.com', 'api.example.com', true],
     ['Example.com.', 'API.example.com', true],

@@ -1,6 +1,9 @@
 /**
- * A domain as the service compares it: its host name in lower-case ASCII (IDNA), without a trailing dot. Text that is
- * no host name comes back in lower case, and so equals nothing but itself.
+ * Normalizes a domain as the service does: lower-case ASCII (IDNA), without a trailing dot. Text that is not
+ * a host name is only lowercased, and so equals nothing but itself.
+ *
+ * @example
+ * hostNameOf('API.Example.com.') // 'api.example.com'
  */
 export function hostNameOf(domain: string): string {
   const lower = domain.toLowerCase()
@@ -9,10 +12,15 @@ export function hostNameOf(domain: string): string {
   return new URL(address).hostname.replace(/(?<=[^.])\.$/, '')
 }
 
-/** What a URL would cut off or undo: its other parts, a port, escaped letters. */
+/** Characters that the URL parser would strip or decode: other URL parts, a port, escapes. */
 const notInHostName = /[\s/\\?#@%]|:\d*$/
 
-/** Whether a host is the domain itself or lies below it. Nothing lies below a single label or a number. */
+/**
+ * Whether a host is the domain itself or a subdomain of it. Single labels and numbers have no subdomains.
+ *
+ * @example
+ * isHostOrParent('example.com', 'api.example.com') // true
+ */
 export function isHostOrParent(domain: string, host: string): boolean {
   const parent = hostNameOf(domain)
   const name = hostNameOf(host)

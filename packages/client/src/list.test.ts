@@ -5,7 +5,7 @@ import { startTestService } from '../../../service/testing/service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import { Purser } from './client.ts'
 
-test('A list is read over its pages by the Link header, newest first, and asks for no more than is read [decision.90]', async (context) => {
+test('A list follows the Link header from page to page, newest first, and fetches no more than is read [decision.90]', async (context) => {
   const service = await startTestService(context)
   let requests = 0
   const purser = new Purser({
@@ -59,7 +59,7 @@ const links: [link: string, cursor: string | null][] = [
   ['', null],
 ]
 
-test('Of a Link only the cursor is taken, so a list never leaves its service [decision.90]', async (context) => {
+test('Only the cursor of a Link is used, so a list never leaves its service [decision.90]', async (context) => {
   let link = ''
   const baseUrl = await startServer(context, (_request, response) =>
     response.setHeader('link', link).end('[]'),
@@ -71,10 +71,10 @@ test('Of a Link only the cursor is taken, so a list never leaves its service [de
   }
 })
 
-test('A list that leads back to its own page ends with an error [decision.90]', async (context) => {
+test('A list that links back to its own page ends with an error [decision.90]', async (context) => {
   const baseUrl = await startServer(context, (_request, response) => {
     response.setHeader('link', '</agents?cursor=abc>; rel="next"').end('[{"id":"agent_1"}]')
   })
   const list = new Purser({ apiKey: 'svc_sand_x', baseUrl }).agents.list()
-  await assert.rejects(list.toArray({ limit: 100 }), /leads back to its own page/)
+  await assert.rejects(list.toArray({ limit: 100 }), /links back to its own page/)
 })

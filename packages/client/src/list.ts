@@ -3,17 +3,17 @@ import type { CallOptions } from './options.ts'
 import type { Send } from './send.ts'
 import type { PageQuery } from './wire-types.ts'
 
-/** One page of a list, and where the next one starts; null when this is the last. */
+/** One page of a list, with the cursor of the next page; null on the last page. */
 export interface Page<Item> {
   readonly items: Item[]
   readonly nextCursor: string | null
 }
 
-/** A list that is fetched page by page, as it is read; nothing is asked before (decision 20). */
+/** A list whose pages are fetched lazily, as it is read (decision 20). */
 export interface List<Item> extends AsyncIterable<Item> {
-  /** The first page, or the one at the `cursor` of the query. */
+  /** The first page, or the page at the query's `cursor`. */
   readonly page: () => Promise<Page<Item>>
-  /** The first items, `limit` at the most, over as many pages as that takes. */
+  /** The first items, up to `limit`, from as many pages as needed. */
   readonly toArray: (options: { readonly limit: number }) => Promise<Item[]>
 }
 
@@ -34,7 +34,7 @@ export function listOf<Item>(
       const { items, nextCursor } = await page(cursor)
       yield* items
       if (nextCursor === null) return
-      if (nextCursor === cursor) throw new PurserError(`The list ${path} leads back to its own page`)
+      if (nextCursor === cursor) throw new PurserError(`The list ${path} links back to its own page`)
       cursor = nextCursor
     }
   }
@@ -49,7 +49,10 @@ export function listOf<Item>(
   return { page: () => page(), toArray, [Symbol.asyncIterator]: items }
 }
 
-/** The cursor in `Link: <…>; rel="next"` (RFC 8288). Only the cursor is used: the link cannot lead elsewhere. */
+/**
+ * The cursor in `Link: <…>; rel="next"` (RFC 8288). Only the cursor is used, so that the link cannot lead
+ * elsewhere.
+ */
 function nextCursor(link: string | null): string | null {
   for (const [, address = '', parameters = ''] of (link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
     if (/;\s*rel="?next"?/i.test(parameters)) {

@@ -1,29 +1,29 @@
-/** What a client is made of. */
+/** The options of a client. */
 export interface PurserOptions {
   /**
-   * The text of an API key. `null` sends none: for health, or where something else authenticates. `undefined`, such as an
-   * environment variable that is not set, throws.
+   * The API key. `null` sends none: for health checks, or if something else authenticates. `undefined`, such
+   * as an unset environment variable, throws.
    */
   readonly apiKey?: string | null | undefined
-  /** Where the service answers; `http://127.0.0.1:8080` when left out. A path is kept, as behind a proxy. */
+  /** The URL of the service; default `http://127.0.0.1:8080`. A path is kept, for example behind a proxy. */
   readonly baseUrl?: string | undefined
-  /** Milliseconds that one attempt may take, its body included; 10,000 when left out. */
+  /** Max milliseconds per attempt, including the body; default 10,000. */
   readonly timeout?: number | undefined
-  /** How often a request that may be repeated is repeated, at the most; 2 when left out, 10 at the most. */
+  /** Max number of retries for requests that are safe to repeat; default 2, max 10. */
   readonly maxRetries?: number | undefined
-  /** What sends the requests; the `fetch` of the platform when left out. */
+  /** The `fetch` that sends the requests; by default the platform's. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** A number from 0 to below 1, by which the pauses between attempts are spread; for tests. */
+  /** A random number in [0, 1) for the jitter between attempts; for tests. */
   readonly random?: (() => number) | undefined
-  /** Resolves after so many milliseconds, and rejects when the signal aborts; for tests. */
+  /** Resolves after the given milliseconds, and rejects if the signal aborts; for tests. */
   readonly sleep?: Sleep | undefined
 }
 
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>
 
-/** What one call may say for itself. */
+/** The options of one call. */
 export interface CallOptions {
-  /** Ends the call, its pauses too; the call then rejects with the signal's reason. */
+  /** Aborts the call, including its pauses; the call then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** As `PurserOptions.timeout`, for this call. */
   readonly timeout?: number | undefined

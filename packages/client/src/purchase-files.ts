@@ -7,17 +7,17 @@ import type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
 export type { PurchaseRecord, PurchaseStore } from './payment/purchase-store.ts'
 
 export interface PurchaseFilesOptions {
-  /** How many purchases are remembered; 10,000 when left out. */
+  /** Max number of purchases; default 10,000. */
   readonly maxPurchases?: number | undefined
-  /** How many bytes their files may have in all; 1 GiB when left out. */
+  /** Max total bytes of their files; default 1 GiB. */
   readonly maxBytes?: number | undefined
 }
 
 /**
- * A store of purchases in a folder, for processes that may be killed at any moment. Every record is a file of its own
- * (mode 0600, in a folder of mode 0700), on the disk before anything relies on it, and appears whole or not at all.
- * Several processes may share the folder. When it is full, the oldest purchases are forgotten, but none that changed
- * within the last hour. Rejects when the folder cannot be used.
+ * A purchase store in a folder, safe for processes that may be killed at any moment. Each record is a
+ * separate file (mode 0600, in a folder with mode 0700), written durably and atomically. Several processes
+ * may share the folder. When it is full, the oldest purchases are removed, but none that changed within the
+ * last hour. Rejects if the folder cannot be used.
  *
  * @example
  * const purchases = await openPurchaseFiles('/var/lib/my-agent/purchases')
@@ -37,7 +37,7 @@ export async function openPurchaseFiles(
 
   return {
     find: async (purchaseId) => {
-      // A newer revision may take the place of the one that was listed.
+      // A newer revision may have replaced the listed one.
       for (let look = 0; look < 10; look++) {
         const [latest] = await revisionsOf(purchaseId)
         if (latest === undefined) return undefined
@@ -71,29 +71,30 @@ function nameOf(purchaseId: string, revision: number): string {
   return `${digestOf(purchaseId)}.${revision}.json`
 }
 
-/** A folder of JSON files that only their owner can read. Several processes may share it, and be killed at any moment. */
+/** A folder of private JSON files. Several processes may share it, and may be killed at any moment. */
 export interface PrivateFolder {
-  /** The names of the files. */
+  /** The file names. */
   readonly names: () => Promise<string[]>
-  /** The text of a file; undefined when there is none. */
+  /** The text of a file; undefined if it does not exist. */
   readonly read: (name: string) => Promise<string | undefined>
-  /** Makes a file, which is on the disk when this resolves; false when there is one of that name, which stays as it is. */
+  /** Creates a file, durable when this resolves; false if the file already exists, which is not changed. */
   readonly create: (name: string, text: string) => Promise<boolean>
-  /** Puts a text in place of a file's; both are never there in part. */
+  /** Replaces the text of a file atomically. */
   readonly replace: (name: string, text: string) => Promise<void>
   readonly remove: (name: string) => Promise<void>
 }
 
 export interface PrivateFolderOptions {
-  /** How many files are kept; 10,000 when left out. */
+  /** Max number of files; default 10,000. */
   readonly maxFiles?: number | undefined
-  /** How many bytes they may have in all; 1 GiB when left out. */
+  /** Max total bytes; default 1 GiB. */
   readonly maxBytes?: number | undefined
 }
 
 /**
- * Opens a folder of mode 0700, and makes it where it is missing. Its files have mode 0600 and names that end in `.json`.
- * When it is full, the oldest are removed, but none that changed within the last hour. Rejects when it cannot be used.
+ * Opens a folder with mode 0700, creating it if needed. Its files have mode 0600 and names that end in
+ * `.json`. When it is full, the oldest are removed, but none that changed within the last hour. Rejects if
+ * the folder cannot be used.
  *
  * @example
  * const files = await openPrivateFolder('/var/lib/my-agent/orders')
@@ -107,7 +108,7 @@ export async function openPrivateFolder(
   await removeOldest(folder, options)
   let created = 0
 
-  /** Has the text on the disk under a name of its own, until `place` has given it another one. */
+  /** Writes the text durably to a temporary file, which `place` then renames. */
   async function write(text: string, place: (aside: string) => Promise<void>): Promise<void> {
     const aside = join(folder, `${randomUUID()}.tmp`)
     try {
@@ -125,7 +126,7 @@ export async function openPrivateFolder(
     create: async (name, text) => {
       if (++created % filesPerTidying === 0) await removeOldest(folder, options)
       try {
-        // Fails when another process was first; a rename would replace what it wrote.
+        // Fails if another process was first; a rename would overwrite its file.
         await write(text, (aside) => link(aside, join(folder, name)))
         return true
       } catch (error) {
@@ -141,7 +142,7 @@ export async function openPrivateFolder(
 const filesPerTidying = 100
 const keptForCertainMs = 60 * 60_000
 
-/** Leaves space for the newest; what a crash left half written goes as well. */
+/** Makes space for new files, and removes temporary files left by a crash. */
 async function removeOldest(
   folder: string,
   { maxFiles = 10_000, maxBytes = 1024 * 1024 * 1024 }: PrivateFolderOptions,
@@ -185,7 +186,7 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Puts the names in the folder on the disk. Windows cannot do this, and does not need it. */
+/** Syncs the folder to disk. Windows cannot do this, and does not need it. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(folder, 'r')

@@ -14,25 +14,25 @@ import { transactions, type Transactions } from './resources/transactions.ts'
 import { createOpen, createSend } from './send.ts'
 
 /**
- * A client of one service with one key. Bodies and answers are spelled as interface 0.1.0 spells them. A refused
- * payment is a result; every other "no" is an error of `errors.ts`.
+ * A client for one service with one key. Requests and responses use the field names of interface 0.1.0. A
+ * refused payment is a result; every other failure is an error of `errors.ts`.
  */
 export class Purser {
   readonly accounts: Accounts
   readonly apiKeys: ApiKeys
-  /** Who is signed in to the console; for keys of owners and operators. */
+  /** Console sessions; for keys of owners and operators. */
   readonly sessions: Sessions
   readonly agents: Agents
   readonly mandates: Mandates
   readonly sellers: Sellers
   readonly payments: Payments
   readonly policy: Policy
-  /** Would this payment be allowed? Records nothing; `authorized` says it. */
+  /** Checks whether a payment would be allowed: see `authorized`. Records nothing. */
   readonly verifyAgent: ReturnType<typeof verifyAgent>
   readonly transactions: Transactions
   readonly auditLog: AuditLog
   readonly health: Health
-  /** What the web console shows and does; for keys and sessions of owners and operators. */
+  /** The calls of the web console; for keys and sessions of owners and operators. */
   readonly console: Console
 
   constructor(options: PurserOptions) {

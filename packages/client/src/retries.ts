@@ -1,36 +1,36 @@
-/** Most repetitions of a request, whatever is asked for. */
+/** Upper limit for the number of retries. */
 export const maxRetriesLimit = 10
 
-/** The longest pause that a call waits for; when the service asks for a longer one, the error is thrown at once. */
+/** Max pause of a call; if the service asks for a longer one, the error is thrown at once. */
 const longestPauseMs = 10_000
 
 const firstPauseMs = 200
 const longestBackoffMs = 5_000
 
-/** Whether the same request may get another answer than this status a little later. */
+/** Whether a retry may get another response than this status. */
 export function isPassing(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500
 }
 
 /**
- * Milliseconds to wait before repetition `retry` (from 1): what the service asks for, and a backoff. Undefined when the
- * service asks for longer than a call waits.
+ * Milliseconds to wait before retry number `retry` (from 1): what the service asks for, plus backoff.
+ * Undefined if the service asks for more than the max pause.
  */
 export function pauseMs(retry: number, askedMs: number | null, random: () => number): number | undefined {
   return askedMs !== null && askedMs > longestPauseMs ? undefined : (askedMs ?? 0) + backoffMs(retry, random)
 }
 
-/** Exponential backoff with full jitter, in milliseconds, so that clients that failed together do not return together. */
+/** Exponential backoff with full jitter, in milliseconds, so that clients do not retry in lockstep. */
 export function backoffMs(retry: number, random: () => number): number {
   return random() * Math.min(firstPauseMs * 2 ** (retry - 1), longestBackoffMs)
 }
 
-/** What `Retry-After` asks for, in milliseconds; null when it says nothing that can be read. */
+/** The `Retry-After` of a response in milliseconds; null if it has no valid one. */
 export function retryAfterMs(headers: Headers): number | null {
   return parseRetryAfter(headers.get('retry-after'))
 }
 
-/** The value of a `Retry-After` header, seconds or a date, in milliseconds; null when it is neither. */
+/** A `Retry-After` value, seconds or a date, in milliseconds; null if it is neither. */
 export function parseRetryAfter(value: string | null): number | null {
   const text = value?.trim() ?? ''
   if (/^\d+$/.test(text)) return Number(text) * 1000
@@ -38,7 +38,7 @@ export function parseRetryAfter(value: string | null): number | null {
   return Number.isNaN(ms) ? null : Math.max(0, ms)
 }
 
-/** Resolves after so many milliseconds; rejects with the signal's reason when it aborts. */
+/** Resolves after the given milliseconds; rejects with the signal's reason if it aborts. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error)

@@ -9,7 +9,7 @@ test('A domain in any spelling is a seller, and so is * for all [decision.18]', 
     assert.equal(sellerWarning(entry), undefined, entry)
 })
 
-test('An address is none, and its host is named; other text is none either [decision.18]', () => {
+test('A URL is not a seller, and the warning suggests its host; other text is not a seller either [decision.18]', () => {
   const rows: [entry: string, meant: string | undefined][] = [
     ['https://api.example.com', 'api.example.com'],
     ['https://API.example.com./data?a=b', 'api.example.com'],

@@ -6,31 +6,34 @@ import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retr
 
 export type { Reply } from './attempt.ts'
 
-/** A request of the interface. */
+/** A request to the service. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Made with `path`, so that ids cannot leave their place. */
+  /** Built with `path`, so that ids cannot change the path. */
   readonly path: string
   readonly query?: object | undefined
   readonly body?: object | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Whether it may be sent again when nobody knows if it was heard; all but POST when left out. */
+  /** Whether it is safe to retry; by default true except for POST. */
   readonly isRepeatable?: boolean | undefined
-  /** The status and field of an answer that is a refusal, and so a result, not an error. */
+  /** The status and field of a refusal, which is a result, not an error. */
   readonly refusal?: { readonly status: number; readonly field: string } | undefined
 }
 
-/** Sends a request, again where that is safe, and gives its answer; throws the errors of `errors.ts`. */
+/**
+ * Sends a request, with retries where that is safe, and returns its response; throws the errors of
+ * `errors.ts`.
+ */
 export type Send = (request: Request, options?: CallOptions) => Promise<Reply>
 
 export function createSend(client: PurserOptions): Send {
   const { apiKey, random = Math.random } = client
-  // Looked up at each call, so that who instruments the platform's own sees it.
+  // Looked up on each call, so that an instrumented global fetch is used.
   const fetch: typeof globalThis.fetch = client.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const pause = client.sleep ?? sleep
   const base = baseOf(client.baseUrl)
   if (apiKey !== null && (typeof apiKey !== 'string' || apiKey.trim() === '')) {
-    throw new PurserError('apiKey is missing; pass the text of an API key, or null to call without one')
+    throw new PurserError('apiKey is missing; pass an API key, or null to call without one')
   }
 
   return async (request, options = {}) => {
@@ -61,8 +64,8 @@ export function createSend(client: PurserOptions): Send {
 }
 
 /**
- * Sends a request once, and gives its answer as soon as it begins, for what is read as it comes. The time of a call
- * counts only up to there. Throws the errors of `errors.ts`.
+ * Sends a request once, and returns its response as soon as it begins, for streaming. The timeout applies
+ * only until then. Throws the errors of `errors.ts`.
  */
 export type Open = (
   request: Pick<Request, 'method' | 'path' | 'query' | 'headers'>,
@@ -104,7 +107,7 @@ function noAnswer(error: unknown): ConnectionError {
   throw error
 }
 
-/** A refusal is a result, and so is a success that carries JSON; a page of some other server is neither. */
+/** A refusal is a result, and so is a success with JSON; a page of another server is neither. */
 function isResult({ status, body }: Reply, { refusal }: Request): boolean {
   if (typeof body !== 'object' || body === null) return false
   return (status >= 200 && status < 300) || (status === refusal?.status && refusal.field in body)
@@ -113,7 +116,7 @@ function isResult({ status, body }: Reply, { refusal }: Request): boolean {
 function baseOf(baseUrl = 'http://127.0.0.1:8080'): string {
   const base = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (base?.protocol !== 'http:' && base?.protocol !== 'https:') {
-    throw new PurserError(`baseUrl must be an http or https address, and ${JSON.stringify(baseUrl)} is none`)
+    throw new PurserError(`baseUrl must be an http or https URL, but is ${JSON.stringify(baseUrl)}`)
   }
   return base.origin + base.pathname.replace(/\/+$/, '')
 }

@@ -101,41 +101,41 @@ export type ErrorCode =
 export interface Account {
   /** Id of the account. */
   id: string
-  /** Name of the person or the organization that owns the account. */
+  /** Name of the person or organization that owns the account. */
   name: string
-  /** E-mail address of the owner, as it was given. */
+  /** E-mail address of the owner, as provided. */
   email: string
   /** Id of the user at an external identity provider. */
   idp_user_id: string
-  /** Whether its keys and sessions work: not while it is `disabled`. */
+  /** Whether its keys and sessions work. They do not while it is `disabled`. */
   status: AccountStatus
   /** When the account was created. */
   created_at: string
-  /** When it was disabled; null while it is active. */
+  /** When the account was disabled; null while it is active. */
   disabled_at: string | null
 }
 
 export interface CreatedAccount {
   /** Id of the account. */
   id: string
-  /** Name of the person or the organization that owns the account. */
+  /** Name of the person or organization that owns the account. */
   name: string
-  /** E-mail address of the owner, as it was given. */
+  /** E-mail address of the owner, as provided. */
   email: string
   /** Id of the user at an external identity provider. */
   idp_user_id: string
-  /** Whether its keys and sessions work: not while it is `disabled`. */
+  /** Whether its keys and sessions work. They do not while it is `disabled`. */
   status: AccountStatus
   /** When the account was created. */
   created_at: string
-  /** When it was disabled; null while it is active. */
+  /** When the account was disabled; null while it is active. */
   disabled_at: string | null
-  /** An owner key of each environment, shown this once. */
+  /** An owner key for each environment, shown only once. */
   api_keys: Array<IssuedApiKey>
 }
 
 export interface NewAccount {
-  /** Name of the person or the organization that owns the account. */
+  /** Name of the person or organization that owns the account. */
   name: string
   /** E-mail address of the owner. Nothing is sent to it. */
   email: string
@@ -146,97 +146,97 @@ export interface NewAccount {
 export interface Agent {
   /** Id of the agent. */
   id: string
-  /** Name of the agent, for people to read. */
+  /** Display name of the agent. */
   name: string
-  /** What the agent does, in free text; null when it was not given. */
+  /** What the agent does, as free text; null if not provided. */
   description: string | null
-  /** What the agent says it can do; for people to read, and checked by nothing. */
+  /** What the agent says it can do; informational, not checked. */
   capabilities: Array<string>
-  /** Whether the agent can spend: never again once it is `revoked`. */
+  /** Whether the agent can spend. A `revoked` agent never can again. */
   status: AgentStatus
   /** When the agent was created. */
   created_at: string
-  /** When it was revoked; null while it is active. */
+  /** When the agent was revoked; null while it is active. */
   revoked_at: string | null
 }
 
 export interface NewAgent {
-  /** Name of the agent, for people to read; several may have the same. */
+  /** Display name of the agent; need not be unique. */
   name: string
-  /** What the agent does, in free text; null or left out for none. */
+  /** What the agent does, as free text; null or omitted for none. */
   description?: string | null
-  /** What the agent says it can do; for people to read, and checked by nothing. */
+  /** What the agent says it can do; informational, not checked. */
   capabilities?: Array<string>
 }
 
 export interface ApiKey {
-  /** Id of the key; the text of the key is another thing. */
+  /** Id of the key, not its secret text. */
   id: string
   /** Account that the key belongs to. */
   account_id: string
-  /** What the key is for, as its issuer wrote it; null when nothing was written. */
+  /** Label of the key; null if none was provided. */
   label: string | null
   /** What the key may do. */
   role: Role
   /** Environment that the key works in. */
   environment: Environment
-  /** Agent that a key of the role `agent` is bound to; null for every other role. */
+  /** Agent that a key with the role `agent` is bound to; null for other roles. */
   agent_id: string | null
   /** The last four characters of the key. */
   hint: string
   /** When the key was issued. */
   created_at: string
-  /** When it was revoked; null while it works. */
+  /** When the key was revoked; null while it works. */
   revoked_at: string | null
 }
 
 export interface IssuedApiKey {
-  /** Id of the key; the text of the key is another thing. */
+  /** Id of the key, not its secret text. */
   id: string
   /** Account that the key belongs to. */
   account_id: string
-  /** What the key is for, as its issuer wrote it; null when nothing was written. */
+  /** Label of the key; null if none was provided. */
   label: string | null
   /** What the key may do. */
   role: Role
   /** Environment that the key works in. */
   environment: Environment
-  /** Agent that a key of the role `agent` is bound to; null for every other role. */
+  /** Agent that a key with the role `agent` is bound to; null for other roles. */
   agent_id: string | null
   /** The last four characters of the key. */
   hint: string
   /** When the key was issued. */
   created_at: string
-  /** When it was revoked; null while it works. */
+  /** When the key was revoked; null while it works. */
   revoked_at: string | null
-  /** The text of the key. It is shown this once. */
+  /** The secret text of the key. It is shown only once. */
   key: string
 }
 
 export interface NewApiKey {
-  /** What the key is for; null or left out for nothing. */
+  /** Label of the key; null or omitted for none. */
   label?: string | null
-  /** What the key may do. Only operators issue keys of the role `operator`. */
+  /** What the key may do. Only operators can issue keys with the role `operator`. */
   role: Role
   /** Environment that the key will work in. */
   environment: Environment
-  /** Agent that the key is bound to: required for the role `agent`, null or left out for others. */
+  /** Agent that the key is bound to: required for the role `agent`, null or omitted for others. */
   agent_id?: string | null
-  /** Account that the key is for; null or left out for the caller's own. Another one: operators only. */
+  /** Account of the key; null or omitted for the caller's own. Only operators may specify another one. */
   account_id?: string | null
 }
 
 export interface ListApiKeysQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
-  /** Account that is meant; the key's own when left out. Another one: operators only. */
+  /** Account to use; by default the key's own. Only operators may specify another one. */
   account_id?: string
 }
 
 export interface RevokeApiKeyQuery {
-  /** Account that is meant; the key's own when left out. Another one: operators only. */
+  /** Account to use; by default the key's own. Only operators may specify another one. */
   account_id?: string
 }
 
@@ -245,20 +245,20 @@ export interface AuditEvent {
   id: string
   /** What happened. */
   type: AuditEventType
-  /** Id of the key or the session that acted, or `system`. */
+  /** Id of the key or session that made the change, or `system`. */
   actor: string
-  /** Id of what was changed; of a proof its nonce, of a payment its transaction. */
+  /** Id of the changed record; for a proof its nonce, for a payment its transaction. */
   subject_id: string
-  /** What else is known of the change; the fields depend on `type`, and may be none. */
+  /** Details of the change; the fields depend on `type`, and there may be none. */
   data: Record<string, unknown>
   /** When it happened. */
   created_at: string
 }
 
 export interface ListAuditEventsQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
   /** Only events of this type. */
   type?: AuditEventType
@@ -269,166 +269,166 @@ export interface ListAuditEventsQuery {
 export interface AgentSummary {
   /** Id of the agent. */
   id: string
-  /** Name of the agent, for people to read. */
+  /** Display name of the agent. */
   name: string
-  /** What the agent does, in free text; null when it was not given. */
+  /** What the agent does, as free text; null if not provided. */
   description: string | null
-  /** What the agent says it can do; for people to read, and checked by nothing. */
+  /** What the agent says it can do; informational, not checked. */
   capabilities: Array<string>
-  /** Whether the agent can spend: never again once it is `revoked`. */
+  /** Whether the agent can spend. A `revoked` agent never can again. */
   status: AgentStatus
   /** When the agent was created. */
   created_at: string
-  /** When it was revoked; null while it is active. */
+  /** When the agent was revoked; null while it is active. */
   revoked_at: string | null
   /** Sum of its verified payments in USDC, under all mandates. */
   spent_total: string
-  /** Sum in USDC that its open proofs hold; revoking the agent ends them. */
+  /** Sum in USDC held by its open proofs; revoking the agent releases it. */
   held_total: string
-  /** Number of its open proofs; 10,000 means that many or more. */
+  /** Number of its open proofs; 10,000 means 10,000 or more. */
   open_holds: number
-  /** Number of its mandates that are active and not expired. */
+  /** Number of its active, unexpired mandates. */
   active_mandates: number
-  /** What is left in USDC of its active mandates. */
+  /** Remaining budget of its active mandates in USDC. */
   remaining_budget: string
-  /** Number of API keys of the role `agent` that are bound to it and not revoked. */
+  /** Number of unrevoked API keys bound to it. */
   working_keys: number
 }
 
 export interface ListConsoleAgentsQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
 }
 
 export interface ListedApiKey {
-  /** Id of the key; the text of the key is another thing. */
+  /** Id of the key, not its secret text. */
   id: string
   /** Account that the key belongs to. */
   account_id: string
-  /** What the key is for, as its issuer wrote it; null when nothing was written. */
+  /** Label of the key; null if none was provided. */
   label: string | null
   /** What the key may do. */
   role: Role
   /** Environment that the key works in. */
   environment: Environment
-  /** Agent that a key of the role `agent` is bound to; null for every other role. */
+  /** Agent that a key with the role `agent` is bound to; null for other roles. */
   agent_id: string | null
   /** The last four characters of the key. */
   hint: string
   /** When the key was issued. */
   created_at: string
-  /** When it was revoked; null while it works. */
+  /** When the key was revoked; null while it works. */
   revoked_at: string | null
-  /** When it was last used, to the minute or so; null when it was not used yet. */
+  /** When the key was last used, accurate to about a minute; null if never. */
   last_used_at: string | null
-  /** Name of the agent that the key is bound to; null when it is bound to none. */
+  /** Name of the agent that the key is bound to; null if none. */
   agent_name: string | null
 }
 
 export interface ListConsoleApiKeysQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
 }
 
 export interface FeedEvent {
-  /** What was recorded, oldest first. */
+  /** New transactions, oldest first. */
   transactions: Array<NamedTransaction>
-  /** Whether more was recorded before these than the feed carries; the list of transactions has all. */
+  /** Whether older transactions were skipped; the list of transactions has all of them. */
   has_gap: boolean
 }
 
 export interface StreamTransactionsQuery {
-  /** As the header `X-Purser-Environment`, for a browser, which cannot set one here. */
+  /** Same as the header `X-Purser-Environment`, for browsers, which cannot set headers here. */
   environment?: Environment
-  /** As the header `Last-Event-ID`, for who cannot set one. */
+  /** Same as the header `Last-Event-ID`, for clients that cannot set it. */
   last_event_id?: string
 }
 
 export interface ListedMandate {
   /** Id of the mandate. */
   id: string
-  /** Agent that the mandate is for. */
+  /** Agent of the mandate. */
   agent_id: string
-  /** What the budget is for, in free text. */
+  /** What the budget is for, as free text. */
   purpose: string
-  /** Total budget in USDC, as it was written. */
+  /** Total budget in USDC, as provided. */
   max_spend_total: string
-  /** Cap for one payment in USDC, as it was written. */
+  /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Seller domains that may be paid; `*` allows every seller, an empty list none. */
+  /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Categories that a proposed payment may have; an empty list, or `*`, allows every category. */
+  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
-  /** When the mandate ends, as it was written: time with its zone (RFC 3339). Its `status` stays as it is. */
+  /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
-  /** Sum in USDC that open proofs hold: charged when one is verified, free again when it ends. */
+  /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; what is held is not taken off. */
+  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; at first when it was created. */
+  /** When its status last changed; initially when it was created. */
   updated_at: string
   /** Name of its agent. */
   agent_name: string
-  /** Whether its agent is revoked, so that nothing can be spent, whatever its `status`. */
+  /** Whether its agent is revoked, so that nothing can be spent regardless of `status`. */
   is_agent_revoked: boolean
-  /** Whether a stop of all agents paused it. */
+  /** Whether it was paused by stopping all agents. */
   is_stopped: boolean
 }
 
 export interface MandateDetail {
   /** Id of the mandate. */
   id: string
-  /** Agent that the mandate is for. */
+  /** Agent of the mandate. */
   agent_id: string
-  /** What the budget is for, in free text. */
+  /** What the budget is for, as free text. */
   purpose: string
-  /** Total budget in USDC, as it was written. */
+  /** Total budget in USDC, as provided. */
   max_spend_total: string
-  /** Cap for one payment in USDC, as it was written. */
+  /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Seller domains that may be paid; `*` allows every seller, an empty list none. */
+  /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Categories that a proposed payment may have; an empty list, or `*`, allows every category. */
+  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
-  /** When the mandate ends, as it was written: time with its zone (RFC 3339). Its `status` stays as it is. */
+  /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
-  /** Sum in USDC that open proofs hold: charged when one is verified, free again when it ends. */
+  /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; what is held is not taken off. */
+  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; at first when it was created. */
+  /** When its status last changed; initially when it was created. */
   updated_at: string
   /** Name of its agent. */
   agent_name: string
-  /** Whether its agent is revoked, so that nothing can be spent, whatever its `status`. */
+  /** Whether its agent is revoked, so that nothing can be spent regardless of `status`. */
   is_agent_revoked: boolean
-  /** Whether a stop of all agents paused it. */
+  /** Whether it was paused by stopping all agents. */
   is_stopped: boolean
   /** Number of verified payments. */
   paid_count: number
-  /** Number of evaluations that were denied. */
+  /** Number of denied evaluations. */
   denied_count: number
-  /** Open proofs, soonest to expire first, at most 100; `held_total` counts all. */
+  /** Open proofs, soonest expiry first, at most 100; `held_total` includes all. */
   open_holds: Array<ProofRecord>
 }
 
@@ -437,44 +437,44 @@ export interface MandateSpend {
   mandate_id: string
   /** Width of a bucket. */
   step: 'hour' | 'day'
-  /** Sum in USDC of what was paid before the first bucket. */
+  /** Sum in USDC of payments before the first bucket. */
   spent_before: string
-  /** The buckets, oldest first, also those in which nothing happened. */
+  /** The buckets, oldest first, including empty ones. */
   stretches: Array<Activity>
 }
 
 export interface GetMandateSpendQuery {
-  /** Start of the first bucket, as time with its zone, rounded down to a quarter of an hour. When left out, the last bucket is the current one. */
+  /** Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour. By default, the last bucket is the current one. */
   starts_at?: string
-  /** Width of a bucket; `day` when left out. */
+  /** Width of a bucket; `day` by default. */
   step?: 'hour' | 'day'
   /** Number of buckets. */
   stretches?: number
 }
 
 export interface ListConsoleMandatesQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
   /** Only mandates of this agent. */
   agent_id?: string
   /** Only mandates in this state. */
   status?: ListedStatus
-  /** Only mandates with this text in their purpose; upper and lower case are the same. */
+  /** Only mandates with this text in their purpose, ignoring case. */
   q?: string
 }
 
 export interface Activity {
-  /** When the bucket begins. */
+  /** Start of the bucket. */
   starts_at: string
   /** Number of verified payments. */
   paid_count: number
   /** Sum of those payments in USDC. */
   paid_total: string
-  /** Number of evaluations that were approved. */
+  /** Number of approved evaluations. */
   approved_count: number
-  /** Number of evaluations and proofs that were denied. */
+  /** Number of denied evaluations and refused proofs. */
   denied_count: number
 }
 
@@ -494,204 +494,204 @@ export interface Checklist {
 export interface NearBudget {
   /** Id of the mandate. */
   mandate_id: string
-  /** Agent that the mandate is for. */
+  /** Agent of the mandate. */
   agent_id: string
   /** Name of that agent. */
   agent_name: string
-  /** What the budget is for, in free text. */
+  /** What the budget is for, as free text. */
   purpose: string
-  /** Total budget in USDC, as it was written. */
+  /** Total budget in USDC, as provided. */
   max_spend_total: string
   /** Sum of its verified payments in USDC. */
   spent_total: string
-  /** Sum in USDC that its open proofs hold. */
+  /** Sum in USDC held by its open proofs. */
   held_total: string
   /** `max_spend_total` minus `spent_total` in USDC. */
   remaining_budget: string
-  /** Sum in USDC of what was paid since `last_day_starts_at`. */
+  /** Sum in USDC of payments since `last_day_starts_at`. */
   spent_last_day: string
-  /** When the budget ends if it is spent as in the last 24 hours; null when nothing was paid in them, or the mandate expires before. */
+  /** When the budget runs out at the rate of the last 24 hours; null if nothing was paid in them, or if the mandate expires before. */
   exhausted_at: string | null
-  /** When the mandate ends, as it was written. */
+  /** When the mandate expires, as provided. */
   expires_at: string
 }
 
 export interface Overview {
-  /** The moment that the figures are of. */
+  /** The time of the figures. */
   at: string
-  /** When today began, as it was asked for. */
+  /** When today began, as requested. */
   day_starts_at: string
-  /** Sum in USDC of what was paid since `day_starts_at`. */
+  /** Sum in USDC of payments since `day_starts_at`. */
   spent_today: string
   /** Number of payments since `day_starts_at`. */
   paid_today: number
-  /** Total budgets minus what is spent, in USDC, over mandates that are active and not expired, of agents that are not revoked. */
+  /** Total budgets minus the amounts spent, in USDC, of active, unexpired mandates of agents that are not revoked. */
   remaining: string
   /** Number of those mandates. */
   active_mandates: number
-  /** The proofs that can still be charged. */
+  /** Proofs that can still be charged. */
   open_holds: {
-    /** Number of open proofs; 10,000 means that many or more. */
+    /** Number of open proofs; 10,000 means 10,000 or more. */
     count: number
-    /** Sum in USDC that they hold. */
+    /** Sum in USDC held by them. */
     amount: string
   }
-  /** When the last 24 hours begin, at a quarter of an hour. */
+  /** Start of the last 24 hours, at a quarter of an hour. */
   last_day_starts_at: string
-  /** Number of evaluations and proofs that were denied in them. Of the proofs of one mandate the first ten of a minute are transactions, and counted in `denial_reasons`. */
+  /** Number of denied evaluations and refused proofs in the last 24 hours. Of the proofs refused under one mandate, the first ten of each minute are transactions and are counted in `denial_reasons`. */
   denied_last_day: number
-  /** 24 buckets of one hour, oldest first; the last one is not over. */
+  /** 24 buckets of one hour, oldest first; the last one is incomplete. */
   hours: Array<Activity>
-  /** Active mandates, the one closest to its limit first. */
+  /** Active mandates, closest to their limit first. */
   nearest_budgets: Array<NearBudget>
-  /** Denials of the last 24 hours by reason, the most frequent first. */
+  /** Denials of the last 24 hours by reason, most frequent first. */
   denial_reasons: Array<{
     /** The check that failed. */
     reason_code: DenialCode
-    /** Number of transactions that were denied for it. */
+    /** Number of transactions denied for it. */
     denied_count: number
   }>
-  /** Number of mandates that a stop paused and that are still paused. */
+  /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
   /** The steps to a first purchase, each done or not. */
   checklist: Checklist
 }
 
 export interface GetOverviewQuery {
-  /** When today began for whoever looks, as time with its zone, rounded down to a quarter of an hour; midnight UTC when left out. */
+  /** When today began for the viewer, as a time with a time zone, rounded down to a quarter of an hour; by default midnight UTC. */
   day_starts_at?: string
 }
 
 export interface Found {
-  /** What was found. */
+  /** Kind of the record. */
   kind: 'agent' | 'mandate' | 'seller' | 'transaction'
-  /** Id of what was found. */
+  /** Id of the record. */
   id: string
-  /** Its name, purpose or domain, for people to read. */
+  /** Its name, purpose or domain, for display. */
   label: string
 }
 
 export interface SearchConsoleQuery {
-  /** An id, or a part of a text; nothing is found when left out. */
+  /** An id, or part of a text; without it, nothing is found. */
   q?: string
 }
 
 export interface SellerSummary {
   /** Id of the seller. */
   id: string
-  /** Name of the seller, for people to read. */
+  /** Display name of the seller. */
   name: string
   /** Lower-case ASCII host name. */
   domain: string
-  /** Prices, in the seller's own form: kept as it is, and read by nothing in the service. */
+  /** Prices, in the seller's own format: stored unchanged, and not used by the service. */
   price_config: Record<string, unknown>
   /** When the seller was registered. */
   created_at: string
-  /** There while the domain is not verified: the seller collects nothing from other accounts. */
+  /** Present while the domain is not verified: the seller cannot collect from other accounts. */
   status?: 'pending'
   /** Number of payments to it. */
   paid_count: number
   /** Sum of the payments to it in USDC. */
   revenue_total: string
-  /** When the last 30 days begin, at midnight UTC. */
+  /** Start of the last 30 days, at midnight UTC. */
   last_month_starts_at: string
   /** Sum in USDC of the payments to it in the last 30 days. */
   revenue_last_month: string
-  /** Why verifications for its domain failed in the last 30 days. */
+  /** Failed verifications for its domain in the last 30 days, by reason. */
   failures_last_month: Array<{
     /** The step that failed. */
     reason: VerificationFailure
-    /** Number of verifications that failed at it; counted a few seconds late, and a crash may lose the latest. */
+    /** Number of verifications that failed at this step; counted a few seconds late, and a crash may lose the latest. */
     count: number
   }>
 }
 
 export interface ListConsoleSellersQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
 }
 
 export interface NewSession {
-  /** Text of an API key of the role `owner` or `operator`; null or left out when `set_up_token` is sent. */
+  /** An API key with the role `owner` or `operator`; null or omitted if `set_up_token` is sent. */
   api_key?: string | null
-  /** Token of the set-up link of a first start; null or left out when `api_key` is sent. */
+  /** Token of the set-up link of a first start; null or omitted if `api_key` is sent. */
   set_up_token?: string | null
 }
 
 export interface Session {
   /** Id of the session; its token is in the cookie. */
   id: string
-  /** How the session began. */
+  /** How the session was started. */
   kind: SessionKind
-  /** Account that is signed in. */
+  /** The signed-in account. */
   account: {
     /** Id of the account. */
     id: string
-    /** Name of the person or the organization that owns the account. */
+    /** Name of the person or organization that owns the account. */
     name: string
-    /** E-mail address of the owner, as it was given. */
+    /** E-mail address of the owner, as provided. */
     email: string
   }
   /** What the session may do. */
   role: 'operator' | 'owner'
-  /** Key that the session ends with; null for one that began at the identity provider. */
+  /** Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider. */
   key_id: string | null
-  /** Environments that the session sees; `X-Purser-Environment` chooses, the first when it is left out. */
+  /** Environments that the session can access; `X-Purser-Environment` selects one, by default the first. */
   environments: Array<Environment>
-  /** To be sent as `X-Purser-Console` with every request that changes something. */
+  /** Send this as `X-Purser-Console` with every request that changes something. */
   csrf_token: string
-  /** When the session began. */
+  /** When the session was started. */
   created_at: string
-  /** When the session ends if it is not used; each use moves it, up to `ends_at`. */
+  /** When the session ends if it is not used; each use extends it, up to `ends_at`. */
   expires_at: string
-  /** When the session ends however it is used. */
+  /** When the session ends in any case. */
   ends_at: string
 }
 
 export interface SignInOptions {
   /** Version of the interface, such as `0.1.0`. */
   version: string
-  /** Path at which a browser begins to sign in at the identity provider; null when none is set up. */
+  /** Path where a browser starts signing in with the identity provider; null if none is configured. */
   oidc_path: string | null
 }
 
 export interface ConsoleStatus {
-  /** The time on the service's clock. */
+  /** Current time of the service's clock. */
   at: string
-  /** Number of mandates that a stop paused and that are still paused. */
+  /** Number of mandates paused by a stop and still paused. */
   stopped_mandates: number
 }
 
 export interface Resumed {
-  /** Number of mandates that are active again. */
+  /** Number of resumed mandates. */
   resumed_mandates: number
 }
 
 export interface Stopped {
-  /** Id of the stop, by which it is undone. */
+  /** Id of the stop. Use it to undo the stop. */
   stop_id: string
-  /** Number of mandates that the stop has paused. */
+  /** Number of mandates paused by the stop. */
   paused_mandates: number
-  /** Number of open proofs that it has ended. */
+  /** Number of open proofs voided by the stop. */
   voided_holds: number
-  /** Number of mandates that could not be paused yet, because their rows are locked for example. The service keeps trying until they are paused, the stop is undone, or another stop is pressed. */
+  /** Number of mandates that could not be paused yet, for example because their rows are locked. The service keeps trying until they are paused, the stop is undone, or another stop is requested. */
   failed_mandates: number
 }
 
 export interface System {
   /** Version of the service. */
   version: string
-  /** Version of the interface that it serves. */
+  /** Version of the interface. */
   interface_version: string
-  /** Version of Node.js that it runs on. */
+  /** Version of Node.js. */
   node_version: string
-  /** When the process that answers was started. */
+  /** When the answering process was started. */
   started_at: string
-  /** Whole seconds since then. */
+  /** Whole seconds since its start. */
   uptime_seconds: number
-  /** Number of processes that answer on this machine; the figures below are of the one that answered. */
+  /** Number of processes on this machine; the figures below are for the one that answered. */
   workers: number
   /** The database. */
   store: {
@@ -699,17 +699,17 @@ export interface System {
     kind: 'sqlite' | 'postgres'
     /** The file, or the server without its password. */
     place: string
-    /** Number of migrations that the database has. */
+    /** Number of applied migrations. */
     schema_version: number
   }
-  /** What waits for the database. */
+  /** Operations waiting for the database. */
   queue: {
-    /** Number of operations that wait for a transaction. */
+    /** Number of operations waiting for a transaction. */
     waiting: number
-    /** Max number that may wait; one more is turned away. */
+    /** Max number of waiting operations; more are refused. */
     most: number
   }
-  /** Transactions of this process; durations are those of the last 1,024. */
+  /** Transactions of this process; durations are for the last 1,024. */
   commit: {
     /** Number of transactions since the start. */
     count: number
@@ -718,18 +718,18 @@ export interface System {
     /** 99th percentile of the duration in milliseconds; null before the first. */
     p99_ms: number | null
   }
-  /** How much room the ledger takes and has. */
+  /** Disk usage of the ledger. */
   disk: {
-    /** Size in bytes of the file and its log, or of the database on its server. */
+    /** Size in bytes of the file and its WAL, or of the database on its server. */
     ledger_bytes: number
-    /** Free bytes on the disk of the file; null for a server, whose disk is not seen from here. */
+    /** Free bytes on the disk of the file; null for a server, whose disk is not visible. */
     free_bytes: number | null
-    /** Size of that disk in bytes; null for a server, whose disk is not seen from here. */
+    /** Size of that disk in bytes; null for a server, whose disk is not visible. */
     total_bytes: number | null
   }
   /** Memory of the process in bytes. */
   memory_bytes: number
-  /** Number of live feeds that are open. */
+  /** Number of open live feeds. */
   open_feeds: number
 }
 
@@ -740,19 +740,19 @@ export interface NamedTransaction {
   status: TransactionStatus
   /** Agent that pays or would pay. */
   agent_id: string
-  /** Mandate that it pays or would pay under. */
+  /** Mandate that it pays or would pay from. */
   mandate_id: string
-  /** Amount in USDC, as decimal text, as it was asked for. */
+  /** Amount in USDC, as decimal text, as requested. */
   amount: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Address of what is bought. */
+  /** URL of the purchased resource. */
   resource_url: string
-  /** Host name of the seller, as it was given. */
+  /** Domain of the seller, as provided. */
   merchant_domain: string
-  /** Seller that is registered under the domain; null when there is none. */
+  /** Seller registered under the domain; null if there is none. */
   seller_id: string | null
-  /** Category that was given; null when there was none. */
+  /** Category of the payment; null if there was none. */
   category: string | null
   /** Why the decision was made; null for a payment. */
   reason_code:
@@ -763,20 +763,20 @@ export interface NamedTransaction {
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | null
-  /** What was asked for, the limit, and what would help; null unless it was denied. */
+  /** The requested amount, the limit, and what would help; null unless denied. */
   reason_detail: string | null
   /** When the payment or the decision was made. */
   created_at: string
-  /** Name of the agent; null when it is another account's, or does not exist. */
+  /** Name of the agent; null if it belongs to another account or does not exist. */
   agent_name: string | null
-  /** Purpose of the mandate; null when it is another account's, or does not exist. */
+  /** Purpose of the mandate; null if it belongs to another account or does not exist. */
   mandate_purpose: string | null
-  /** Name of the seller; null when it is another account's, or not registered. */
+  /** Name of the seller; null if it belongs to another account or is not registered. */
   seller_name: string | null
 }
 
 export interface PolicyCheck {
-  /** Number of the check, in their order. */
+  /** Number of the check, in order. */
   check: number
   /** What the check asks. */
   name:
@@ -789,39 +789,39 @@ export interface PolicyCheck {
     | 'category_allowed'
     | 'within_transaction_limit'
     | 'within_total_budget'
-  /** What came of it. `not_reached`: an earlier one failed. `not_asked`: this kind of decision does not ask it. `unknown`: it was not recorded. */
+  /** Result of the check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of decision. `unknown`: not recorded. */
   state: 'passed' | 'failed' | 'not_reached' | 'not_asked' | 'unknown'
-  /** The values that were compared, such as `4.20 + 6.00 > 10.00`; may be empty. */
+  /** The compared values, such as `4.20 + 6.00 > 10.00`; may be empty. */
   values: string
 }
 
 export interface TransactionDetail {
   /** The transaction itself. */
   transaction: Transaction
-  /** Name of the agent; null when it is another account's, or does not exist. */
+  /** Name of the agent; null if it belongs to another account or does not exist. */
   agent_name: string | null
-  /** Purpose of the mandate; null when it is another account's, or does not exist. */
+  /** Purpose of the mandate; null if it belongs to another account or does not exist. */
   mandate_purpose: string | null
-  /** When the checks were made: for a payment, when its proof was issued. Null when `checks` is empty. */
+  /** When the checks were run: for a payment, when its proof was issued. Null if `checks` is empty. */
   checked_at: string | null
-  /** The nine checks in order; empty for what was received from another account, whose mandate is its own. */
+  /** The nine checks in order; empty for payments received from another account. */
   checks: Array<PolicyCheck>
-  /** Proof that the payment captured; null for a decision, and for another account's. */
+  /** Proof of the payment; null for a decision, and for another account's proof. */
   proof: ProofRecord | null
 }
 
 export interface ExportTransactionsQuery {
-  /** As the header `X-Purser-Environment`, for a link, which cannot set one. */
+  /** Same as the header `X-Purser-Environment`, for links, which cannot set headers. */
   environment?: Environment
-  /** Only those of this agent. */
+  /** Only transactions of this agent. */
   agent_id?: string
-  /** Only those under this mandate. */
+  /** Only transactions under this mandate. */
   mandate_id?: string
-  /** Only those with this status. */
+  /** Only transactions with this status. */
   status?: TransactionStatus
-  /** Only those with this domain. */
+  /** Only transactions with this domain. */
   merchant_domain?: string
-  /** `sent`: only those of agents of this account. `received`: only those of agents of other accounts. */
+  /** `sent`: only transactions by agents of this account. `received`: only by agents of other accounts. */
   direction?: 'sent' | 'received'
   /** Only decisions with this reason. */
   reason_code?:
@@ -831,26 +831,26 @@ export interface ExportTransactionsQuery {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
-  /** Only those made at or after this time, which has a zone. */
+  /** Only transactions at or after this time, with a time zone. */
   created_from?: string
-  /** Only those made before this time, which has a zone. */
+  /** Only transactions before this time, with a time zone. */
   created_before?: string
 }
 
 export interface ListConsoleTransactionsQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
-  /** Only those of this agent. */
+  /** Only transactions of this agent. */
   agent_id?: string
-  /** Only those under this mandate. */
+  /** Only transactions under this mandate. */
   mandate_id?: string
-  /** Only those with this status. */
+  /** Only transactions with this status. */
   status?: TransactionStatus
-  /** Only those with this domain. */
+  /** Only transactions with this domain. */
   merchant_domain?: string
-  /** `sent`: only those of agents of this account. `received`: only those of agents of other accounts. */
+  /** `sent`: only transactions by agents of this account. `received`: only by agents of other accounts. */
   direction?: 'sent' | 'received'
   /** Only decisions with this reason. */
   reason_code?:
@@ -860,9 +860,9 @@ export interface ListConsoleTransactionsQuery {
     | 'merchant_not_allowed'
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
-  /** Only those made at or after this time, which has a zone. */
+  /** Only transactions at or after this time, with a time zone. */
   created_from?: string
-  /** Only those made before this time, which has a zone. */
+  /** Only transactions before this time, with a time zone. */
   created_before?: string
 }
 
@@ -872,79 +872,79 @@ export interface ErrorBody {
 }
 
 export interface ValidationErrorBody {
-  /** The first 20 faults, in the order of the fields. */
+  /** The first 20 errors, in field order. */
   detail: Array<ValidationItem>
 }
 
 export interface ValidationItem {
-  /** Kind of fault, such as `missing` or `string_type`. */
+  /** Kind of error, such as `missing` or `string_type`. */
   type: string
-  /** Where the fault lies: `body` or `query`, then field names and list indexes. */
+  /** Location of the error: `body` or `query`, then field names and list indexes. */
   loc: Array<string | number>
-  /** What is wrong and what would be right, in a sentence. */
+  /** What is wrong and what is valid, in a sentence. */
   msg: string
-  /** What was sent. A long text is cut and ends in `…`; a large object or list is left out. */
+  /** The value that was sent. Long text is truncated and ends in `…`; a large object or list is omitted. */
   input?: unknown
-  /** The limits that were broken, by name; left out where there are none. */
+  /** The violated limits, by name; omitted if there are none. */
   ctx?: Record<string, unknown>
 }
 
 export interface Mandate {
   /** Id of the mandate. */
   id: string
-  /** Agent that the mandate is for. */
+  /** Agent of the mandate. */
   agent_id: string
-  /** What the budget is for, in free text. */
+  /** What the budget is for, as free text. */
   purpose: string
-  /** Total budget in USDC, as it was written. */
+  /** Total budget in USDC, as provided. */
   max_spend_total: string
-  /** Cap for one payment in USDC, as it was written. */
+  /** Max amount of one payment in USDC, as provided. */
   max_spend_per_transaction: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Seller domains that may be paid; `*` allows every seller, an empty list none. */
+  /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers: Array<string>
-  /** Categories that a proposed payment may have; an empty list, or `*`, allows every category. */
+  /** Allowed categories of a proposed payment; an empty list or `*` allows every category. */
   allowed_categories: Array<string>
-  /** When the mandate ends, as it was written: time with its zone (RFC 3339). Its `status` stays as it is. */
+  /** When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`. */
   expires_at: string
   /** Only an `active` mandate allows payments, until it expires. */
   status: MandateStatus
   /** Sum of all verified payments in USDC, as decimal text. */
   spent_total: string
-  /** Sum in USDC that open proofs hold: charged when one is verified, free again when it ends. */
+  /** Sum in USDC held by open proofs: charged when a proof is verified, released when it ends. */
   held_total: string
-  /** `max_spend_total` minus `spent_total` in USDC; what is held is not taken off. */
+  /** `max_spend_total` minus `spent_total` in USDC; held amounts are not deducted. */
   remaining_budget: string
   /** When the mandate was created. */
   created_at: string
-  /** When its status last changed; at first when it was created. */
+  /** When its status last changed; initially when it was created. */
   updated_at: string
 }
 
 export interface NewMandate {
-  /** Agent that the mandate is for. */
+  /** Agent of the mandate. */
   agent_id: string
-  /** What the budget is for, in free text. */
+  /** What the budget is for, as free text. */
   purpose: string
   /** Total budget in USDC, as decimal text. */
   max_spend_total: string
-  /** Cap for one payment in USDC, as decimal text. */
+  /** Max amount of one payment in USDC, as decimal text. */
   max_spend_per_transaction: string
   /** Currency of the amounts; only `USDC` is accepted. */
   currency?: 'USDC'
-  /** Seller domains that may be paid; `*` allows every seller, an empty list none. */
+  /** Allowed seller domains; `*` allows every seller, an empty list none. */
   allowed_sellers?: Array<string>
-  /** Categories that a proposed payment may have, checked by evaluate and verify-agent; an empty list, or `*`, allows every category. */
+  /** Allowed categories of a proposed payment, checked by evaluate and verify-agent; an empty list or `*` allows every category. */
   allowed_categories?: Array<string>
-  /** Time with its zone (RFC 3339), from which on the mandate allows nothing. */
+  /** When the mandate expires, as a time with a time zone (RFC 3339). */
   expires_at: string
 }
 
 export interface PageQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
 }
 
@@ -960,19 +960,19 @@ export interface Proof {
   scheme: string
   /** Network of the scheme; `sandbox` in the sandbox. */
   network: string
-  /** Agent that asked for the proof. */
+  /** Agent that requested the proof. */
   agentId: string
   /** Mandate that is charged. */
   mandateId: string
-  /** Amount to be paid in USDC, as decimal text; compared as text. */
+  /** Payment amount in USDC, as decimal text; compared as text. */
   amount: string
   /** Currency of the amount; compared as text. */
   currency: string
-  /** Address of what is bought. */
+  /** URL of the purchased resource. */
   resource: string
-  /** UUID of the proof: a proof is charged once, and looked up by it. */
+  /** UUID of the proof. Use it to look up the proof, which is charged at most once. */
   nonce: string
-  /** When the proof was issued: time with its zone (RFC 3339). It can be verified for five minutes. */
+  /** When the proof was issued, as a time with a time zone (RFC 3339). It can be verified for five minutes. */
   timestamp: string
   /** HMAC-SHA256 over the other fields, in hexadecimal. */
   signature: string
@@ -983,7 +983,7 @@ export interface ProofDenial {
   decision: 'denied'
   /** The first check that failed. */
   reason_code: DenialCode
-  /** What was asked for, the limit, and what would help. */
+  /** The requested amount, the limit, and what would help. */
   reason_detail: string
   /** Agent of the request. */
   agent_id: string
@@ -994,36 +994,36 @@ export interface ProofDenial {
 export interface ProofRecord {
   /** UUID of the proof. */
   nonce: string
-  /** What has become of the proof: only an `open` one can be charged, and only a `captured` one was. */
+  /** State of the proof: only an `open` one can be charged, and only a `captured` one was. */
   status: ProofStatus
-  /** Agent that asked for the proof. */
+  /** Agent that requested the proof. */
   agent_id: string
-  /** Mandate that it draws from. */
+  /** Mandate that it pays from. */
   mandate_id: string
   /** Amount of the proof in USDC, as decimal text. */
   amount: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Address of what is bought. */
+  /** URL of the purchased resource. */
   resource: string
   /** When the proof was issued. */
   issued_at: string
-  /** When its hold ends unless it is charged before. */
+  /** When its hold ends, unless it is charged before. */
   expires_at: string
-  /** Transaction that records the charge; null while, or because, there is none. */
+  /** Transaction that records the charge; null if there is none. */
   transaction_id: string | null
 }
 
 export interface ProofRequest {
   /** Agent that pays. */
   agent_id: string
-  /** Mandate that it pays under. */
+  /** Mandate that it pays from. */
   mandate_id: string
-  /** Amount to be paid in USDC, as decimal text. */
+  /** Payment amount in USDC, as decimal text. */
   amount: string
   /** Currency of the amounts; only `USDC` is accepted. */
   currency?: 'USDC'
-  /** Address of what is bought; its host decides who may collect. */
+  /** URL of the purchased resource; its host determines who may collect. */
   resource_url: string
 }
 
@@ -1035,13 +1035,13 @@ export interface Verified {
 }
 
 export interface VerifyRequest {
-  /** The whole proof, as it was issued. */
+  /** The complete proof, as issued. */
   proof: Proof
-  /** Host name under which the seller collects. */
+  /** Domain under which the seller collects. */
   merchant_domain: string
-  /** Price in USDC, as decimal text; must be the proof's `amount`, compared as text. */
+  /** Price in USDC, as decimal text; must equal the proof's `amount`, compared as text. */
   expected_amount: string
-  /** Currency of the price; must be the proof's `currency`, compared as text. */
+  /** Currency of the price; must equal the proof's `currency`, compared as text. */
   expected_currency?: string
 }
 
@@ -1050,7 +1050,7 @@ export interface Approval {
   decision: 'approved'
   /** Always `within_policy`. */
   reason_code: 'within_policy'
-  /** Always null: an approval needs no explanation. */
+  /** Always null for an approval. */
   reason_detail: null
   /** Agent of the request. */
   agent_id: string
@@ -1065,7 +1065,7 @@ export interface Denial {
   decision: 'denied'
   /** The first check that failed. */
   reason_code: DenialCode
-  /** What was asked for, the limit, and what would help. */
+  /** The requested amount, the limit, and what would help. */
   reason_detail: string
   /** Agent of the request. */
   agent_id: string
@@ -1078,31 +1078,31 @@ export interface Denial {
 export interface ProposedPayment {
   /** Agent that would pay. */
   agent_id: string
-  /** Mandate that it would pay under. */
+  /** Mandate that it would pay from. */
   mandate_id: string
-  /** Host name of the seller, compared with `allowed_sellers`. */
+  /** Domain of the seller, compared with `allowed_sellers`. */
   merchant_domain: string
-  /** Amount to be paid in USDC, as decimal text. */
+  /** Payment amount in USDC, as decimal text. */
   amount: string
   /** Currency of the amounts; only `USDC` is accepted. */
   currency?: 'USDC'
-  /** Address of what would be bought; recorded, and not visited. */
+  /** URL of the resource; recorded, but not fetched. */
   resource_url: string
-  /** Category of the payment, compared with `allowed_categories`; null or left out for none. */
+  /** Category of the payment, compared with `allowed_categories`; null or omitted for none. */
   category?: string | null
 }
 
 export interface NewSeller {
-  /** Name of the seller, for people to read. */
+  /** Display name of the seller. */
   name: string
-  /** Host name that payments name as `merchant_domain`; one seller in each environment has it. */
+  /** Domain that payments use as `merchant_domain`; unique in each environment. */
   domain: string
-  /** Prices, in the seller's own form: kept as it is, and read by nothing in the service. */
+  /** Prices, in the seller's own format: stored unchanged, and not used by the service. */
   price_config: Record<string, unknown>
 }
 
 export interface ReleasedDomain {
-  /** Lower-case ASCII host name that is free now. */
+  /** The released domain, as a lower-case ASCII host name. */
   domain: string
   /** Seller that had the domain. */
   seller_id: string
@@ -1113,15 +1113,15 @@ export interface ReleasedDomain {
 export interface Seller {
   /** Id of the seller. */
   id: string
-  /** Name of the seller, for people to read. */
+  /** Display name of the seller. */
   name: string
   /** Lower-case ASCII host name. */
   domain: string
-  /** Prices, in the seller's own form: kept as it is, and read by nothing in the service. */
+  /** Prices, in the seller's own format: stored unchanged, and not used by the service. */
   price_config: Record<string, unknown>
   /** When the seller was registered. */
   created_at: string
-  /** There while the domain is not verified: the seller collects nothing from other accounts. */
+  /** Present while the domain is not verified: the seller cannot collect from other accounts. */
   status?: 'pending'
 }
 
@@ -1134,48 +1134,48 @@ export interface SellerVerification {
   status: 'pending' | 'verified'
   /** The name of the DNS TXT record. */
   record_name: string
-  /** The address of the file that does instead of the record. */
+  /** The URL of the file that can be used instead of the record. */
   file_url: string
-  /** The text of the record, or of a line of the file. */
+  /** The text of the record, or of one line in the file. */
   text: string
-  /** What was not found when the proof was looked for; null when it was found, or not looked for. */
+  /** What the check did not find; null if it succeeded, or was not run. */
   missing: string | null
 }
 
 export interface AccountSession {
-  /** Id of the session; its token is another thing. */
+  /** Id of the session, not its token. */
   id: string
   /** Account that is signed in. */
   account_id: string
-  /** How the session began. */
+  /** How the session was started. */
   kind: SessionKind
   /** What the session may do. */
   role: 'operator' | 'owner'
-  /** Key that the session ends with; null for one that began at the identity provider. */
+  /** Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider. */
   key_id: string | null
-  /** Environments that the session sees. */
+  /** Environments that the session can access. */
   environments: Array<Environment>
   /** When the session began. */
   created_at: string
-  /** When it was last used, to within five minutes. */
+  /** When the session was last used, accurate to five minutes. */
   used_at: string
-  /** When it ends unless it is used again. */
+  /** When the session ends unless it is used again. */
   expires_at: string
-  /** Whether it is the session that this request came with. */
+  /** Whether this request was made with the session. */
   is_current: boolean
 }
 
 export interface EndSessionOfAccountQuery {
-  /** Account that is meant; the key's own when left out. Another one: operators only. */
+  /** Account to use; by default the key's own. Only operators may specify another one. */
   account_id?: string
 }
 
 export interface ListSessionsQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
-  /** Account that is meant; the key's own when left out. Another one: operators only. */
+  /** Account to use; by default the key's own. Only operators may specify another one. */
   account_id?: string
 }
 
@@ -1186,19 +1186,19 @@ export interface Transaction {
   status: TransactionStatus
   /** Agent that pays or would pay. */
   agent_id: string
-  /** Mandate that it pays or would pay under. */
+  /** Mandate that it pays or would pay from. */
   mandate_id: string
-  /** Amount in USDC, as decimal text, as it was asked for. */
+  /** Amount in USDC, as decimal text, as requested. */
   amount: string
   /** Currency of the amounts; always `USDC`. */
   currency: 'USDC'
-  /** Address of what is bought. */
+  /** URL of the purchased resource. */
   resource_url: string
-  /** Host name of the seller, as it was given. */
+  /** Domain of the seller, as provided. */
   merchant_domain: string
-  /** Seller that is registered under the domain; null when there is none. */
+  /** Seller registered under the domain; null if there is none. */
   seller_id: string | null
-  /** Category that was given; null when there was none. */
+  /** Category of the payment; null if there was none. */
   category: string | null
   /** Why the decision was made; null for a payment. */
   reason_code:
@@ -1209,43 +1209,43 @@ export interface Transaction {
     | 'amount_exceeds_per_transaction_limit'
     | 'total_budget_exceeded'
     | null
-  /** What was asked for, the limit, and what would help; null unless it was denied. */
+  /** The requested amount, the limit, and what would help; null unless denied. */
   reason_detail: string | null
   /** When the payment or the decision was made. */
   created_at: string
 }
 
 export interface TransactionsQuery {
-  /** Only those of this agent. */
+  /** Only transactions of this agent. */
   agent_id?: string
-  /** Only those under this mandate. */
+  /** Only transactions under this mandate. */
   mandate_id?: string
-  /** Only those with this status. */
+  /** Only transactions with this status. */
   status?: TransactionStatus
-  /** Only those with this domain. */
+  /** Only transactions with this domain. */
   merchant_domain?: string
-  /** Only those made at or after this time, which has a zone. */
+  /** Only transactions at or after this time, with a time zone. */
   created_from?: string
-  /** Only those made before this time, which has a zone. */
+  /** Only transactions before this time, with a time zone. */
   created_to?: string
 }
 
 export interface ListTransactionsQuery {
-  /** Max items in the answer. A page of large records may end earlier. */
+  /** Max items in the response. A page of large records may be shorter. */
   limit?: number
-  /** Where the page starts, from the `Link` header of the page before; the first page when left out. */
+  /** Where the page starts, from the `Link` header of the previous page; by default the first page. */
   cursor?: string
-  /** Only those of this agent. */
+  /** Only transactions of this agent. */
   agent_id?: string
-  /** Only those under this mandate. */
+  /** Only transactions under this mandate. */
   mandate_id?: string
-  /** Only those with this status. */
+  /** Only transactions with this status. */
   status?: TransactionStatus
-  /** Only those with this domain. */
+  /** Only transactions with this domain. */
   merchant_domain?: string
-  /** Only those made at or after this time, which has a zone. */
+  /** Only transactions at or after this time, with a time zone. */
   created_from?: string
-  /** Only those made before this time, which has a zone. */
+  /** Only transactions before this time, with a time zone. */
   created_to?: string
 }
 
@@ -1256,35 +1256,35 @@ export interface AgentReport {
   authorized: boolean
   /** Whether the agent can pay under this mandate. */
   payment_ready: boolean
-  /** The agent that was asked about. */
+  /** The agent in question. */
   agent: {
-    /** Id of the agent, as it was asked about. */
+    /** Id of the agent, as requested. */
     id: string
-    /** Name of the agent; `unknown` when there is no such agent. */
+    /** Name of the agent; `unknown` if there is no such agent. */
     name: string
-    /** What the agent says it can do; empty when there is no such agent. */
+    /** What the agent says it can do; empty if there is no such agent. */
     capabilities: Array<string>
-    /** Status of the agent; `unknown` when there is no such agent. */
+    /** Status of the agent; `unknown` if there is no such agent. */
     status: 'active' | 'revoked' | 'unknown'
   }
-  /** The mandate that was asked about. */
+  /** The mandate in question. */
   mandate: {
-    /** Id of the mandate, as it was asked about. */
+    /** Id of the mandate, as requested. */
     id: string
-    /** What the budget is for; empty when there is no such mandate. */
+    /** What the budget is for; empty if there is no such mandate. */
     purpose: string
     /** Currency of the amounts; always `USDC`. */
     currency: string
-    /** Total budget minus what is spent, in USDC; `0` when there is no such mandate. */
+    /** Total budget minus the amount spent, in USDC; `0` if there is no such mandate. */
     remaining_budget: string
-    /** When the mandate ends, as it was written; empty when there is no such mandate. */
+    /** When the mandate expires, as provided; empty if there is no such mandate. */
     expires_at: string
   }
   /** How unusual the payment is for this agent and mandate. */
   risk: {
-    /** From 0, nothing odd, to 100; it changes no decision. */
+    /** From 0 (nothing unusual) to 100; it does not affect any decision. */
     score: number
-    /** What is odd about the payment; empty for nothing. */
+    /** What is unusual about the payment; empty if nothing is. */
     flags: Array<RiskFlag>
   }
   /** `accept` when `authorized`, `deny` otherwise. */

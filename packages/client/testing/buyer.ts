@@ -1,6 +1,6 @@
 /**
- * Buys once with a purchase id, in a process of its own, and kills itself (SIGKILL) at step `KILL_AT`: every call to the
- * network and to the store begins and ends with a step.
+ * Buys once with a purchase id, in a separate process, and kills itself (SIGKILL) at step `KILL_AT`: every
+ * call to the network and to the store begins and ends with a step.
  */
 import { Purser, wrapFetchWithPayment, type PurchaseStore } from '../src/client.ts'
 import { openPurchaseFiles } from '../src/purchase-files.ts'

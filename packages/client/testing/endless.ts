@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 
-/** Writes as fast as it is read, without end; resolves to the bytes that it could write before the other side left. */
+/** Writes endlessly, as fast as it is read; resolves to the bytes written before the peer left. */
 export function flood(response: ServerResponse): Promise<number> {
   const chunk = ' '.repeat(65_536)
   let bytes = 0
@@ -19,7 +19,7 @@ export function flood(response: ServerResponse): Promise<number> {
   })
 }
 
-/** Writes a blank every 20 milliseconds, until the other side leaves. */
+/** Writes a space every 20 milliseconds, until the peer leaves. */
 export function drip(response: ServerResponse): void {
   response.flushHeaders()
   const timer = setInterval(() => response.write(' '), 20)

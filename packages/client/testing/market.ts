@@ -2,7 +2,10 @@ import { issueKey, preparePurchase, type TestService } from '../../../service/te
 import { Purser, wrapFetchWithPayment, type PaymentDecision, type PaymentOptions } from '../src/client.ts'
 import { merchantDomain, startMerchant, type MerchantOptions } from './merchant.ts'
 
-/** An agent with its own key and a mandate over 10.00, at most 5.00 at once, at a merchant that asks 4.00. */
+/**
+ * An agent with its own key and a mandate for 10.00, at most 5.00 per payment, at a merchant that charges
+ * 4.00.
+ */
 export async function openMarket(
   context: { readonly after: (stop: () => Promise<void>) => void },
   service: TestService,
@@ -18,7 +21,7 @@ export async function openMarket(
   const client = new Purser({ apiKey, baseUrl: service.url })
   const decisions: PaymentDecision[] = []
   const pauses: number[] = []
-  /** So that nothing waits: pauses are written down, half of the longest that they may be. */
+  /** Records pauses instead of waiting, each half of its max. */
   const impatient = {
     random: () => 0.5,
     sleep: async (milliseconds: number) => void pauses.push(milliseconds),

@@ -11,22 +11,22 @@ export interface MerchantOptions {
   readonly price?: string
   /** Fields that override those of the next challenge. */
   readonly challenge?: () => Record<string, unknown>
-  /** Leaves the challenge out of the header, so that the body has to be read. */
+  /** Omits the challenge header, so that the body must be read. */
   readonly isBodyOnly?: boolean
-  /** Sees each request that shows a proof, before the proof is verified; true when it has answered. */
+  /** Called with each request that has a proof, before verification; true if it has answered. */
   readonly beforeVerify?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Writes the goods. */
   readonly deliver?: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 }
 
-/** A merchant that sells everything on a real port at one price, and gives the goods again to who shows a proof again. */
+/** A merchant on a real port that sells everything at one price, and delivers again for the same proof. */
 export interface TestMerchant {
   readonly url: string
-  /** The requests that came, with the nonce of the proof that each showed, and its body. */
+  /** The received requests, with the nonce of each proof, and the body. */
   readonly visits: { method: string; nonce: string | undefined; body: string }[]
 }
 
-/** Starts a merchant that collects with the service's own key, for one test. */
+/** Starts a merchant for one test that collects with the service's own key. */
 export async function startMerchant(
   context: { readonly after: (stop: () => Promise<void>) => void },
   service: TestService,

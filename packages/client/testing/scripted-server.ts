@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A server that is no Purser, for what stands between a client and a service: proxies, and broken ones. */
+/** A server that is not Purser, to test proxies and broken servers between client and service. */
 export async function startServer(
   context: { readonly after: (stop: () => Promise<void>) => void },
   listener: RequestListener,

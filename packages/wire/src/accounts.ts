@@ -13,7 +13,7 @@ export const AccountStatus = OneOf(accountStatuses)
 
 /** Account request fields (Resources and their fields). */
 export const NewAccount = Type.Object({
-  name: described(Name, 'Name of the person or the organization that owns the account.'),
+  name: described(Name, 'Name of the person or organization that owns the account.'),
   email: Type.String({
     format: 'email',
     maxLength: maxLengths.email,
@@ -28,14 +28,14 @@ export const NewAccount = Type.Object({
 
 export const Account = Type.Object({
   id: described(Id, 'Id of the account.'),
-  name: described(Name, 'Name of the person or the organization that owns the account.'),
-  email: Text(maxLengths.email, { description: 'E-mail address of the owner, as it was given.' }),
+  name: described(Name, 'Name of the person or organization that owns the account.'),
+  email: Text(maxLengths.email, { description: 'E-mail address of the owner, as provided.' }),
   idp_user_id: Text(maxLengths.idpUserId, {
     description: 'Id of the user at an external identity provider.',
   }),
-  status: described(AccountStatus, 'Whether its keys and sessions work: not while it is `disabled`.'),
+  status: described(AccountStatus, 'Whether its keys and sessions work. They do not while it is `disabled`.'),
   created_at: described(Timestamp, 'When the account was created.'),
-  disabled_at: described(Nullable(Timestamp), 'When it was disabled; null while it is active.'),
+  disabled_at: described(Nullable(Timestamp), 'When the account was disabled; null while it is active.'),
 })
 export type Account = Static<typeof Account>
 
@@ -43,7 +43,7 @@ export const CreatedAccount = Type.Object({
   ...Account.properties,
   api_keys: Type.Array(IssuedApiKey, {
     maxItems: environments.length,
-    description: 'An owner key of each environment, shown this once.',
+    description: 'An owner key for each environment, shown only once.',
   }),
 })
 
@@ -52,11 +52,11 @@ export const createAccount = endpoint({
   method: 'POST',
   path: '/accounts',
   tag: 'Accounts',
-  summary: 'Creates an account, with an owner key of each environment.',
+  summary: 'Creates an account with an owner key for each environment.',
   roles: ['operator'],
   body: NewAccount,
   responses: { 201: CreatedAccount },
-  responseDescriptions: { 201: 'The account was created; its two owner keys are shown this once.' },
+  responseDescriptions: { 201: 'The account was created; its two owner keys are shown only once.' },
   errors: ['account_exists'],
 })
 
@@ -80,14 +80,14 @@ export const getAccount = endpoint({
   method: 'GET',
   path: '/accounts/{account_id}',
   tag: 'Accounts',
-  summary: "Shows an account: an operator any, an owner the key's own.",
+  summary: 'Returns an account. Operators can read any account, owners only their own.',
   roles: ownerRoles,
   params: accountParams,
   responses: { 200: Account },
   responseDescriptions: { 200: 'The account.' },
   errors: ['not_found'],
   errorDescriptions: {
-    not_found: "no account has that id, or an owner asks for another account than the key's own",
+    not_found: 'no account has that id, or an owner requests another account',
   },
 })
 
@@ -97,11 +97,11 @@ export const disableAccount = endpoint({
   path: '/accounts/{account_id}/disable',
   tag: 'Accounts',
   summary:
-    'Disables an account: its keys and sessions stop working, and its open proofs are voided, before this answers.',
+    'Disables an account. When this returns, its keys and sessions no longer work, and its open proofs are voided.',
   roles: ['operator'],
   params: accountParams,
   responses: { 200: Account },
-  responseDescriptions: { 200: 'The account, which is disabled now or was before.' },
+  responseDescriptions: { 200: 'The account is disabled, now or before.' },
   errors: ['not_found', 'own_account'],
   errorDescriptions: { not_found: 'no account has that id' },
 })
@@ -111,11 +111,11 @@ export const enableAccount = endpoint({
   method: 'PATCH',
   path: '/accounts/{account_id}/enable',
   tag: 'Accounts',
-  summary: 'Enables a disabled account: its keys, and its sessions that are not over, work again.',
+  summary: 'Enables a disabled account: its keys and unexpired sessions work again.',
   roles: ['operator'],
   params: accountParams,
   responses: { 200: Account },
-  responseDescriptions: { 200: 'The account, which is active now or was before.' },
+  responseDescriptions: { 200: 'The account is active, now or before.' },
   errors: ['not_found'],
   errorDescriptions: { not_found: 'no account has that id' },
 })

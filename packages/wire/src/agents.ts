@@ -12,34 +12,34 @@ export const AgentStatus = OneOf(agentStatuses)
 
 export const Agent = Type.Object({
   id: described(Id, 'Id of the agent.'),
-  name: described(Name, 'Name of the agent, for people to read.'),
+  name: described(Name, 'Display name of the agent.'),
   description: described(
     Nullable(Text(maxLengths.description)),
-    'What the agent does, in free text; null when it was not given.',
+    'What the agent does, as free text; null if not provided.',
   ),
   capabilities: Capabilities,
-  status: described(AgentStatus, 'Whether the agent can spend: never again once it is `revoked`.'),
+  status: described(AgentStatus, 'Whether the agent can spend. A `revoked` agent never can again.'),
   created_at: described(Timestamp, 'When the agent was created.'),
-  revoked_at: described(Nullable(Timestamp), 'When it was revoked; null while it is active.'),
+  revoked_at: described(Nullable(Timestamp), 'When the agent was revoked; null while it is active.'),
 })
 export type Agent = Static<typeof Agent>
 
 export const NewAgent = Type.Object({
   name: Text(maxLengths.name, {
-    description: 'Name of the agent, for people to read; several may have the same.',
+    description: 'Display name of the agent; need not be unique.',
     examples: ['research-bot'],
   }),
   description: Type.Optional(
     described(
       Nullable(Text(maxLengths.description)),
-      'What the agent does, in free text; null or left out for none.',
+      'What the agent does, as free text; null or omitted for none.',
     ),
   ),
   capabilities: Type.Optional(
     Type.Array(Capabilities.items, {
       maxItems: maxItems.capabilities,
       default: [],
-      description: 'What the agent says it can do; for people to read, and checked by nothing.',
+      description: 'What the agent says it can do; informational, not checked.',
       examples: [['search']],
     }),
   ),
@@ -56,7 +56,7 @@ export const createAgent = endpoint({
   roles: ownerRoles,
   body: NewAgent,
   responses: { 201: Agent },
-  responseDescriptions: { 201: 'The agent was created; it is active.' },
+  responseDescriptions: { 201: 'The agent was created and is active.' },
   errors: [],
 })
 
@@ -69,7 +69,7 @@ export const listAgents = endpoint({
   roles: [...ownerRoles, 'agent'],
   query: PageQuery,
   responses: { 200: PageOf(Agent) },
-  responseDescriptions: { 200: "A page of agents. An agent's key sees its own agent only." },
+  responseDescriptions: { 200: "A page of agents. An agent's key sees only its own agent." },
   errors: [],
 })
 
@@ -91,10 +91,10 @@ export const revokeAgent = endpoint({
   method: 'PATCH',
   path: '/agents/{agent_id}/revoke',
   tag: 'Agents',
-  summary: 'Revokes an agent for good, and ends its open holds at once.',
+  summary: 'Revokes an agent permanently, and voids its open proofs at once.',
   roles: ownerRoles,
   params: AgentParams,
   responses: { 200: Agent },
-  responseDescriptions: { 200: 'The agent, which is revoked now or was before.' },
+  responseDescriptions: { 200: 'The agent is revoked, now or before.' },
   errors: ['not_found'],
 })

@@ -2,33 +2,33 @@ import type { Endpoint } from './endpoint.ts'
 import { errorAnswers } from './errors.ts'
 import { maxLengths } from './lengths.ts'
 
-/** A header of an answer, as the OpenAPI document declares it. */
+/** A response header, as declared in the OpenAPI document. */
 export interface AnswerHeader {
   readonly name: string
   readonly description: string
-  /** Whether every answer that declares it carries it. */
+  /** Whether every response that declares the header includes it. */
   readonly required: boolean
   readonly schema: Readonly<Record<string, unknown>>
 }
 
-/** Every header that the service sends with an answer beyond those of HTTP itself, by the name of its component. */
+/** Every response header of the service beyond those of HTTP itself, by component name. */
 export const answerHeaders = {
   RequestId: {
     name: 'x-request-id',
-    description: 'The id of the request: the log of the service has it in each line about the request.',
+    description: "The id of the request; each of the service's log lines about the request has it.",
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: maxLengths.word },
   },
   CacheControl: {
     name: 'Cache-Control',
-    description: 'No answer may be stored by a cache.',
+    description: 'Caches must not store the response.',
     required: true,
     schema: { type: 'string', pattern: '^no-store', maxLength: maxLengths.word },
   },
   RateLimit: {
     name: 'RateLimit',
     description:
-      'What is left of the quota that `RateLimit-Policy` names: `r` requests, and `t` seconds until it is full again. Missing when limits are off, or the request was refused before it was counted.',
+      'What is left of the quota in `RateLimit-Policy`: `r` requests, and `t` seconds until it is full again. Absent if limits are off, or if the request was refused before it was counted.',
     required: false,
     schema: { type: 'string', pattern: '^"[a-z]+";r=\\d+;t=\\d+$', maxLength: maxLengths.word },
   },
@@ -40,50 +40,50 @@ export const answerHeaders = {
   },
   RetryAfter: {
     name: 'Retry-After',
-    description: 'Seconds to wait before the same request is sent again.',
+    description: 'Seconds to wait before retrying the request.',
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
   RetryAfterOutage: {
     name: 'Retry-After',
-    description: 'Seconds to wait before asking again; missing with `shutting_down`.',
+    description: 'Seconds to wait before retrying; absent for `shutting_down`.',
     required: false,
     schema: { type: 'integer', minimum: 1 },
   },
   Link: {
     name: 'Link',
-    description: 'The address of the next page, as `<…>; rel="next"` (RFC 8288); missing on the last page.',
+    description: 'The URL of the next page, as `<…>; rel="next"` (RFC 8288); absent on the last page.',
     required: false,
     schema: { type: 'string', pattern: '^</[^>]*>; rel="next"$', maxLength: maxLengths.feedPlace },
   },
   IdempotentReplayed: {
     name: 'Idempotent-Replayed',
-    description: '`true` when this is the answer of an earlier request with the same `Idempotency-Key`.',
+    description: '`true` if this is the response to an earlier request with the same `Idempotency-Key`.',
     required: false,
     schema: { type: 'string', enum: ['true'] },
   },
   WwwAuthenticate: {
     name: 'WWW-Authenticate',
-    description: 'The scheme of the credentials that the endpoint takes (RFC 6750).',
+    description: 'The authentication scheme of the endpoint (RFC 6750).',
     required: true,
     schema: { type: 'string', pattern: '^Bearer', maxLength: maxLengths.word },
   },
   SetSessionCookie: {
     name: 'Set-Cookie',
     description:
-      'The cookie of the session; in the answer to signing out, one that deletes it. It is `__Host-purser-session` over TLS, and `purser-session` otherwise.',
+      'The session cookie; after signing out, one that deletes it. Its name is `__Host-purser-session` over TLS, otherwise `purser-session`.',
     required: true,
     schema: { type: 'string', pattern: '^(__Host-)?purser-session=', maxLength: maxLengths.message },
   },
   ContentDisposition: {
     name: 'Content-Disposition',
-    description: 'The name under which a browser saves the file.',
+    description: 'The file name for saving in a browser.',
     required: true,
     schema: { type: 'string', pattern: '^attachment; filename="', maxLength: maxLengths.word },
   },
   AccelBuffering: {
     name: 'X-Accel-Buffering',
-    description: 'Asks a proxy to pass each event on at once.',
+    description: 'Tells a proxy not to buffer events.',
     required: true,
     schema: { type: 'string', enum: ['no'] },
   },
@@ -91,11 +91,11 @@ export const answerHeaders = {
 
 export type AnswerHeaderId = keyof typeof answerHeaders
 
-/** Endpoints whose first answer is given again for a retry with the same `Idempotency-Key`. */
+/** Endpoints that replay their first response for a retry with the same `Idempotency-Key`. */
 const replaying = ['issueProof', 'verify']
 const signingInOrOut = ['startSession', 'endSession']
 
-/** The headers of an endpoint's answer with this status. */
+/** The headers of an endpoint's response with this status. */
 export function headersOf(one: Endpoint, status: number): AnswerHeaderId[] {
   const isLimited = one.roles !== 'public' || (status === 429 && one.errors.includes('rate_limited'))
   const isGood = status < 300

@@ -6,60 +6,57 @@ import { maxLengths } from './lengths.ts'
 import { PageOf, pageParameters } from './pages.ts'
 import { ownerRoles, Role } from './roles.ts'
 
-/** How the text of a key begins, by environment (Authentication, rule 2). */
+/** The prefix of a key's secret, by environment (Authentication, rule 2). */
 export const keyPrefixes = { sandbox: 'svc_sand_', production: 'svc_prod_' } as const
 
 export const ApiKey = Type.Object({
-  id: described(Id, 'Id of the key; the text of the key is another thing.'),
+  id: described(Id, 'Id of the key, not its secret text.'),
   account_id: described(Id, 'Account that the key belongs to.'),
-  label: described(
-    Nullable(Text(maxLengths.label)),
-    'What the key is for, as its issuer wrote it; null when nothing was written.',
-  ),
+  label: described(Nullable(Text(maxLengths.label)), 'Label of the key; null if none was provided.'),
   role: described(Role, 'What the key may do.'),
   environment: described(Environment, 'Environment that the key works in.'),
   agent_id: described(
     Nullable(Id),
-    'Agent that a key of the role `agent` is bound to; null for every other role.',
+    'Agent that a key with the role `agent` is bound to; null for other roles.',
   ),
   hint: Text(maxLengths.word, { description: 'The last four characters of the key.' }),
   created_at: described(Timestamp, 'When the key was issued.'),
-  revoked_at: described(Nullable(Timestamp), 'When it was revoked; null while it works.'),
+  revoked_at: described(Nullable(Timestamp), 'When the key was revoked; null while it works.'),
 })
 export type ApiKey = Static<typeof ApiKey>
 
-/** A key with its text, which is shown this once. */
+/** A key with its secret text, which is shown only once. */
 export const IssuedApiKey = Type.Object({
   ...ApiKey.properties,
-  key: Text(maxLengths.secret, { description: 'The text of the key. It is shown this once.' }),
+  key: Text(maxLengths.secret, { description: 'The secret text of the key. It is shown only once.' }),
 })
 export type IssuedApiKey = Static<typeof IssuedApiKey>
 
 export const NewApiKey = Type.Object({
   label: Type.Optional(
-    described(Nullable(Text(maxLengths.label)), 'What the key is for; null or left out for nothing.'),
+    described(Nullable(Text(maxLengths.label)), 'Label of the key; null or omitted for none.'),
   ),
-  role: described(Role, 'What the key may do. Only operators issue keys of the role `operator`.'),
+  role: described(Role, 'What the key may do. Only operators can issue keys with the role `operator`.'),
   environment: described(Environment, 'Environment that the key will work in.'),
   agent_id: Type.Optional(
     described(
       Nullable(Text(maxLengths.id)),
-      'Agent that the key is bound to: required for the role `agent`, null or left out for others.',
+      'Agent that the key is bound to: required for the role `agent`, null or omitted for others.',
     ),
   ),
   account_id: Type.Optional(
     described(
       Nullable(Text(maxLengths.id)),
-      "Account that the key is for; null or left out for the caller's own. Another one: operators only.",
+      "Account of the key; null or omitted for the caller's own. Only operators may specify another one.",
     ),
   ),
 })
 
-/** The query parameter by which an operator names an account that is not the key's own. */
+/** The query parameter with which an operator selects another account. */
 export const AnotherAccount = {
   account_id: Type.Optional(
     Text(maxLengths.id, {
-      description: "Account that is meant; the key's own when left out. Another one: operators only.",
+      description: "Account to use; by default the key's own. Only operators may specify another one.",
     }),
   ),
 }
@@ -69,15 +66,15 @@ export const createApiKey = endpoint({
   method: 'POST',
   path: '/accounts/api-keys',
   tag: 'Accounts',
-  summary: 'Issues an API key; its text is shown once.',
+  summary: 'Issues an API key; its secret text is shown once.',
   roles: ownerRoles,
   body: NewApiKey,
   responses: { 201: IssuedApiKey },
-  responseDescriptions: { 201: 'The key was issued; its text is shown this once.' },
+  responseDescriptions: { 201: 'The key was issued; its secret text is shown only once.' },
   errors: ['not_found', 'agent_revoked'],
   errorDescriptions: {
-    not_found: 'the account that is named, or the agent in that account and environment, does not exist',
-    agent_revoked: 'the agent that the key would be for is revoked',
+    not_found: 'the specified account, or the agent in that account and environment, does not exist',
+    agent_revoked: 'the agent of the key is revoked',
   },
 })
 
@@ -86,13 +83,13 @@ export const listApiKeys = endpoint({
   method: 'GET',
   path: '/accounts/api-keys',
   tag: 'Accounts',
-  summary: 'Lists the API keys of the account, in both environments, without their text.',
+  summary: 'Lists the API keys of the account, in both environments, without their secret text.',
   roles: ownerRoles,
   query: Type.Object({ ...pageParameters, ...AnotherAccount }),
   responses: { 200: PageOf(ApiKey) },
-  responseDescriptions: { 200: 'A page of keys, newest first, revoked ones among them.' },
+  responseDescriptions: { 200: 'A page of keys, newest first, including revoked ones.' },
   errors: ['not_found'],
-  errorDescriptions: { not_found: 'the account that an operator names does not exist' },
+  errorDescriptions: { not_found: 'the account that an operator specified does not exist' },
 })
 
 export const revokeApiKey = endpoint({
@@ -102,9 +99,9 @@ export const revokeApiKey = endpoint({
   tag: 'Accounts',
   summary: 'Revokes an API key permanently.',
   roles: ownerRoles,
-  params: Type.Object({ key_id: described(Id, 'Id of the key, not its text.') }),
+  params: Type.Object({ key_id: described(Id, 'Id of the key, not its secret text.') }),
   query: Type.Object({ ...AnotherAccount }),
   responses: { 200: ApiKey },
-  responseDescriptions: { 200: 'The key, which is revoked now or was before.' },
+  responseDescriptions: { 200: 'The key is revoked, now or before.' },
   errors: ['not_found', 'last_owner_key'],
 })

@@ -6,7 +6,7 @@ import { described, Id, OneOf, Text, Timestamp } from './fields.ts'
 import { PageOf, pageParameters } from './pages.ts'
 import { maxLengths } from './lengths.ts'
 
-/** Every change of state that leaves an event (Events). */
+/** Every state change that records an event (Events). */
 export const auditEventTypes = [
   'payment.verified',
   'account.created',
@@ -36,10 +36,13 @@ export const AuditEventType = OneOf(auditEventTypes)
 export const AuditEvent = Type.Object({
   id: described(Id, 'Id of the event.'),
   type: described(AuditEventType, 'What happened.'),
-  actor: Text(maxLengths.id, { description: 'Id of the key or the session that acted, or `system`.' }),
-  subject_id: described(Id, 'Id of what was changed; of a proof its nonce, of a payment its transaction.'),
+  actor: Text(maxLengths.id, { description: 'Id of the key or session that made the change, or `system`.' }),
+  subject_id: described(
+    Id,
+    'Id of the changed record; for a proof its nonce, for a payment its transaction.',
+  ),
   data: Type.Record(Type.String(), Type.Unknown(), {
-    description: 'What else is known of the change; the fields depend on `type`, and may be none.',
+    description: 'Details of the change; the fields depend on `type`, and there may be none.',
   }),
   created_at: described(Timestamp, 'When it happened.'),
 })
@@ -51,7 +54,7 @@ export const listAuditEvents = endpoint({
   path: '/v1/audit-log',
   tag: 'Audit',
   summary:
-    'Lists audit events, newest first. A stop of all agents, and a resumption, is one event, which counts the mandates and names the first 100; the event of each mandate is listed when its `type` or `subject_id` is asked for.',
+    'Lists audit events, newest first. Stopping all agents, or resuming them, is one event with the number of mandates and the first 100 of their ids; filter by `type` or `subject_id` to list the event of each mandate.',
   roles: ownerRoles,
   query: Type.Object({
     ...pageParameters,

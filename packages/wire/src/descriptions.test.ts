@@ -13,7 +13,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
 }
 
-/** Every field of the interface by its place, those of objects within objects among them. */
+/** Every field of the interface by its path, including nested fields. */
 const fields = new Map<string, Schema>()
 for (const one of endpoints) {
   const { id, body, query, params } = one
@@ -46,7 +46,7 @@ function hasUnit({ type, pattern, anyOf = [] }: Schema): boolean {
   return type === 'integer' || type === 'number' || pattern !== undefined || anyOf.some(hasUnit)
 }
 
-test('Every field of the interface has a description, which is a sentence [decision.170]', () => {
+test('Every field of the interface has a description that is a sentence [decision.170]', () => {
   assert.ok(fields.size > 800, `${fields.size} fields`)
   assert.deepEqual(
     placesOf(({ description = '' }) => !/^[A-Z0-9`].{5,}\.$/.test(description)),
@@ -54,7 +54,7 @@ test('Every field of the interface has a description, which is a sentence [decis
   )
 })
 
-test('The description of a field that can be null says what null means [decision.170]', () => {
+test('The description of a nullable field says what null means [decision.170]', () => {
   assert.ok([...fields.values()].some(isNullable))
   assert.deepEqual(
     placesOf((field) => isNullable(field) && !/\bnull\b/i.test(field.description ?? '')),
@@ -69,7 +69,7 @@ test('The description of a number or an amount names its unit [decision.170]', (
   )
 })
 
-test('Every answer of every endpoint has a description of its own [decision.170]', () => {
+test('Every response of every endpoint has its own description [decision.170]', () => {
   for (const one of endpoints) {
     assert.deepEqual(Object.keys(one.responseDescriptions), Object.keys(one.responses), one.id)
     const texts = Object.values(answersOf(one)).map(({ description }) => description)

@@ -4,7 +4,7 @@ import type { Role } from './roles.ts'
 import { ErrorBody, ValidationErrorBody, errorAnswers, type ErrorCode } from './errors.ts'
 import { refusesUnknownParameters } from './interface-endpoints.ts'
 
-/** One endpoint of the interface: its address, who may call it, what goes in and what comes out. */
+/** One endpoint of the interface: its path, who may call it, its inputs and responses. */
 export interface Endpoint<
   Body extends TSchema = TSchema,
   Query extends TObject = TObject,
@@ -12,27 +12,27 @@ export interface Endpoint<
 > {
   readonly id: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** The path, with `{name}` where a parameter stands. */
+  /** The path, with `{name}` for each parameter. */
   readonly path: string
   readonly tag: string
   readonly summary: string
-  /** The roles whose keys are let in; `public` needs no key. */
+  /** The roles that may call the endpoint; `public` needs no key. */
   readonly roles: readonly Role[] | 'public'
   readonly body?: Body
   readonly query?: Query
   readonly params?: Params
   readonly responses: Readonly<Record<number, TSchema>>
-  /** What an answer of each status in `responses` means. */
+  /** What each status in `responses` means. */
   readonly responseDescriptions: Readonly<Record<number, string>>
-  /** What a good answer is, when it is no JSON; errors are JSON all the same. */
+  /** The media type of a successful response, if it is not JSON. Errors are always JSON. */
   readonly produces?: 'text/event-stream' | 'text/csv'
   /** The error answers of this endpoint, in order of precedence. */
   readonly errors: readonly ErrorCode[]
-  /** When this endpoint gives an error, where that is narrower than what the table of errors says. */
+  /** When this endpoint returns an error, where that is more specific than the error table. */
   readonly errorDescriptions?: Readonly<Partial<Record<ErrorCode, string>>>
 }
 
-/** The errors that any endpoint with a key can give, before its own. */
+/** The errors of every endpoint that needs a key, checked before its own errors. */
 const commonErrors: readonly ErrorCode[] = [
   'rate_limited',
   'Not authenticated',
@@ -40,7 +40,7 @@ const commonErrors: readonly ErrorCode[] = [
   'insufficient_scope',
 ]
 
-/** The errors that an endpoint can give besides to who comes with the cookie of a session. */
+/** Additional errors for requests with a session cookie. */
 const sessionErrors: readonly ErrorCode[] = [
   'invalid_session',
   'cross_site_request',
@@ -48,7 +48,7 @@ const sessionErrors: readonly ErrorCode[] = [
   'environment_not_in_session',
 ]
 
-/** The endpoint as declared, with the errors that authentication brings. */
+/** The endpoint as declared, plus the authentication errors. */
 export function endpoint<
   Body extends TSchema = never,
   Query extends TObject = never,
@@ -59,13 +59,13 @@ export function endpoint<
   const errors = [...commonErrors, ...ofSessions, ...declared.errors, 'store_unavailable' as const]
   if (declared.method !== 'GET') return { ...declared, errors }
   const errorDescriptions = {
-    store_unavailable: 'the store cannot answer now',
+    store_unavailable: 'the store is unavailable',
     ...declared.errorDescriptions,
   }
   return { ...declared, errors, errorDescriptions }
 }
 
-/** Every answer of an endpoint by status: its own, its errors, and the 422 where it takes input. */
+/** All responses of an endpoint by status: its own, its errors, and the 422 if it takes input. */
 export function answersOf(declared: Endpoint): Record<number, { description: string; schema: TSchema }> {
   const answers: Record<number, { description: string; schema: TSchema }> = {}
   for (const [status, schema] of Object.entries(declared.responses)) {
@@ -94,23 +94,23 @@ export function answersOf(declared: Endpoint): Record<number, { description: str
 function invalidRequest({ body, query }: Endpoint, refusesUnknown: boolean): string {
   const parts = [body && 'body', query && 'query'].filter(Boolean).join(' or the ')
   const faults = [
-    ...(parts === '' ? [] : [`the ${parts} does not fit its schema`]),
-    ...(refusesUnknown ? ['a query parameter is not known'] : []),
+    ...(parts === '' ? [] : [`the ${parts} does not match its schema`]),
+    ...(refusesUnknown ? ['a query parameter is unknown'] : []),
   ].join(', or ')
-  return `${faults[0]?.toUpperCase()}${faults.slice(1)}: \`detail\` has an item for each fault.`
+  return `${faults[0]?.toUpperCase()}${faults.slice(1)}: \`detail\` has an item for each error.`
 }
 
-/** When an endpoint gives an error, as a sentence without its period. */
+/** When an endpoint returns an error, as a sentence without a period. */
 export function whenGiven({ errorDescriptions = {} }: Endpoint, code: ErrorCode): string {
   return errorDescriptions[code] ?? errorAnswers[code].when
 }
 
-/** Whether the cookie of a console session opens the endpoint, as a key of an owner or an operator does. */
+/** Whether a console session cookie is accepted, like an owner's or operator's key. */
 export function takesSession({ roles }: Pick<Endpoint, 'roles'>): boolean {
   return roles !== 'public' && roles.some((role) => role === 'owner' || role === 'operator')
 }
 
-/** The endpoint's errors, with those that a body causes; one that nobody asked for can be too large as well. */
+/** The endpoint's errors, plus those caused by a body. Unexpected bodies can be too large as well. */
 function errorsOf(declared: Endpoint): ErrorCode[] {
   const errors = [...declared.errors]
   if (declared.body) errors.push('There was an error parsing the body')

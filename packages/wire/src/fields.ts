@@ -6,17 +6,17 @@ import { maxItems, maxLengths } from './lengths.ts'
 export const currencies = ['USDC'] as const
 export type Currency = (typeof currencies)[number]
 
-/** The two worlds a key can belong to (Authentication, rule 2). */
+/** The two environments of keys (Authentication, rule 2). */
 export const environments = ['sandbox', 'production'] as const
 export type Environment = (typeof environments)[number]
 
-/** How an amount is written: up to six digits after the point, never a sign, never an exponent. */
+/** Amount format: up to six decimals, no sign, no exponent. */
 export const amountPattern = '^[0-9]+(\\.[0-9]{1,6})?$'
 
-/** Most digits before the point of an amount that the ledger keeps. */
+/** Max digits before the decimal point of an amount in the ledger. */
 export const amountWholeDigits = 12
 
-/** A decimal amount as it is compared: by its text. */
+/** A decimal amount, compared as text. */
 export const AmountText = Type.String({
   pattern: amountPattern,
   maxLength: maxLengths.amount,
@@ -24,7 +24,7 @@ export const AmountText = Type.String({
   examples: ['10.00'],
 })
 
-/** An amount that the ledger keeps: at most twelve digits before the point. */
+/** An amount stored in the ledger: at most twelve digits before the point. */
 export const Amount = Type.String({
   pattern: amountPattern,
   maxLength: maxLengths.amount,
@@ -33,81 +33,81 @@ export const Amount = Type.String({
   examples: ['100.00'],
 })
 
-/** An amount to be paid: as `Amount`, and above zero. */
+/** A payment amount: an `Amount` above zero. */
 export const PaymentAmount = Type.String({
   pattern: amountPattern,
   maxLength: maxLengths.amount,
   'x-max-whole-digits': amountWholeDigits,
   'x-above-zero': true,
-  description: 'Amount to be paid in USDC, as decimal text.',
+  description: 'Payment amount in USDC, as decimal text.',
   examples: ['1.00'],
 })
 
-/** A sum that the service computed: at least two decimals, no more than needed. */
+/** A sum computed by the service: at least two decimals, no more than needed. */
 export const Sum = Type.String({
   maxLength: maxLengths.amount,
   description: 'Sum in USDC, as decimal text.',
   examples: ['12.50'],
 })
 
-/** The literal `USDC`, where it is required. */
+/** The literal `USDC`, required. */
 export const Usdc = Type.Literal('USDC', { description: 'Currency of the amounts; always `USDC`.' })
 
-/** The literal `USDC`, taken when the field is absent. */
+/** The literal `USDC`, the default if the field is absent. */
 export const UsdcByDefault = Type.Optional(
   Type.Literal('USDC', { default: 'USDC', description: 'Currency of the amounts; only `USDC` is accepted.' }),
 )
 
-/** An ISO 8601 timestamp with its zone. */
+/** An ISO 8601 timestamp with a time zone. */
 export const Timestamp = Type.String({
   format: 'date-time',
   maxLength: maxLengths.timestamp,
-  description: 'Time with its zone (RFC 3339).',
+  description: 'Time with a time zone (RFC 3339).',
   examples: ['2099-01-01T00:00:00Z'],
 })
 
-/** An http or https address. */
+/** An http or https URL. */
 export const HttpUrl = Type.String({
   format: 'uri',
   maxLength: maxLengths.url,
-  description: 'Absolute http or https address.',
+  description: 'Absolute http or https URL.',
   examples: ['https://api.example.com/data'],
 })
 
-/** An opaque identifier: nobody may parse it (Resources and their fields). */
+/** An opaque identifier: clients must not parse it (Resources and their fields). */
 export const Id = Type.String({ maxLength: maxLengths.id, description: 'Opaque identifier.' })
 
-/** The domain of a seller, as somebody wrote it. */
+/** The domain of a seller, as provided. */
 export const Domain = Type.String({
   maxLength: maxLengths.domain,
   description: 'Host name of a seller, without a port.',
   examples: ['api.example.com'],
 })
 
-export const Name = Type.String({ maxLength: maxLengths.name, description: 'Name for people to read.' })
+export const Name = Type.String({ maxLength: maxLengths.name, description: 'Display name.' })
 export const Purpose = Type.String({
   maxLength: maxLengths.purpose,
-  description: 'What the budget is for, in free text.',
+  description: 'What the budget is for, as free text.',
   examples: ['Buy research data'],
 })
 export const Category = Type.String({
   maxLength: maxLengths.category,
-  description: 'Category of what is bought, such as `data`.',
+  description: 'Category of the purchase, such as `data`.',
 })
 export const ReasonDetail = Type.String({
   maxLength: maxLengths.reasonDetail,
-  description: 'What was asked for, the limit, and what would help.',
+  description: 'The requested amount, the limit, and what would help.',
 })
 export const Capabilities = Type.Array(Type.String({ maxLength: maxLengths.capability }), {
   maxItems: maxItems.capabilities,
-  description: 'What the agent says it can do; for people to read, and checked by nothing.',
+  description: 'What the agent says it can do; informational, not checked.',
 })
 
-/** A text that the service writes, or that only it can tell apart from others. */
+/** A text written by the service, or one that only the service can interpret. */
 export const Text = (maxLength: number, options: TSchemaOptions = {}) =>
   Type.String({ maxLength, ...options })
 
-/** The schema with a description of its own: what a field means, in which unit, and what null means. */
+/** The schema with its own description: what the field means, its unit, and what null means. */
 export function described<T extends TSchema>(schema: T, description: string): T {
   const kept = Object.getOwnPropertyDescriptors(schema)
   const text = { value: description, enumerable: true, configurable: true, writable: true }
@@ -117,9 +117,9 @@ export function described<T extends TSchema>(schema: T, description: string): T 
 /** The value or null. */
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** One of the words of a vocabulary. */
+/** One of the values of a vocabulary. */
 export const OneOf = <const Words extends readonly string[]>(words: Words) =>
   Type.Unsafe<Words[number]>({ type: 'string', enum: [...words] })
 
-/** The environment of a key, and of every record that is made with it. */
+/** The environment of a key, and of every record created with it. */
 export const Environment = OneOf(environments)

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 
 const health = Type.Object(
   { status: Type.Literal('ok', { description: 'Always `ok`.' }) },
-  { title: 'Health', description: 'What a probe is told when all is well.' },
+  { title: 'Health', description: 'The result of a successful health check.' },
 )
 
 export const healthz = endpoint({
@@ -12,10 +12,10 @@ export const healthz = endpoint({
   method: 'GET',
   path: '/healthz',
   tag: 'Health',
-  summary: 'The process answers.',
+  summary: 'Liveness: the process answers.',
   roles: 'public',
   responses: { 200: health },
-  responseDescriptions: { 200: 'The process runs. Whether its store answers is said by `/readyz`.' },
+  responseDescriptions: { 200: 'The process is running. Use `/readyz` to check its store.' },
   errors: [],
 })
 
@@ -24,10 +24,10 @@ export const readyz = endpoint({
   method: 'GET',
   path: '/readyz',
   tag: 'Health',
-  summary: 'The service takes requests: its store answers, and it is not about to stop.',
+  summary: 'Readiness: the store answers, and the service is not about to stop.',
   roles: 'public',
   responses: { 200: health },
-  responseDescriptions: { 200: 'The service takes requests.' },
+  responseDescriptions: { 200: 'The service accepts requests.' },
   errors: ['shutting_down', 'store_unavailable'],
-  errorDescriptions: { store_unavailable: 'the store does not answer, or could not commit lately' },
+  errorDescriptions: { store_unavailable: 'the store does not answer, or its last commit failed' },
 })

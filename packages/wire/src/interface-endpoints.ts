@@ -1,6 +1,6 @@
 /**
- * The endpoints that interface 0.1.0 lists. It says nothing about query parameters that they do not know, so they ignore
- * them, as most services do; all other endpoints are ours, and refuse them.
+ * The endpoints that interface 0.1.0 lists. It does not mention unknown query parameters, so these endpoints
+ * ignore them, as most services do. All other endpoints are ours, and refuse them.
  */
 const endpointsOfInterface: ReadonlySet<string> = new Set([
   'POST /mandates',
@@ -18,7 +18,7 @@ const endpointsOfInterface: ReadonlySet<string> = new Set([
   'GET /agents/{agent_id}',
 ])
 
-/** Whether an endpoint answers 422 to a query parameter that it does not know. */
+/** Whether an endpoint answers 422 to an unknown query parameter. */
 export function refusesUnknownParameters({
   method,
   path,

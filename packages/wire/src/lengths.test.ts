@@ -11,7 +11,7 @@ interface Node {
   readonly maxItems?: number
 }
 
-/** The places in a part of the document where a text or a list has no upper bound. */
+/** The places in a document where a string or a list has no upper bound. */
 function* unbounded(node: unknown, place: string): Generator<string> {
   if (typeof node !== 'object' || node === null) return
   const { type, enum: words, const: word, maxLength, maxItems } = node as Node
@@ -19,11 +19,11 @@ function* unbounded(node: unknown, place: string): Generator<string> {
   if (type === 'string' && !isVocabulary && maxLength === undefined) yield place
   if (type === 'array' && maxItems === undefined) yield place
   for (const [key, part] of Object.entries(node)) {
-    // An export is a stream: it has no end that a schema could name.
+    // An export is a stream, so it has no max length.
     if (key !== 'text/csv') yield* unbounded(part, `${place}/${key}`)
   }
 }
 
-test('Every text of the interface has a maxLength and every list a maxItems [decision.155]', () => {
+test('Every string of the interface has a maxLength and every list a maxItems [decision.155]', () => {
   assert.deepEqual([...unbounded(openApiDocument, '')], [])
 })

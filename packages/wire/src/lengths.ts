@@ -1,6 +1,6 @@
 /**
- * The max length of each kind of text, in characters (Unicode code points); of a URL in UTF-8 bytes. The schemas, the
- * OpenAPI document and the 422 all follow this table.
+ * The max length of each kind of text, in characters (Unicode code points); for URLs in UTF-8 bytes. The
+ * schemas, the OpenAPI document and the 422 use this table.
  */
 export const maxLengths = {
   id: 255,
@@ -13,24 +13,24 @@ export const maxLengths = {
   url: 2_083,
   category: 255,
   capability: 255,
-  /** With a name before it, such as `Ada <ada@example.com>`; the address itself is shorter. */
+  /** Including a display name, such as `Ada <ada@example.com>`; the address itself is shorter. */
   email: 2_048,
   idpUserId: 255,
   amount: 255,
-  /** A word of a vocabulary, such as a currency or a status. */
+  /** A vocabulary value, such as a currency or a status. */
   word: 255,
   signature: 255,
-  /** As a URN, which is the longest form. */
+  /** The URN form, which is the longest. */
   uuid: 45,
   timestamp: 100,
   cursor: 255,
-  /** Where a feed goes on: an id, and the ends of those that may still come before it. */
+  /** The resume position of a feed: an id, and the suffixes of ids that may still appear before it. */
   feedPlace: 10_000,
   search: 200,
   /** The text of an API key or of a session's token. */
   secret: 400,
   reasonDetail: 2_000,
-  /** What the service says in words: the message of a 422, the values of a policy check. */
+  /** Text written by the service: the message of a 422, the values of a policy check. */
   message: 5_000,
 } as const
 
@@ -39,12 +39,12 @@ export const maxItems = {
   sellers: 1_000,
   categories: 1_000,
   capabilities: 1_000,
-  /** Names and values of a `price_config`, on its outermost level. */
+  /** Entries of a `price_config`, at the top level. */
   priceConfig: 1_000,
-  /** Faults that a 422 names, and steps to the place of one of them. */
+  /** Errors in a 422, and path segments of an error's location. */
   faults: 20,
   place: 20,
-  /** Open holds that are shown with a mandate. */
+  /** Open holds returned with a mandate. */
   openHolds: 100,
   nearestBudgets: 100,
   stretches: 400,

@@ -26,16 +26,16 @@ export const MandateStatus = OneOf(mandateStatuses)
 
 /** Mandate (fields accepted on creation). */
 export const NewMandate = Type.Object({
-  agent_id: Text(maxLengths.id, { description: 'Agent that the mandate is for.' }),
+  agent_id: Text(maxLengths.id, { description: 'Agent of the mandate.' }),
   purpose: Purpose,
   max_spend_total: described(Amount, 'Total budget in USDC, as decimal text.'),
-  max_spend_per_transaction: described(Amount, 'Cap for one payment in USDC, as decimal text.'),
+  max_spend_per_transaction: described(Amount, 'Max amount of one payment in USDC, as decimal text.'),
   currency: UsdcByDefault,
   allowed_sellers: Type.Optional(
     Type.Array(Domain, {
       maxItems: maxItems.sellers,
       default: [],
-      description: 'Seller domains that may be paid; `*` allows every seller, an empty list none.',
+      description: 'Allowed seller domains; `*` allows every seller, an empty list none.',
       examples: [['api.example.com']],
     }),
   ),
@@ -44,46 +44,43 @@ export const NewMandate = Type.Object({
       maxItems: maxItems.categories,
       default: [],
       description:
-        'Categories that a proposed payment may have, checked by evaluate and verify-agent; an empty list, or `*`, allows every category.',
+        'Allowed categories of a proposed payment, checked by evaluate and verify-agent; an empty list or `*` allows every category.',
     }),
   ),
-  expires_at: described(
-    Timestamp,
-    'Time with its zone (RFC 3339), from which on the mandate allows nothing.',
-  ),
+  expires_at: described(Timestamp, 'When the mandate expires, as a time with a time zone (RFC 3339).'),
 })
 
 export const Mandate = Type.Object({
   id: described(Id, 'Id of the mandate.'),
-  agent_id: described(Id, 'Agent that the mandate is for.'),
+  agent_id: described(Id, 'Agent of the mandate.'),
   purpose: Purpose,
-  max_spend_total: described(Amount, 'Total budget in USDC, as it was written.'),
-  max_spend_per_transaction: described(Amount, 'Cap for one payment in USDC, as it was written.'),
+  max_spend_total: described(Amount, 'Total budget in USDC, as provided.'),
+  max_spend_per_transaction: described(Amount, 'Max amount of one payment in USDC, as provided.'),
   currency: Usdc,
   allowed_sellers: Type.Array(Domain, {
     maxItems: maxItems.sellers,
-    description: 'Seller domains that may be paid; `*` allows every seller, an empty list none.',
+    description: 'Allowed seller domains; `*` allows every seller, an empty list none.',
   }),
   allowed_categories: Type.Array(Category, {
     maxItems: maxItems.categories,
-    description: 'Categories that a proposed payment may have; an empty list, or `*`, allows every category.',
+    description: 'Allowed categories of a proposed payment; an empty list or `*` allows every category.',
   }),
   expires_at: described(
     Timestamp,
-    'When the mandate ends, as it was written: time with its zone (RFC 3339). Its `status` stays as it is.',
+    'When the mandate expires, as provided: a time with a time zone (RFC 3339). Expiry does not change its `status`.',
   ),
   status: described(MandateStatus, 'Only an `active` mandate allows payments, until it expires.'),
   spent_total: described(Sum, 'Sum of all verified payments in USDC, as decimal text.'),
   held_total: described(
     Sum,
-    'Sum in USDC that open proofs hold: charged when one is verified, free again when it ends.',
+    'Sum in USDC held by open proofs: charged when a proof is verified, released when it ends.',
   ),
   remaining_budget: described(
     Sum,
-    '`max_spend_total` minus `spent_total` in USDC; what is held is not taken off.',
+    '`max_spend_total` minus `spent_total` in USDC; held amounts are not deducted.',
   ),
   created_at: described(Timestamp, 'When the mandate was created.'),
-  updated_at: described(Timestamp, 'When its status last changed; at first when it was created.'),
+  updated_at: described(Timestamp, 'When its status last changed; initially when it was created.'),
 })
 export type Mandate = Static<typeof Mandate>
 
@@ -98,11 +95,11 @@ export const createMandate = endpoint({
   roles: ownerRoles,
   body: NewMandate,
   responses: { 201: Mandate },
-  responseDescriptions: { 201: 'The mandate was created; it is active.' },
+  responseDescriptions: { 201: 'The mandate was created and is active.' },
   errors: ['not_found', 'agent_revoked'],
   errorDescriptions: {
     not_found: 'the agent does not exist in the account and environment of the key',
-    agent_revoked: 'the agent that the mandate would be for is revoked',
+    agent_revoked: 'the agent of the mandate is revoked',
   },
 })
 
@@ -115,7 +112,7 @@ export const listMandates = endpoint({
   roles: [...ownerRoles, 'agent'],
   query: PageQuery,
   responses: { 200: PageOf(Mandate) },
-  responseDescriptions: { 200: "A page of mandates. An agent's key sees those of its own agent only." },
+  responseDescriptions: { 200: "A page of mandates. An agent's key sees only those of its own agent." },
   errors: [],
 })
 
@@ -132,12 +129,12 @@ export const getMandate = endpoint({
   errors: ['not_found'],
 })
 
-/** The three moves between the states of a mandate. */
+/** The three state transitions of a mandate. */
 export const mandateMoves = ['pause', 'resume', 'revoke'] as const
 export type MandateMove = (typeof mandateMoves)[number]
 
 export const pauseMandate = mandateMove('pause', {
-  summary: 'Pauses a mandate, and ends its open holds at once.',
+  summary: 'Pauses a mandate, and voids its open proofs at once.',
   to: 'paused',
   errors: ['mandate_revoked'],
 })
@@ -147,7 +144,7 @@ export const resumeMandate = mandateMove('resume', {
   errors: ['mandate_revoked'],
 })
 export const revokeMandate = mandateMove('revoke', {
-  summary: 'Revokes a mandate permanently, and ends its open holds at once.',
+  summary: 'Revokes a mandate permanently, and voids its open proofs at once.',
   to: 'revoked',
   errors: [],
 })
@@ -168,7 +165,7 @@ function mandateMove(move: MandateMove, { summary, to, errors }: Move) {
     roles: ownerRoles,
     params: MandateParams,
     responses: { 200: Mandate },
-    responseDescriptions: { 200: `The mandate, which is ${to} now or was before.` },
+    responseDescriptions: { 200: `The mandate is ${to}, now or before.` },
     errors: ['not_found', ...errors],
   } satisfies Endpoint<never, never, typeof MandateParams>)
 }

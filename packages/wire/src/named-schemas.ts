@@ -26,7 +26,7 @@ import * as sessions from './sessions.ts'
 import * as transactions from './transactions.ts'
 import * as verifyAgent from './verify-agent.ts'
 
-/** The modules whose exported schemas have the name of their export in the OpenAPI document. */
+/** The modules whose exported schemas appear in the OpenAPI document under their export names. */
 const modules: readonly Readonly<Record<string, unknown>>[] = [
   accounts,
   agents,
@@ -55,7 +55,7 @@ const modules: readonly Readonly<Record<string, unknown>>[] = [
   verifyAgent,
 ]
 
-/** A JSON schema, as far as this file looks into it. */
+/** The parts of a JSON schema that this file uses. */
 interface Schema {
   readonly title?: string
   readonly description?: string
@@ -64,7 +64,7 @@ interface Schema {
   readonly [keyword: string]: unknown
 }
 
-/** The exported name of each object, by its properties, and of each vocabulary, by its words. */
+/** The exported name of each object, by its properties, and of each vocabulary, by its values. */
 const names = new Map<unknown, string>()
 const schemas = new Map<string, Schema>()
 
@@ -75,17 +75,17 @@ for (const [name, value] of modules.flatMap((one) => Object.entries(one))) {
   names.set(keyOf(value), name)
 }
 
-/** The schemas of a document: in its place a named one leaves a reference, and becomes a component. */
+/** The schemas of a document: a named schema becomes a component, replaced by a reference. */
 export interface SchemaComponents {
-  /** What stands for a schema in the document. */
+  /** The schema, or a reference to it. */
   readonly place: (schema: TSchema) => unknown
-  /** The schemas that were referred to so far, by name. */
+  /** The schemas referenced so far, by name. */
   readonly components: () => Record<string, unknown>
 }
 
 /**
- * Collects the named schemas of a document. An object is named by its export, or by its `title` where the client needs no
- * name for it; a vocabulary by the export of its schema.
+ * Collects the named schemas of a document. An object is named after its export, or by its `title` if the
+ * client needs no name for it; a vocabulary after the export of its schema.
  */
 export function collectSchemas(): SchemaComponents {
   const components = new Map<string, unknown>()
@@ -94,7 +94,7 @@ export function collectSchemas(): SchemaComponents {
     const name = schema.title ?? names.get(keyOf(schema))
     if (name === undefined) return inside(schema)
     const declared = schemas.get(name) ?? schema
-    // Its own name as the title: generators that see a schema by itself take it from there.
+    // The name is also the title, which generators use if they see only the schema.
     const component = { ...inside(declared), title: name }
     const known = components.get(name)
     if (known === undefined) components.set(name, component)
@@ -104,7 +104,7 @@ export function collectSchemas(): SchemaComponents {
     return { $ref: `#/components/schemas/${name}`, ...annotationsBeside(schema, declared) }
   }
 
-  /** The schema itself, with references to those in it that have names. */
+  /** The schema itself, with references to its named sub-schemas. */
   function inside(schema: Schema): Record<string, unknown> {
     const entries = Object.entries(schema).map(([keyword, value]) => {
       if (keyword === 'items') return [keyword, place(value as Schema)]
@@ -122,7 +122,7 @@ export function collectSchemas(): SchemaComponents {
   }
 }
 
-/** What a place says of a named schema beyond what the schema says itself. */
+/** What a usage of a named schema adds to the schema itself. */
 function annotationsBeside(schema: Schema, declared: Schema): Record<string, unknown> {
   const annotations = ['description', 'default', 'examples']
   return Object.fromEntries(
@@ -132,7 +132,7 @@ function annotationsBeside(schema: Schema, declared: Schema): Record<string, unk
   )
 }
 
-/** What stays the same in a schema that is given another description. */
+/** What identifies a schema regardless of its description. */
 function keyOf({ properties, enum: words }: Schema): unknown {
   return properties ?? words?.join()
 }

@@ -110,36 +110,36 @@ export const endpoints = [
   getSystem,
 ] as unknown as readonly Endpoint[]
 
-/** What a retry with the same `Idempotency-Key` gets, by the endpoint that takes one. */
+/** What a retry with the same `Idempotency-Key` returns, by endpoint. */
 export const retries: Readonly<Record<string, string>> = {
   issueProof:
-    'the same request with the same key, by the same API key, gets the same proof again, with `Idempotent-Replayed: true`; another request with that key is 422 `idempotency_key_reused`. A denied request uses up no key.',
+    'the same request with the same key, by the same API key, returns the same proof again, with `Idempotent-Replayed: true`; another request with that key gets 422 `idempotency_key_reused`. A denied request does not use up the key.',
   verify:
-    'the same proof with the same key, by the same API key, gets the first answer again, with `Idempotent-Replayed: true`.',
+    'the same proof with the same key, by the same API key, returns the first response again, with `Idempotent-Replayed: true`.',
   stopAgents:
-    'a stop with the same key, in the same account and environment, is the same stop: it pauses what is active again, and answers with the same `stop_id` and all that the stop has done.',
+    'a stop with the same key, in the same account and environment, is the same stop: it pauses mandates that are active again, and returns the same `stop_id` with the totals of the stop.',
 }
 
-/** What the endpoints of each tag are about. */
+/** The description of each tag. */
 const tagDescriptions: Readonly<Record<string, string>> = {
-  Accounts: 'Accounts, and the API keys and console sessions that act for them.',
+  Accounts: 'Accounts, and their API keys and console sessions.',
   Agents: 'The software agents that spend.',
   Mandates: 'Budgets: what an agent may spend, where, and until when.',
-  Sellers: 'Who is paid, each under a domain.',
-  Payments: 'Proofs of payment: asking for one, verifying it, and what has become of it.',
+  Sellers: 'Recipients of payments, each with a domain.',
+  Payments: 'Proofs of payment: issuing, verifying, voiding and looking them up.',
   Policy: 'Decisions about proposed payments.',
-  Verification: 'Looking at an agent and its mandate before anything is paid.',
-  Transactions: 'Payments and decisions that were recorded.',
+  Verification: 'Checks of an agent and its mandate before a payment.',
+  Transactions: 'Recorded payments and decisions.',
   Audit: 'The log of every change.',
-  Health: 'Whether the service runs and takes requests.',
-  Console: 'What the web console reads and changes; API keys work as well as sessions.',
+  Health: 'Health checks of the service.',
+  Console: 'Endpoints of the web console; API keys work as well as sessions.',
 }
 
 const schemas = collectSchemas()
 const paths = pathsOf(endpoints)
 const unreadable = {
   description:
-    '`bad_request` (400), `request_timeout` (408) or `header_too_large` (431): what arrived is not a whole HTTP request that the service accepts. Any endpoint can answer this.',
+    '`bad_request` (400), `request_timeout` (408) or `header_too_large` (431): the request is malformed, incomplete or too large. Any endpoint can return this.',
   content: { 'application/json': { schema: schemas.place(ErrorBody) } },
 }
 const broken = {
@@ -179,7 +179,7 @@ export const openApiDocument = {
         in: 'header',
         required: false,
         description:
-          'For a session that sees both environments: the one that the request is about; the first that the session sees when left out. An API key has its own environment, and the header changes nothing.',
+          'For a session with access to both environments: the environment of the request; by default the first one of the session. An API key has its own environment and ignores this header.',
         schema: schemas.place(Environment),
       },
     },
@@ -195,14 +195,14 @@ export const openApiDocument = {
         in: 'cookie',
         name: '__Host-purser-session',
         description:
-          'A session of the console, from `POST /v1/console/session`. Where the service is reached without TLS, that sets the cookie `purser-session` instead.',
+          'A console session, from `POST /v1/console/session`. Without TLS, the cookie is named `purser-session` instead.',
       },
       sessionToken: {
         type: 'apiKey',
         in: 'header',
         name: consoleTokenHeader,
         description:
-          'The `csrf_token` of the session, which each request with its cookie carries that changes something.',
+          'The `csrf_token` of the session, required with the cookie for every request that changes something.',
       },
     },
   },
@@ -275,7 +275,7 @@ function headerParametersOf(one: Endpoint): unknown[] {
       name: 'Last-Event-ID',
       in: 'header',
       required: false,
-      description: 'The `id` of the last event that was received: the feed goes on after it.',
+      description: 'The `id` of the last received event; the feed continues after it.',
       schema: { type: 'string', maxLength: maxLengths.feedPlace },
     })
   }

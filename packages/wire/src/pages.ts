@@ -2,34 +2,33 @@ import { Type, type TSchema } from 'typebox'
 
 import { maxLengths } from './lengths.ts'
 
-/** How many items a page holds when the caller does not say. */
+/** Default page size. */
 export const defaultPageSize = 50
 
-/** How many items a page holds at the most. */
+/** Max page size. */
 export const maxPageSize = 200
 
-/** The query parameters that every list takes. The next page's address stands in the `Link` header. */
+/** The query parameters of every list. The `Link` header has the URL of the next page. */
 export const pageParameters = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: maxPageSize,
       default: defaultPageSize,
-      description: 'Max items in the answer. A page of large records may end earlier.',
+      description: 'Max items in the response. A page of large records may be shorter.',
     }),
   ),
   cursor: Type.Optional(
     Type.String({
       maxLength: maxLengths.cursor,
       description:
-        'Where the page starts, from the `Link` header of the page before; the first page when left out.',
+        'Where the page starts, from the `Link` header of the previous page; by default the first page.',
     }),
   ),
 }
 
 /**
- * A page of a list. Large records end it early, before it has as many items as were asked for; `Link` then leads to
- * the rest.
+ * A page of a list. With large records it may have fewer items than requested; `Link` then leads to the rest.
  */
 export const PageOf = <T extends TSchema>(item: T) => Type.Array(item, { maxItems: maxPageSize })
 

@@ -20,11 +20,11 @@ import {
 import { DenialCode } from './policy.ts'
 import { maxLengths } from './lengths.ts'
 
-/** The values that `scheme` and `network` have in the sandbox (Payment proof object). */
+/** The values of `scheme` and `network` in the sandbox (Payment proof object). */
 export const sandboxScheme = 'svc-sandbox'
 export const sandboxNetwork = 'sandbox'
 
-/** Verification failure reasons, in the order of the steps that give them (Errors). */
+/** Verification failure reasons, in the order of the steps that return them (Errors). */
 export const verificationFailures = [
   'proof_expired',
   'amount_mismatch',
@@ -34,7 +34,7 @@ export const verificationFailures = [
 export type VerificationFailure = (typeof verificationFailures)[number]
 export const VerificationFailure = OneOf(verificationFailures)
 
-/** Payment proof object. Whatever else it carries is signed too, so it is kept. */
+/** Payment proof object. Unknown fields are kept, because they are signed too. */
 export const Proof = Type.Object(
   {
     scheme: Text(maxLengths.word, {
@@ -45,22 +45,22 @@ export const Proof = Type.Object(
       description: 'Network of the scheme; `sandbox` in the sandbox.',
       examples: [sandboxNetwork],
     }),
-    agentId: described(Id, 'Agent that asked for the proof.'),
+    agentId: described(Id, 'Agent that requested the proof.'),
     mandateId: described(Id, 'Mandate that is charged.'),
-    amount: described(AmountText, 'Amount to be paid in USDC, as decimal text; compared as text.'),
+    amount: described(AmountText, 'Payment amount in USDC, as decimal text; compared as text.'),
     currency: Text(maxLengths.word, {
       description: 'Currency of the amount; compared as text.',
       examples: ['USDC'],
     }),
-    resource: described(HttpUrl, 'Address of what is bought.'),
+    resource: described(HttpUrl, 'URL of the purchased resource.'),
     nonce: Type.String({
       format: 'uuid',
       maxLength: maxLengths.uuid,
-      description: 'UUID of the proof: a proof is charged once, and looked up by it.',
+      description: 'UUID of the proof. Use it to look up the proof, which is charged at most once.',
     }),
     timestamp: described(
       Timestamp,
-      'When the proof was issued: time with its zone (RFC 3339). It can be verified for five minutes.',
+      'When the proof was issued, as a time with a time zone (RFC 3339). It can be verified for five minutes.',
     ),
     signature: Text(maxLengths.signature, {
       description: 'HMAC-SHA256 over the other fields, in hexadecimal.',
@@ -72,10 +72,10 @@ export type Proof = Static<typeof Proof>
 
 export const ProofRequest = Type.Object({
   agent_id: described(Id, 'Agent that pays.'),
-  mandate_id: described(Id, 'Mandate that it pays under.'),
+  mandate_id: described(Id, 'Mandate that it pays from.'),
   amount: PaymentAmount,
   currency: UsdcByDefault,
-  resource_url: described(HttpUrl, 'Address of what is bought; its host decides who may collect.'),
+  resource_url: described(HttpUrl, 'URL of the purchased resource; its host determines who may collect.'),
 })
 
 export const ProofDenial = Type.Object({
@@ -87,7 +87,7 @@ export const ProofDenial = Type.Object({
 })
 
 const issuedProof = Type.Object(
-  { proof: described(Proof, 'The proof, to be passed on to the seller unmodified.') },
+  { proof: described(Proof, 'The proof. Pass it to the seller unmodified.') },
   { title: 'IssuedProof' },
 )
 
@@ -96,28 +96,28 @@ export const issueProof = endpoint({
   method: 'POST',
   path: '/v1/payments/proof',
   tag: 'Payments',
-  summary: 'Generates a signed proof and holds its amount (sandbox only).',
+  summary: 'Issues a signed proof and holds its amount (sandbox only).',
   roles: [...ownerRoles, 'agent'],
   body: ProofRequest,
   responses: { 201: issuedProof, 402: ProofDenial },
   responseDescriptions: {
     201: 'The proof was issued, and its amount is held.',
-    402: 'A check failed, and nothing is held: `reason_code` says which, `reason_detail` what would help.',
+    402: 'A check failed, and nothing is held: `reason_code` is the check, `reason_detail` says what would help.',
   },
   errors: ['production_payments_not_supported', 'invalid_idempotency_key', 'idempotency_key_reused'],
 })
 
 export const VerifyRequest = Type.Object({
-  proof: described(Proof, 'The whole proof, as it was issued.'),
-  merchant_domain: described(Domain, 'Host name under which the seller collects.'),
+  proof: described(Proof, 'The complete proof, as issued.'),
+  merchant_domain: described(Domain, 'Domain under which the seller collects.'),
   expected_amount: described(
     AmountText,
-    "Price in USDC, as decimal text; must be the proof's `amount`, compared as text.",
+    "Price in USDC, as decimal text; must equal the proof's `amount`, compared as text.",
   ),
   expected_currency: Type.Optional(
     Text(maxLengths.word, {
       default: 'USDC',
-      description: "Currency of the price; must be the proof's `currency`, compared as text.",
+      description: "Currency of the price; must equal the proof's `currency`, compared as text.",
     }),
   ),
 })
@@ -136,22 +136,22 @@ export const verify = endpoint({
   method: 'POST',
   path: '/v1/payments/verify',
   tag: 'Payments',
-  summary: 'Verifies a proof and records the charge, once.',
+  summary: 'Verifies a proof and charges it, at most once.',
   roles: [...ownerRoles, 'merchant'],
   body: VerifyRequest,
   responses: { 200: Verified, 402: NotVerified },
   responseDescriptions: {
-    200: 'The proof is valid and its amount is charged, now or by the first request with this `Idempotency-Key`.',
-    402: 'The proof was not accepted, and this request charged nothing: `reason` says why.',
+    200: 'The proof is valid and was charged, now or by the first request with this `Idempotency-Key`.',
+    402: 'The proof was refused, and this request charged nothing: `reason` says why.',
   },
   errors: ['invalid_idempotency_key', 'seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'],
   errorDescriptions: {
     store_unavailable:
-      'the store cannot answer now; nothing was charged unless a retry with the same Idempotency-Key says so',
+      'the store is unavailable; nothing was charged unless a retry with the same Idempotency-Key says so',
   },
 })
 
-/** What has become of a proof. */
+/** The state of a proof. */
 export const proofStatuses = ['open', 'captured', 'expired', 'voided'] as const
 export type ProofStatus = (typeof proofStatuses)[number]
 export const ProofStatus = OneOf(proofStatuses)
@@ -160,19 +160,16 @@ export const ProofRecord = Type.Object({
   nonce: Text(maxLengths.uuid, { description: 'UUID of the proof.' }),
   status: described(
     ProofStatus,
-    'What has become of the proof: only an `open` one can be charged, and only a `captured` one was.',
+    'State of the proof: only an `open` one can be charged, and only a `captured` one was.',
   ),
-  agent_id: described(Id, 'Agent that asked for the proof.'),
-  mandate_id: described(Id, 'Mandate that it draws from.'),
+  agent_id: described(Id, 'Agent that requested the proof.'),
+  mandate_id: described(Id, 'Mandate that it pays from.'),
   amount: described(AmountText, 'Amount of the proof in USDC, as decimal text.'),
   currency: Usdc,
-  resource: Text(maxLengths.url, { description: 'Address of what is bought.' }),
+  resource: Text(maxLengths.url, { description: 'URL of the purchased resource.' }),
   issued_at: described(Timestamp, 'When the proof was issued.'),
-  expires_at: described(Timestamp, 'When its hold ends unless it is charged before.'),
-  transaction_id: described(
-    Nullable(Id),
-    'Transaction that records the charge; null while, or because, there is none.',
-  ),
+  expires_at: described(Timestamp, 'When its hold ends, unless it is charged before.'),
+  transaction_id: described(Nullable(Id), 'Transaction that records the charge; null if there is none.'),
 })
 export type ProofRecord = Static<typeof ProofRecord>
 
@@ -185,11 +182,11 @@ export const getProof = endpoint({
   method: 'GET',
   path: '/v1/payments/proofs/{nonce}',
   tag: 'Payments',
-  summary: 'What has become of a proof, for a caller whose reply was lost.',
+  summary: 'Returns the state of a proof, for example after a lost response.',
   roles: [...ownerRoles, 'agent', 'merchant'],
   params: proofParams,
   responses: { 200: ProofRecord },
-  responseDescriptions: { 200: 'What has become of the proof.' },
+  responseDescriptions: { 200: 'The state of the proof.' },
   errors: ['not_found'],
 })
 
@@ -199,10 +196,10 @@ export const voidProof = endpoint({
   path: '/v1/payments/proofs/{nonce}/void',
   tag: 'Payments',
   summary:
-    'Voids an open proof: its amount is free at once, and it can no longer be charged. A proof that has been voided or has expired is answered as it is.',
+    'Voids an open proof: its amount is released at once, and it can no longer be charged. A proof that is already voided or expired is returned unchanged.',
   roles: [...ownerRoles, 'agent'],
   params: proofParams,
   responses: { 200: ProofRecord },
-  responseDescriptions: { 200: 'The proof, which is voided now, or had been voided or had expired before.' },
+  responseDescriptions: { 200: 'The proof is voided now, or was already voided or expired.' },
   errors: ['not_found', 'proof_captured'],
 })

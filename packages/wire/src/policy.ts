@@ -26,7 +26,7 @@ export const denialCodes = [
 export type DenialCode = (typeof denialCodes)[number]
 export const DenialCode = OneOf(denialCodes)
 
-/** Why a decision is as it is. */
+/** The reason for a decision. */
 export const ReasonCode = OneOf(['within_policy', ...denialCodes])
 
 export const decisions = ['approved', 'denied'] as const
@@ -34,15 +34,15 @@ export const decisions = ['approved', 'denied'] as const
 /** A proposed payment: the request of evaluate and of verify-agent. */
 export const ProposedPayment = Type.Object({
   agent_id: described(Id, 'Agent that would pay.'),
-  mandate_id: described(Id, 'Mandate that it would pay under.'),
-  merchant_domain: described(Domain, 'Host name of the seller, compared with `allowed_sellers`.'),
+  mandate_id: described(Id, 'Mandate that it would pay from.'),
+  merchant_domain: described(Domain, 'Domain of the seller, compared with `allowed_sellers`.'),
   amount: PaymentAmount,
   currency: UsdcByDefault,
-  resource_url: described(HttpUrl, 'Address of what would be bought; recorded, and not visited.'),
+  resource_url: described(HttpUrl, 'URL of the resource; recorded, but not fetched.'),
   category: Type.Optional(
     described(
       Nullable(Category),
-      'Category of the payment, compared with `allowed_categories`; null or left out for none.',
+      'Category of the payment, compared with `allowed_categories`; null or omitted for none.',
     ),
   ),
 })
@@ -51,7 +51,7 @@ export type ProposedPayment = Static<typeof ProposedPayment>
 export const Approval = Type.Object({
   decision: Type.Literal('approved', { description: 'Always `approved`.' }),
   reason_code: Type.Literal('within_policy', { description: 'Always `within_policy`.' }),
-  reason_detail: Type.Null({ description: 'Always null: an approval needs no explanation.' }),
+  reason_detail: Type.Null({ description: 'Always null for an approval.' }),
   agent_id: described(Id, 'Agent of the request.'),
   mandate_id: described(Id, 'Mandate of the request.'),
   transaction_id: described(Id, 'Transaction that records the decision.'),
@@ -71,13 +71,13 @@ export const evaluate = endpoint({
   method: 'POST',
   path: '/v1/policy/evaluate',
   tag: 'Policy',
-  summary: 'Runs every policy check, creates a transaction and records the outcome.',
+  summary: 'Runs all policy checks and records the outcome as a transaction.',
   roles: [...ownerRoles, 'agent'],
   body: ProposedPayment,
   responses: { 200: Approval, 402: Denial },
   responseDescriptions: {
     200: 'Every check passed. Nothing is held or charged.',
-    402: 'A check failed: `reason_code` says which, `reason_detail` what would help.',
+    402: 'A check failed: `reason_code` is the check, `reason_detail` says what would help.',
   },
   errors: [],
 })

@@ -5,6 +5,6 @@ export const roles = ['operator', 'owner', 'agent', 'merchant'] as const
 export type Role = (typeof roles)[number]
 export const Role = OneOf(roles)
 
-/** The roles that reach everything within their account. */
+/** The roles with access to everything in their account. */
 export const ownerRoles = ['operator', 'owner'] as const satisfies readonly Role[]
 export const OwnerRole = OneOf(ownerRoles)

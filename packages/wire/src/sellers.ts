@@ -6,38 +6,38 @@ import { described, Id, Name, Nullable, OneOf, Text, Timestamp } from './fields.
 import { PageOf, PageQuery } from './pages.ts'
 import { maxItems, maxLengths } from './lengths.ts'
 
-/** The keys and values inside `price_config` are the seller's own. */
+/** The keys and values in `price_config` are defined by the seller. */
 const PriceConfig = Type.Record(Type.String(), Type.Unknown(), {
   maxProperties: maxItems.priceConfig,
-  description: "Prices, in the seller's own form: kept as it is, and read by nothing in the service.",
+  description: "Prices, in the seller's own format: stored unchanged, and not used by the service.",
   examples: [{ default: '0.10' }],
 })
 
 /** Seller request fields. */
 export const NewSeller = Type.Object({
-  name: described(Name, 'Name of the seller, for people to read.'),
+  name: described(Name, 'Display name of the seller.'),
   domain: Type.String({
     format: 'hostname',
     maxLength: maxLengths.domain,
-    description: 'Host name that payments name as `merchant_domain`; one seller in each environment has it.',
+    description: 'Domain that payments use as `merchant_domain`; unique in each environment.',
     examples: ['api.example.com'],
   }),
   price_config: PriceConfig,
 })
 
-/** Whether an account has shown that a domain is its own. */
+/** Whether an account has proved that it owns a domain. */
 export const verificationStatuses = ['pending', 'verified'] as const
 
 export const Seller = Type.Object({
   id: described(Id, 'Id of the seller.'),
-  name: described(Name, 'Name of the seller, for people to read.'),
+  name: described(Name, 'Display name of the seller.'),
   domain: Text(maxLengths.domain, { description: 'Lower-case ASCII host name.' }),
   price_config: PriceConfig,
   created_at: described(Timestamp, 'When the seller was registered.'),
   status: Type.Optional(
     described(
       OneOf(['pending']),
-      'There while the domain is not verified: the seller collects nothing from other accounts.',
+      'Present while the domain is not verified: the seller cannot collect from other accounts.',
     ),
   ),
 })
@@ -74,11 +74,13 @@ export const SellerVerification = Type.Object({
   seller_id: described(Id, 'Id of the seller.'),
   status: described(OneOf(verificationStatuses), 'Whether the seller has the domain.'),
   record_name: Text(maxLengths.message, { description: 'The name of the DNS TXT record.' }),
-  file_url: Text(maxLengths.url, { description: 'The address of the file that does instead of the record.' }),
-  text: Text(maxLengths.message, { description: 'The text of the record, or of a line of the file.' }),
+  file_url: Text(maxLengths.url, {
+    description: 'The URL of the file that can be used instead of the record.',
+  }),
+  text: Text(maxLengths.message, { description: 'The text of the record, or of one line in the file.' }),
   missing: described(
     Nullable(Text(maxLengths.message)),
-    'What was not found when the proof was looked for; null when it was found, or not looked for.',
+    'What the check did not find; null if it succeeded, or was not run.',
   ),
 })
 export type SellerVerification = Static<typeof SellerVerification>
@@ -92,7 +94,7 @@ export const getSellerVerification = endpoint({
   method: 'GET',
   path: '/sellers/{domain}/verification',
   tag: 'Sellers',
-  summary: "How to show that a seller's domain is the account's own, and whether it is verified.",
+  summary: 'Returns how to verify the domain of a seller, and whether it is verified.',
   roles: ownerRoles,
   params: DomainParams,
   responses: { 200: SellerVerification },
@@ -105,17 +107,16 @@ export const verifySeller = endpoint({
   method: 'POST',
   path: '/sellers/{domain}/verification',
   tag: 'Sellers',
-  summary:
-    "Looks for the proof that a domain is the account's own, and gives it the domain when it is there.",
+  summary: 'Checks for the domain verification text, and assigns the domain to the account if it is found.',
   roles: ownerRoles,
   params: DomainParams,
   responses: { 200: SellerVerification },
-  responseDescriptions: { 200: 'Whether the domain is verified now, and what is missing if it is not.' },
+  responseDescriptions: { 200: 'Whether the domain is now verified, and if not, what is missing.' },
   errors: ['not_found', 'seller_exists'],
 })
 
 export const ReleasedDomain = Type.Object({
-  domain: Text(maxLengths.domain, { description: 'Lower-case ASCII host name that is free now.' }),
+  domain: Text(maxLengths.domain, { description: 'The released domain, as a lower-case ASCII host name.' }),
   seller_id: described(Id, 'Seller that had the domain.'),
   account_id: described(Id, 'Account of that seller.'),
 })
@@ -130,7 +131,7 @@ export const releaseDomain = endpoint({
     "Releases a seller's domain in the environment of the key, so that another account can register it.",
   roles: ['operator'],
   params: Type.Object({
-    domain: Text(maxLengths.domain, { description: 'Host name of the seller, in any case.' }),
+    domain: Text(maxLengths.domain, { description: 'Domain of the seller, upper or lower case.' }),
   }),
   responses: { 200: ReleasedDomain },
   responseDescriptions: { 200: 'The domain was released.' },

@@ -8,30 +8,30 @@ import { described, Environment, environments, Id, Nullable, Text, Timestamp } f
 import { maxLengths } from './lengths.ts'
 import { PageOf, pageParameters } from './pages.ts'
 
-/** A session of the console, as the owner of its account sees it: without its token. */
+/** A console session as returned to the account's owner, without its token. */
 export const AccountSession = Type.Object({
-  id: described(Id, 'Id of the session; its token is another thing.'),
+  id: described(Id, 'Id of the session, not its token.'),
   account_id: described(Id, 'Account that is signed in.'),
-  kind: described(SessionKind, 'How the session began.'),
+  kind: described(SessionKind, 'How the session was started.'),
   role: described(OwnerRole, 'What the session may do.'),
   key_id: described(
     Nullable(Id),
-    'Key that the session ends with; null for one that began at the identity provider.',
+    'Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider.',
   ),
   environments: Type.Array(Environment, {
     maxItems: environments.length,
-    description: 'Environments that the session sees.',
+    description: 'Environments that the session can access.',
   }),
   created_at: described(Timestamp, 'When the session began.'),
   used_at: Text(maxLengths.timestamp, {
     format: 'date-time',
-    description: 'When it was last used, to within five minutes.',
+    description: 'When the session was last used, accurate to five minutes.',
   }),
   expires_at: Text(maxLengths.timestamp, {
     format: 'date-time',
-    description: 'When it ends unless it is used again.',
+    description: 'When the session ends unless it is used again.',
   }),
-  is_current: Type.Boolean({ description: 'Whether it is the session that this request came with.' }),
+  is_current: Type.Boolean({ description: 'Whether this request was made with the session.' }),
 })
 export type AccountSession = Static<typeof AccountSession>
 
@@ -44,9 +44,9 @@ export const listSessions = endpoint({
   roles: ownerRoles,
   query: Type.Object({ ...pageParameters, ...AnotherAccount }),
   responses: { 200: PageOf(AccountSession) },
-  responseDescriptions: { 200: 'A page of the sessions that are not over.' },
+  responseDescriptions: { 200: 'A page of active sessions.' },
   errors: ['not_found'],
-  errorDescriptions: { not_found: 'the account that an operator names does not exist' },
+  errorDescriptions: { not_found: 'the account that an operator specified does not exist' },
 })
 
 export const endSessionOfAccount = endpoint({
@@ -62,6 +62,6 @@ export const endSessionOfAccount = endpoint({
   responseDescriptions: { 200: 'The session has ended.' },
   errors: ['not_found'],
   errorDescriptions: {
-    not_found: 'no session of the account has that id, or no account has the one that is named',
+    not_found: 'no session of the account has that id, or the specified account does not exist',
   },
 })

@@ -30,40 +30,40 @@ export const Transaction = Type.Object({
     '`paid`: a verified payment. `approved` or `denied`: a decision of evaluate, which charges nothing.',
   ),
   agent_id: described(Id, 'Agent that pays or would pay.'),
-  mandate_id: described(Id, 'Mandate that it pays or would pay under.'),
-  amount: described(AmountText, 'Amount in USDC, as decimal text, as it was asked for.'),
+  mandate_id: described(Id, 'Mandate that it pays or would pay from.'),
+  amount: described(AmountText, 'Amount in USDC, as decimal text, as requested.'),
   currency: Usdc,
-  resource_url: Text(maxLengths.url, { description: 'Address of what is bought.' }),
-  merchant_domain: described(Domain, 'Host name of the seller, as it was given.'),
-  seller_id: described(Nullable(Id), 'Seller that is registered under the domain; null when there is none.'),
-  category: described(Nullable(Category), 'Category that was given; null when there was none.'),
+  resource_url: Text(maxLengths.url, { description: 'URL of the purchased resource.' }),
+  merchant_domain: described(Domain, 'Domain of the seller, as provided.'),
+  seller_id: described(Nullable(Id), 'Seller registered under the domain; null if there is none.'),
+  category: described(Nullable(Category), 'Category of the payment; null if there was none.'),
   reason_code: described(Nullable(ReasonCode), 'Why the decision was made; null for a payment.'),
   reason_detail: described(
     Nullable(ReasonDetail),
-    'What was asked for, the limit, and what would help; null unless it was denied.',
+    'The requested amount, the limit, and what would help; null unless denied.',
   ),
   created_at: described(Timestamp, 'When the payment or the decision was made.'),
 })
 export type Transaction = Static<typeof Transaction>
 
-/** What a list of transactions is narrowed down by. */
+/** The filters of a list of transactions. */
 export const TransactionsQuery = Type.Object({
-  agent_id: Type.Optional(described(Id, 'Only those of this agent.')),
-  mandate_id: Type.Optional(described(Id, 'Only those under this mandate.')),
-  status: Type.Optional(described(TransactionStatus, 'Only those with this status.')),
-  merchant_domain: Type.Optional(described(Domain, 'Only those with this domain.')),
+  agent_id: Type.Optional(described(Id, 'Only transactions of this agent.')),
+  mandate_id: Type.Optional(described(Id, 'Only transactions under this mandate.')),
+  status: Type.Optional(described(TransactionStatus, 'Only transactions with this status.')),
+  merchant_domain: Type.Optional(described(Domain, 'Only transactions with this domain.')),
   created_from: Type.Optional(
     Type.String({
       format: 'date-time',
       maxLength: maxLengths.timestamp,
-      description: 'Only those made at or after this time, which has a zone.',
+      description: 'Only transactions at or after this time, with a time zone.',
     }),
   ),
   created_to: Type.Optional(
     Type.String({
       format: 'date-time',
       maxLength: maxLengths.timestamp,
-      description: 'Only those made before this time, which has a zone.',
+      description: 'Only transactions before this time, with a time zone.',
     }),
   ),
 })
@@ -79,12 +79,12 @@ export const listTransactions = endpoint({
   query: Type.Object({ ...pageParameters, ...TransactionsQuery.properties }),
   responses: { 200: PageOf(Transaction) },
   responseDescriptions: {
-    200: "A page of transactions. An agent's key sees those of its agent, a merchant's key what sellers of its account were paid.",
+    200: "A page of transactions. An agent's key sees those of its agent; a merchant's key sees payments to sellers of its account.",
   },
   errors: [],
 })
 
-/** The columns of the CSV, in their order. */
+/** The columns of the CSV, in order. */
 export const csvColumns = Object.keys(Transaction.properties) as (keyof Transaction)[]
 
 export const downloadTransactions = endpoint({
@@ -93,12 +93,12 @@ export const downloadTransactions = endpoint({
   path: '/v1/transactions.csv',
   tag: 'Transactions',
   summary:
-    'Every transaction that the key may see and that fits, newest first, as CSV (RFC 4180), streamed. For a merchant key these are its sales. A stream that could not be finished breaks off without its end.',
+    'Streams every matching transaction that the key may see, newest first, as CSV (RFC 4180). For a merchant key these are its sales. If the export fails midway, the stream is aborted.',
   roles,
   query: TransactionsQuery,
   produces: 'text/csv',
   responses: { 200: Type.String() },
-  responseDescriptions: { 200: 'The file: a line of column names, then one for each transaction.' },
+  responseDescriptions: { 200: 'The file: a header line, then one line per transaction.' },
   errors: ['too_many_streams'],
 })
 

@@ -7,7 +7,7 @@ import { Capabilities, described, Id, Name, OneOf, Purpose, Sum, Text } from './
 import { ProposedPayment, ReasonCode } from './policy.ts'
 import { maxLengths } from './lengths.ts'
 
-/** What can be odd about a payment that policy allows; each is described in docs/guides/risk.md. */
+/** What can be unusual about a payment that policy allows; see docs/guides/risk.md. */
 export const riskFlags = [
   'budget_nearly_spent',
   'expiry_near',
@@ -24,44 +24,44 @@ export const AgentReport = Type.Object({
   payment_ready: Type.Boolean({ description: 'Whether the agent can pay under this mandate.' }),
   agent: Type.Object(
     {
-      id: described(Id, 'Id of the agent, as it was asked about.'),
-      name: described(Name, 'Name of the agent; `unknown` when there is no such agent.'),
+      id: described(Id, 'Id of the agent, as requested.'),
+      name: described(Name, 'Name of the agent; `unknown` if there is no such agent.'),
       capabilities: described(
         Capabilities,
-        'What the agent says it can do; empty when there is no such agent.',
+        'What the agent says it can do; empty if there is no such agent.',
       ),
       status: described(
         OneOf([...agentStatuses, 'unknown']),
-        'Status of the agent; `unknown` when there is no such agent.',
+        'Status of the agent; `unknown` if there is no such agent.',
       ),
     },
-    { title: 'ReportedAgent', description: 'The agent that was asked about.' },
+    { title: 'ReportedAgent', description: 'The agent in question.' },
   ),
   mandate: Type.Object(
     {
-      id: described(Id, 'Id of the mandate, as it was asked about.'),
-      purpose: described(Purpose, 'What the budget is for; empty when there is no such mandate.'),
+      id: described(Id, 'Id of the mandate, as requested.'),
+      purpose: described(Purpose, 'What the budget is for; empty if there is no such mandate.'),
       currency: Text(maxLengths.word, { description: 'Currency of the amounts; always `USDC`.' }),
       remaining_budget: described(
         Sum,
-        'Total budget minus what is spent, in USDC; `0` when there is no such mandate.',
+        'Total budget minus the amount spent, in USDC; `0` if there is no such mandate.',
       ),
       expires_at: Text(maxLengths.timestamp, {
-        description: 'When the mandate ends, as it was written; empty when there is no such mandate.',
+        description: 'When the mandate expires, as provided; empty if there is no such mandate.',
       }),
     },
-    { title: 'ReportedMandate', description: 'The mandate that was asked about.' },
+    { title: 'ReportedMandate', description: 'The mandate in question.' },
   ),
   risk: Type.Object(
     {
       score: Type.Integer({
         minimum: 0,
         maximum: 100,
-        description: 'From 0, nothing odd, to 100; it changes no decision.',
+        description: 'From 0 (nothing unusual) to 100; it does not affect any decision.',
       }),
       flags: Type.Array(RiskFlag, {
         maxItems: riskFlags.length,
-        description: 'What is odd about the payment; empty for nothing.',
+        description: 'What is unusual about the payment; empty if nothing is.',
       }),
     },
     { title: 'Risk', description: 'How unusual the payment is for this agent and mandate.' },
@@ -82,7 +82,7 @@ export const verifyAgent = endpoint({
   responses: { 200: AgentReport, 403: AgentReport },
   responseDescriptions: {
     200: 'Every check passed.',
-    403: 'A check failed: `reason_code` says which.',
+    403: 'A check failed: `reason_code` is the check.',
   },
   errors: [],
 })

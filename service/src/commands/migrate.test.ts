@@ -21,9 +21,9 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['migrate down', /^purser has no command "migrate down"\.\n/],
   ['serve --wings 2', /Unknown option '--wings'/],
   ['serve --port http', /PURSER_PORT must be a whole number/],
-  ['migrate status now', /^The word "now" is too many\. This would do: purser migrate status\n/],
+  ['migrate status now', /^Unexpected argument "now"\. Use: purser migrate status\n/],
   ['migrate up --database mysql://host/db', /^PURSER_DATABASE must be sqlite: and a file's path/],
-  ['migrate copy', /^--from and --to are missing\n\npurser migrate copy --help says more\.$/],
+  ['migrate copy', /^--from and --to are missing\n\npurser migrate copy --help shows its usage\.$/],
   ['migrate copy --from sqlite:a.db', /^--to is missing\n/],
   [
     'migrate copy --from /a.db --to sqlite:b.db',

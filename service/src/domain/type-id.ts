@@ -24,11 +24,7 @@ export function writeId(
   text: string,
   { bytes, at }: { readonly bytes: Buffer; readonly at: number },
 ): boolean {
-  if (kind === 'nonce') {
-    if (!uuid.test(text)) return false
-    bytes.write(text.replaceAll('-', ''), at, 'hex')
-    return true
-  }
+  if (kind === 'nonce') return decodeUuid(text, { bytes, at })
   const start = idPrefixes[kind].length + 1
   if (text.length !== start + suffixLength || !text.startsWith(idPrefixes[kind])) return false
   return text[start - 1] === '_' && decodeBase32(text, start, { bytes, at })
@@ -41,15 +37,30 @@ export function idText(kind: IdKind | 'nonce', bytes: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const suffixLength = 26
 
-/** The value of each ASCII character as a digit of base32; 32 for those that are none. */
+/** The value of each ASCII character as a digit of base32, which begin with those of UUIDs; 32 for those that are none. */
 const digits = Uint8Array.from({ length: 128 }, (_, code) => {
   const digit = crockford.indexOf(String.fromCharCode(code))
   return digit < 0 ? 32 : digit
 })
+
+/** Writes the bytes of a UUID in lower case; whether the text is one. */
+function decodeUuid(text: string, { bytes, at }: { readonly bytes: Buffer; readonly at: number }): boolean {
+  if (text.length !== 36) return false
+  let next = at
+  for (let index = 0; index < 36; index += 2) {
+    if (index === 8 || index === 13 || index === 18 || index === 23) {
+      if (text[index++] !== '-') return false
+    }
+    const high = digits[text.charCodeAt(index)] ?? 32
+    const low = digits[text.charCodeAt(index + 1)] ?? 32
+    if (high > 15 || low > 15) return false
+    bytes[next++] = (high << 4) | low
+  }
+  return true
+}
 
 /** 128 bits as 26 characters of Crockford's base32, most significant first, as TypeID has it. */
 export function encodeBase32(bytes: Uint8Array): string {

@@ -40,13 +40,11 @@ export function accountsCommand(surroundings: Surroundings) {
 
 function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
-    .summary('create an account, with an owner key of each environment')
-    .description(
-      'Creates an account for a tenant, and shows its two owner keys, once. It needs an operator key.',
-    )
-    .requiredOption('--name <name>', 'what it is called')
-    .requiredOption('--email <address>', 'where its owner is reached')
-    .requiredOption('--idp-user-id <id>', 'the user at the identity provider; one account for each')
+    .summary('create an account with an owner key for each environment')
+    .description('Creates an account for a tenant, and shows its two owner keys once. Needs an operator key.')
+    .requiredOption('--name <name>', 'name of the account')
+    .requiredOption('--email <address>', 'e-mail address of the owner')
+    .requiredOption('--idp-user-id <id>', 'user id at the identity provider; unique per account')
     .action(async ({ name, email, idpUserId, ...options }) => {
       const { accounts } = await connect(options, surroundings)
       const body = { name, email, idp_user_id: idpUserId }
@@ -56,7 +54,7 @@ function createCommand(surroundings: Surroundings) {
         ...account.api_keys.map((key) => renderRecord(issuedColumns, key, surroundings)),
       ]
       surroundings.print(options.json ? harmlessJson(account, 2) : records.join('\n\n'))
-      surroundings.printError('The keys are shown this once: keep them now.')
+      surroundings.printError('The keys are shown only once: save them now.')
     })
 }
 
@@ -84,7 +82,7 @@ function disableCommand(surroundings: Surroundings) {
   return clientCommand('disable')
     .summary('stop all keys and sessions of an account, and void its open proofs')
     .description(
-      'Disables an account: when the command ends, its keys and sessions no longer work, its merchants collect nothing, and its open proofs are voided. Nothing is deleted; accounts enable undoes it, except for the proofs. It needs an operator key of another account.',
+      'Disables an account: when the command returns, its keys and sessions no longer work, its merchants cannot collect, and its open proofs are voided. Nothing is deleted; accounts enable reverses it, except for the proofs. Needs an operator key of another account.',
     )
     .argument('<account-id>')
     .action(async (id, options) => {
@@ -96,7 +94,7 @@ function disableCommand(surroundings: Surroundings) {
 
 function enableCommand(surroundings: Surroundings) {
   return clientCommand('enable')
-    .summary('let the keys and sessions of a disabled account work again')
+    .summary('enable the keys and sessions of a disabled account again')
     .argument('<account-id>')
     .action(async (id, options) => {
       const { accounts } = await connect(options, surroundings)

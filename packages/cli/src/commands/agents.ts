@@ -37,11 +37,11 @@ function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
     .summary('create an agent')
     .description(
-      'Creates an agent. It can spend nothing before it has a mandate: see purser mandates create.',
+      'Creates an agent. It cannot spend anything until it has a mandate: see purser mandates create.',
     )
-    .requiredOption('--name <name>', 'what it is called')
-    .option('--description <text>', 'what it is for')
-    .option('--capability <word>', 'what it can do; may be given several times', collect)
+    .requiredOption('--name <name>', 'name of the agent')
+    .option('--description <text>', 'what the agent is for')
+    .option('--capability <word>', 'what the agent can do; repeatable', collect)
     .action(async ({ name, description, capability, ...options }) => {
       const purser = await connect(options, surroundings)
       const body = {
@@ -59,7 +59,7 @@ function listAgentsCommand(surroundings: Surroundings) {
     .summary('list agents, newest first')
     .action(async (options) => {
       const { agents } = await connect(options, surroundings)
-      const none = `There are no agents yet; ${surroundings.calledAs} agents create makes one.`
+      const none = `There are no agents yet; ${surroundings.calledAs} agents create creates one.`
       await listItems({ list: agents.list, columns, none }, options, surroundings)
     })
 }
@@ -81,9 +81,9 @@ function showCommand(surroundings: Surroundings) {
 
 function revokeCommand(surroundings: Surroundings) {
   return clientCommand('revoke')
-    .summary('revoke an agent for good, with its open proofs')
+    .summary('revoke an agent permanently, and void its open proofs')
     .description(
-      'Revokes an agent for good, and ends its open proofs at once. It asks nothing, so that a stop takes no second longer than it must.',
+      'Revokes an agent permanently, and voids its open proofs at once. It does not ask for confirmation, so that a stop is not delayed.',
     )
     .argument('<agent-id>')
     .action(async (id, options) => {

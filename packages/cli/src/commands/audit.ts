@@ -21,7 +21,7 @@ const columns: readonly Column<AuditEvent>[] = [
 export function auditCommand(surroundings: Surroundings) {
   return listCommand('audit')
     .summary('list the audit log, newest first, or follow it')
-    .description('Lists what changed, who changed it and when: one event for each change of state.')
+    .description('Lists what changed, who changed it and when: one event per state change.')
     .addOption(new Option('--type <type>', 'events of one type').choices(auditEventTypes))
     .option('--subject <id>', 'events about one agent, mandate, key, seller, transaction or account')
     .addOption(followOption())
@@ -34,6 +34,6 @@ export function auditCommand(surroundings: Surroundings) {
       }
       const list: typeof auditLog.list = (query, call) => auditLog.list({ ...filter, ...query }, call)
       if (options.follow) return followItems({ list, columns }, options, surroundings)
-      await listItems({ list, columns, none: 'There are no such events.' }, options, surroundings)
+      await listItems({ list, columns, none: 'No events match.' }, options, surroundings)
     })
 }

@@ -3,18 +3,18 @@ import { Command, InvalidArgumentError, Option } from '@commander-js/extra-typin
 /** A command that calls a service, with the options that all of them have. */
 export function clientCommand(name: string) {
   return new Command(name)
-    .option('--profile <name>', 'call the service of this profile, with its key')
-    .option('--json', 'one JSON document instead of words')
+    .option('--profile <name>', 'use the service and key of this profile')
+    .option('--json', 'print one JSON document')
 }
 
-/** A command that lists what may be long. */
+/** A list command with a limit. */
 export function listCommand(name: string) {
-  return clientCommand(name).option('--limit <count>', 'list at most so many, newest first', parseCount, 50)
+  return clientCommand(name).option('--limit <count>', 'max number of items, newest first', parseCount, 50)
 }
 
-/** `--account`, of the commands with which an operator looks after other accounts. */
+/** `--account`, for operators to manage other accounts. */
 export function anotherAccountOption() {
-  return new Option('--account <account-id>', 'another account; for operators')
+  return new Option('--account <account-id>', 'another account (operators only)')
 }
 
 /** What `--account` adds to a request. */
@@ -22,10 +22,10 @@ export function inAccount(id: string | undefined): { readonly account_id?: strin
   return id === undefined ? {} : { account_id: id }
 }
 
-/** Most items that a list shows: what is longer is for --json and a program of one's own. */
+/** Max items of a list; longer lists need --json and your own program. */
 const maxCount = 10_000
 
-/** A whole number above zero. Throws what the parser tells as a wrong call. */
+/** A positive integer. Throws an error that the parser reports as wrong usage. */
 function parseCount(text: string): number {
   const count = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (count < 1 || count > maxCount) {
@@ -34,7 +34,7 @@ function parseCount(text: string): number {
   return count
 }
 
-/** Collects the values of an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export function collect(value: string, collected: readonly string[] = []): string[] {
   return [...collected, value]
 }

@@ -14,9 +14,9 @@ const shells: Readonly<Record<'bash' | 'zsh' | 'fish', (commands: readonly Compl
 
 export function completionCommand({ print }: Surroundings) {
   return new Command('completion')
-    .summary('print what completes purser in a shell')
+    .summary('print a shell completion script')
     .description(
-      'Prints a script that completes the commands, options and words of purser in a shell. Its first lines say where to put it. It completes what is called as purser, not as npx purser; they say how to have both. Print it anew after an upgrade.',
+      'Prints a script that completes the commands, options and values of purser in a shell. Its first lines say how to install it. It completes purser, but not npx purser; the first lines say how to get both. Regenerate it after an upgrade.',
     )
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish'] as const))
     .action((shell, _, command) => {

@@ -16,12 +16,12 @@ const marks: Readonly<Record<Finding['mark'], readonly [sign: string, colour: Co
 
 export function doctorCommand(surroundings: Surroundings) {
   return new Command('doctor')
-    .summary('look whether all is well, and say what would help')
+    .summary('check the setup and suggest fixes')
     .description(
-      'Looks at this command (Node, profiles), at the service that it calls (does it answer, is its clock right, does it take the key) and, where the service is installed, at what the settings of this folder name: ledger, schema, rights of files, secrets, free disk. It changes nothing. The exit code is 1 when something is marked ✗.',
+      'Checks this command (Node, profiles), the service that it calls (availability, clock, key) and, where the service is installed, what the settings of this folder refer to: ledger, schema, file permissions, secrets, free disk space. It changes nothing. The exit code is 1 if a check is marked ✗.',
     )
-    .option('--profile <name>', 'look at the service of this profile')
-    .option('--json', 'one JSON document instead of words')
+    .option('--profile <name>', 'check the service of this profile')
+    .option('--json', 'print one JSON document')
     .action(async (options) => {
       const findings = await examineAll(options, surroundings)
       const isWell = findings.every(({ mark }) => mark !== 'fail')

@@ -37,16 +37,16 @@ const reportFacts: readonly Column<AgentReport>[] = [
 
 export function evaluateCommand(surroundings: Surroundings) {
   return clientCommand('evaluate')
-    .summary('ask whether the policy allows a payment')
+    .summary('check whether the policy allows a payment')
     .description(
-      'Runs every policy check on a payment and records the decision as a transaction; nothing is paid or held. With --dry-run nothing is recorded either. The exit code is 3 when it is denied.',
+      'Runs every policy check on a payment and records the decision as a transaction; nothing is paid or held. With --dry-run nothing is recorded either. The exit code is 3 if the payment is denied.',
     )
-    .requiredOption('--agent <agent-id>', 'who would pay')
-    .requiredOption('--mandate <mandate-id>', 'under which mandate')
+    .requiredOption('--agent <agent-id>', 'agent that would pay')
+    .requiredOption('--mandate <mandate-id>', 'mandate that it would pay from')
     .requiredOption('--merchant <domain>', 'whom')
-    .requiredOption('--amount <amount>', 'how much, in USDC, such as 4.00')
+    .requiredOption('--amount <amount>', 'amount in USDC, such as 4.00')
     .requiredOption('--resource <url>', 'what for')
-    .option('--category <name>', 'the category of what is bought')
+    .option('--category <name>', 'category of the purchase')
     .option('--dry-run', 'record nothing')
     .action(async (options) => {
       const purser = await connect(options, surroundings)
@@ -76,7 +76,7 @@ export function evaluateCommand(surroundings: Surroundings) {
     })
 }
 
-/** Why it would be denied, in a sentence; nothing where it would not. */
+/** Why it would be denied, as a sentence; empty if it would not. */
 function detailOf(
   { reason_code: code, mandate: { remaining_budget: left, currency } }: AgentReport,
   asked: Omit<Parameters<typeof denialWords>[1], 'left'>,

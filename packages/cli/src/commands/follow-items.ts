@@ -11,12 +11,14 @@ const leastInterval = 0.2
 export function followOption() {
   return new Option(
     '--follow',
-    'show the last ten, and then each that comes, until Ctrl-C; --json is one line each',
+    'show the last ten items, then new ones until Ctrl-C; with --json, one line each',
   )
 }
 
 export function intervalOption() {
-  return new Option('--interval <seconds>', 'how often --follow looks').argParser(parseInterval).default(2)
+  return new Option('--interval <seconds>', 'polling interval of --follow')
+    .argParser(parseInterval)
+    .default(2)
 }
 
 function parseInterval(text: string): number {
@@ -27,7 +29,7 @@ function parseInterval(text: string): number {
   return seconds
 }
 
-/** How many of those that are there already are shown first. */
+/** Number of existing items to show first. */
 const shownFirst = 10
 
 interface Following<Item> {
@@ -35,7 +37,7 @@ interface Following<Item> {
   readonly columns: readonly Column<Item>[]
 }
 
-/** Shows what comes, as lines of one table or one JSON document a line, until Ctrl-C. */
+/** Shows new items as table rows, or one JSON document per line, until Ctrl-C. */
 export async function followItems<Item extends { readonly id: string; readonly created_at: string }>(
   { list, columns }: Following<Item>,
   { interval, json }: { readonly interval: number; readonly json?: true },

@@ -28,14 +28,14 @@ const recordColumns: readonly Column<ApiKey>[] = [
   { title: 'account', cell: ({ account_id }) => account_id },
 ]
 
-/** A key that was just issued, its text last, where the eye falls. */
+/** A newly issued key, with its secret last, where it is easy to find. */
 export const issuedColumns: readonly Column<IssuedApiKey>[] = [
   ...recordColumns.filter(({ title }) => !['key', 'status', 'revoked (utc)'].includes(title)),
   { title: 'environment', cell: ({ environment }) => environment },
   { title: 'key', cell: ({ key }) => key },
 ]
 
-const shownOnce = 'The key is shown this once: keep it now.'
+const shownOnce = 'The key is shown only once: save it now.'
 
 export function keysCommand(surroundings: Surroundings) {
   return new Command('keys')
@@ -49,16 +49,18 @@ export function keysCommand(surroundings: Surroundings) {
 function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
     .summary('issue an API key, and show it once')
-    .addOption(new Option('--role <role>', 'what it may do').choices(roles).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'what the key may do').choices(roles).makeOptionMandatory())
     .addOption(
-      new Option('--environment <name>', 'where it works').choices(environments).default('sandbox' as const),
+      new Option('--environment <name>', 'environment of the key')
+        .choices(environments)
+        .default('sandbox' as const),
     )
-    .option('--agent <agent-id>', 'the agent that it speaks for; needed with --role agent')
-    .option('--label <text>', 'what to know it by')
+    .option('--agent <agent-id>', 'agent of the key; required with --role agent')
+    .option('--label <text>', 'label of the key')
     .addOption(anotherAccountOption())
     .action(async (options) => {
       if (options.role === 'agent' && options.agent === undefined) {
-        throw new CommandError('--role agent needs --agent, the agent that the key speaks for', 'usage')
+        throw new CommandError('--role agent needs --agent, the agent of the key', 'usage')
       }
       const { apiKeys } = await connect(options, surroundings)
       const body = {
@@ -76,33 +78,35 @@ function createCommand(surroundings: Surroundings) {
 
 function issueCommand(surroundings: Surroundings) {
   return new Command('issue')
-    .summary('issue an operator key in the ledger itself, where all operator keys are lost')
+    .summary('issue an operator key directly in the ledger, if all are lost')
     .description(
-      'Issues an operator key without calling the service: for whoever may open the database, on the machine that has it, and never over HTTP. With SQLite, stop the service first. The audit log of the account tells of it, with the actor system. Enables the account if it is disabled.',
+      'Issues an operator key without calling the service, for users with access to the database, on its machine, and never over HTTP. With SQLite, stop the service first. The audit log of the account records it, with the actor system. Enables the account if it is disabled.',
     )
-    .requiredOption('--operator', 'the role of the key; no other is issued this way')
+    .requiredOption('--operator', 'the role of the key; the only one possible')
     .addOption(
-      new Option('--environment <name>', 'where it works').choices(environments).default('sandbox' as const),
+      new Option('--environment <name>', 'environment of the key')
+        .choices(environments)
+        .default('sandbox' as const),
     )
-    .option('--account <account-id>', 'the account that gets it; the one of the first start when left out')
-    .option('--label <text>', 'what to know it by')
+    .option('--account <account-id>', 'account of the key; by default the one of the first start')
+    .option('--label <text>', 'label of the key')
     .option(
       '--database <address>',
-      'sqlite: and a path, or postgresql://user@host/name; PURSER_DATABASE when left out',
+      'sqlite: and a path, or postgresql://user@host/name; default PURSER_DATABASE',
     )
-    .option('--json', 'one JSON document instead of words')
+    .option('--json', 'print one JSON document')
     .action(async (options) => {
       const { key, wasEnabled } = await issueOperatorKey(options, surroundings)
       showRecord(issuedColumns, key, options, surroundings)
       if (wasEnabled)
-        surroundings.printError(`The account ${key.account_id} was disabled, and is enabled now.`)
+        surroundings.printError(`The account ${key.account_id} was disabled and is now enabled.`)
       surroundings.printError(shownOnce)
     })
 }
 
 function listKeysCommand(surroundings: Surroundings) {
   return listCommand('list')
-    .summary('list API keys, without their text')
+    .summary('list API keys, without their secrets')
     .addOption(anotherAccountOption())
     .action(async ({ account, ...options }) => {
       const { apiKeys } = await connect(options, surroundings)
@@ -115,7 +119,7 @@ function listKeysCommand(surroundings: Surroundings) {
 function revokeCommand(surroundings: Surroundings) {
   return clientCommand('revoke')
     .summary('revoke an API key permanently')
-    .argument('<key-id>', 'its id, not its text')
+    .argument('<key-id>', 'id of the key, not its secret')
     .addOption(anotherAccountOption())
     .action(async (id, { account, ...options }) => {
       const { apiKeys } = await connect(options, surroundings)

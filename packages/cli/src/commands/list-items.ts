@@ -4,19 +4,19 @@ import { showList } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import type { Surroundings } from '../surroundings.ts'
 
-/** The most that the service gives at once. */
+/** Max page size of the service. */
 export const pageSize = 200
 
 interface Listing<Item> {
   readonly list: (query: { readonly limit: number }, options: { readonly signal: AbortSignal }) => List<Item>
   readonly columns: readonly Column<Item>[]
-  /** What is said when there are none. */
+  /** Message for an empty list. */
   readonly none: string
-  /** Which of the items are listed, where the service cannot choose them: all are asked for, page by page. */
+  /** A client-side filter, for what the service cannot filter: all pages are read. */
   readonly isMeant?: (item: Item) => boolean
 }
 
-/** Lists what the service has, newest first, and says when there is more than was asked for. */
+/** Lists items, newest first, and says if there are more. */
 export async function listItems<Item>(
   { list, columns, none, isMeant }: Listing<Item>,
   { limit, json }: { readonly limit: number; readonly json?: true },
@@ -33,5 +33,5 @@ export async function listItems<Item>(
   }
   const shown = items.slice(0, limit)
   showList(columns, shown, { none, ...(json && { json }) }, surroundings)
-  if (items.length > limit) surroundings.printError(`There are more than these ${limit}; --limit shows more.`)
+  if (items.length > limit) surroundings.printError(`There are more than ${limit}; --limit shows more.`)
 }

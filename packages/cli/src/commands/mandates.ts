@@ -62,11 +62,11 @@ const recordColumns: readonly Column<Mandate>[] = [
   { title: 'updated (utc)', cell: ({ updated_at }) => timeCell(updated_at) },
 ]
 
-/** What `purser mandates` does to one mandate, and how each is told. */
+/** The operations of `purser mandates` on one mandate, with their summaries. */
 const moves = {
-  pause: 'pause a mandate, and end its open proofs at once',
+  pause: 'pause a mandate, and void its open proofs at once',
   resume: 'resume a paused mandate',
-  revoke: 'revoke a mandate for good, with its open proofs',
+  revoke: 'revoke a mandate permanently, and void its open proofs',
 } as const
 
 export function mandatesCommand(surroundings: Surroundings) {
@@ -83,21 +83,21 @@ export function mandatesCommand(surroundings: Surroundings) {
 
 function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
-    .summary('give an agent a mandate')
+    .summary('create a mandate for an agent')
     .description(
-      'Gives an agent a mandate: a purpose, a total budget, a cap for one payment, the sellers that it may buy from, and an end. Without --seller it may buy nowhere.',
+      'Creates a mandate for an agent: a purpose, a total budget, a cap per payment, the allowed sellers, and an expiry. Without --seller, no seller is allowed.',
     )
-    .requiredOption('--agent <agent-id>', 'the agent that may spend')
-    .requiredOption('--purpose <text>', 'what it may spend on')
-    .requiredOption('--total <amount>', 'the whole budget in USDC, such as 100.00')
-    .requiredOption('--per-payment <amount>', 'the most that one payment may take, such as 10.00')
+    .requiredOption('--agent <agent-id>', 'agent that may spend')
+    .requiredOption('--purpose <text>', 'what the budget is for')
+    .requiredOption('--total <amount>', 'total budget in USDC, such as 100.00')
+    .requiredOption('--per-payment <amount>', 'max amount per payment, such as 10.00')
     .requiredOption(
       '--expires <when>',
-      'a time with its zone, or so long from now: 30m, 12h, 90d',
+      'a time with a time zone, or a duration from now: 30m, 12h, 90d',
       parseWhen(surroundings.now),
     )
-    .option('--seller <domain>', 'a seller that it may buy from, or *; may be given several times', collect)
-    .option('--category <name>', 'a category that it may buy; any when left out; several times', collect)
+    .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
+    .option('--category <name>', 'allowed category; default any; repeatable', collect)
     .action(async (options) => {
       const { mandates } = await connect(options, surroundings)
       const body = {
@@ -116,18 +116,18 @@ function createCommand(surroundings: Surroundings) {
     })
 }
 
-/** What may not have been meant. The service allows all of it. */
+/** Warnings about likely mistakes. The service allows all of them. */
 function warningsOf(mandate: Mandate, nowMs: number): string[] {
   const { allowed_sellers, max_spend_per_transaction, max_spend_total, expires_at } = mandate
   const warnings = allowed_sellers.map(sellerWarning).filter((warning) => warning !== undefined)
   if (allowed_sellers.length === 0) {
-    warnings.push('Without --seller nobody may be paid under this mandate.')
+    warnings.push('Without --seller, this mandate allows no payment.')
   }
   if (compareAmounts(max_spend_per_transaction, max_spend_total) > 0) {
     warnings.push('The cap for one payment is above the total budget, so a single payment can use all of it.')
   }
   if (Date.parse(expires_at) <= nowMs) {
-    warnings.push('--expires is over already: the mandate is expired from the start.')
+    warnings.push('--expires is in the past: the mandate is already expired.')
   }
   return warnings
 }
@@ -135,12 +135,12 @@ function warningsOf(mandate: Mandate, nowMs: number): string[] {
 function listMandatesCommand(surroundings: Surroundings) {
   return listCommand('list')
     .summary('list mandates, newest first')
-    .option('--agent <agent-id>', 'those of one agent, picked out of all')
+    .option('--agent <agent-id>', 'only those of this agent')
     .action(async (options) => {
       const purser = await connect(options, surroundings)
       const { mandates } = purser
       const { agent } = options
-      const makesOne = `${surroundings.calledAs} mandates create makes one`
+      const makesOne = `${surroundings.calledAs} mandates create creates one`
       const listing =
         agent === undefined
           ? { none: `There are no mandates yet; ${makesOne}.` }
@@ -177,16 +177,16 @@ function moveCommand(move: keyof typeof moves, surroundings: Surroundings) {
     })
 }
 
-/** A mandate keeps its status when its agent is revoked, so somebody who reads it is told beside it. */
+/** A mandate keeps its status when its agent is revoked, so show that as well. */
 async function warnOfRevoked(agentId: string, purser: Purser, surroundings: Surroundings): Promise<void> {
   const agent = await findAgent(agentId, purser, surroundings)
   if (agent?.status !== 'revoked') return
   surroundings.printError(
-    `The agent ${harmless(agent.id)} is revoked, for good: nothing can be spent under its mandates.`,
+    `The agent ${harmless(agent.id)} is permanently revoked: nothing can be spent under its mandates.`,
   )
 }
 
-/** An agent; none where the service does not tell, since what was asked for is shown by then. */
+/** An agent; undefined if it cannot be read, because the mandate has already been shown. */
 async function findAgent(id: string, purser: Purser, surroundings: Surroundings): Promise<Agent | undefined> {
   try {
     return await purser.agents.get(id, { signal: surroundings.interruption() })

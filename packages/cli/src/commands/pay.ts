@@ -8,39 +8,37 @@ import { pay } from '../payment/pay.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { clientCommand } from './client-command.ts'
 
-/** What merchants may take to answer, unless told otherwise. */
+/** The default timeout for merchants. */
 const standardTimeout = 120
 
 export function payCommand(surroundings: Surroundings) {
   return clientCommand('pay')
-    .summary('fetch an address, and pay when it asks to be paid')
+    .summary('fetch a URL, and pay for it if required')
     .description(
       [
-        'Fetches an address. When it answers 402 with a challenge, the payment is evaluated, paid within the mandate, and the request sent again with the proof: several times when the merchant fails or does not answer, and always with the same proof, so it is charged once at most. The proof goes to no other origin. The body goes to standard output, all else to standard error.',
-        'The exit code is 0 when the answer is 2xx, paid or not; 3 when the payment is denied, or above --max-amount; 7 when it was paid and the goods did not come; 8 when it may still be charged; 1 when nothing was paid and the merchant answers otherwise.',
+        'Fetches a URL. If the response is a 402 with a challenge, evaluates the payment, pays within the mandate, and sends the request again with the proof. If the merchant fails or does not answer, it retries with the same proof, so it is charged at most once. The proof is sent to no other origin. The body goes to standard output, everything else to standard error.',
+        'The exit code is 0 if the response is 2xx, paid or not; 3 if the payment is denied, or above --max-amount; 7 if it was paid but the goods did not arrive; 8 if it may still be charged; 1 if nothing was paid and the response is not 2xx.',
       ].join('\n\n'),
     )
     .argument('<url>')
-    .option('--mandate <mandate-id>', 'the mandate to pay from; not needed when the key sees just one')
-    .option('--max-amount <amount>', 'pay no more than this, such as 5.00', parseAmount)
+    .option('--mandate <mandate-id>', 'mandate to pay from; optional if the key sees just one')
+    .option('--max-amount <amount>', 'max price to pay, such as 5.00', parseAmount)
     .option('--method <method>', 'GET, or POST with --data')
-    .option('--header <header>', 'a header to send, as "Name: value"; several times', collectHeader)
-    .option('--data <text>', 'the body to send')
+    .option('--header <header>', 'header to send, as "Name: value"; repeatable', collectHeader)
+    .option('--data <text>', 'body to send')
     .option(
       '--purchase-id <id>',
-      'your name for the purchase: run again with the same one, it never pays twice and gets the goods it paid for',
+      'your id for the purchase: repeating it never pays twice, and returns the goods',
       parsePurchaseId,
     )
-    .option('--output <file>', 'write the body into a new file; needed with --json')
+    .option('--output <file>', 'write the body to a new file; required with --json')
     .addOption(
-      new Option('--timeout <seconds>', 'how long the whole may take')
-        .argParser(parseSeconds)
-        .default(standardTimeout),
+      new Option('--timeout <seconds>', 'timeout in total').argParser(parseSeconds).default(standardTimeout),
     )
     .action(async (address, options) => {
       if (options.json && options.output === undefined) {
         throw new CommandError(
-          '--json tells what was decided and paid, and needs --output for the body',
+          '--json prints the decision and payment, so it needs --output for the body',
           'usage',
         )
       }
@@ -59,10 +57,10 @@ export function payCommand(surroundings: Surroundings) {
 function checkedAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    throw new CommandError('<url> must be an http or https address', 'usage')
+    throw new CommandError('<url> must be an http or https URL', 'usage')
   }
   if (url.username !== '' || url.password !== '') {
-    throw new CommandError('<url> must be without user and password; send --header instead', 'usage')
+    throw new CommandError('<url> must not contain a user or password; use --header instead', 'usage')
   }
   return url.href
 }

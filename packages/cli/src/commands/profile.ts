@@ -8,7 +8,7 @@ import type { Column } from '../output/table.ts'
 import { profileName, profilesPath, readProfiles, writeProfiles, type Profile } from '../profiles.ts'
 import type { Surroundings } from '../surroundings.ts'
 
-/** What may be shown of a profile: of its key no more than what tells it from others. */
+/** The public part of a profile, with only a hint of its key. */
 interface ShownProfile {
   readonly name: string
   readonly url: string
@@ -23,11 +23,11 @@ const columns: readonly Column<ShownProfile>[] = [
   { title: 'key', cell: ({ environment, key_hint }) => `${environment} …${key_hint}` },
 ]
 
-const jsonHelp = 'one JSON document instead of words'
+const jsonHelp = 'print one JSON document'
 
 export function profileCommand(surroundings: Surroundings) {
   return new Command('profile')
-    .summary('keep services and keys under a name')
+    .summary('manage named services and keys')
     .addCommand(addCommand(surroundings))
     .addCommand(listProfilesCommand(surroundings))
     .addCommand(useCommand(surroundings))
@@ -36,12 +36,12 @@ export function profileCommand(surroundings: Surroundings) {
 
 function addCommand(surroundings: Surroundings) {
   return new Command('add')
-    .summary('keep a service and a key under a name')
+    .summary('save a service and a key under a name')
     .description(
-      'Keeps the address of a service and a key in a file that only this user can read. The key is asked for without an echo, or read from a pipe: purser profile add prod --url https://purser.example.com < key.txt. The first profile is the current one.',
+      'Saves the URL of a service and a key in a file that only this user can read. Prompts for the key without echo, or reads it from a pipe: purser profile add prod --url https://purser.example.com < key.txt. The first profile is the current one.',
     )
     .argument('<name>', 'letters, digits, dots and dashes')
-    .option('--url <address>', 'where the service answers', standardUrl)
+    .option('--url <address>', 'URL of the service', standardUrl)
     .option('--replace', 'replace a profile of this name')
     .option('--json', jsonHelp)
     .action(async (name, options) => {
@@ -54,24 +54,22 @@ function addCommand(surroundings: Surroundings) {
       const url = checkedUrl(options.url, '--url')
       const { current, profiles } = readProfiles(surroundings)
       if (Object.hasOwn(profiles, name) && !options.replace) {
-        throw new CommandError(`there is a profile ${name} already; --replace replaces it`)
+        throw new CommandError(`profile ${name} already exists; --replace replaces it`)
       }
       const key = checkedKey(await surroundings.readSecret(`API key for ${url}`))
       const profile = { url, key }
       const next = current ?? name
       writeProfiles(surroundings, { current: next, profiles: { ...profiles, [name]: profile } })
       if (isExposed(url)) {
-        surroundings.printError(
-          'This address is not https: the key travels readable to everybody on the way.',
-        )
+        surroundings.printError('This URL is not https: the key is sent in the clear.')
       }
       const shown = toShown(name, profile, next)
       surroundings.print(
         options.json
           ? harmlessJson(shown, 2)
           : [
-              `Kept ${name} in ${profilesPath(surroundings)}${next === name ? '; it is the current one' : ''}.`,
-              `The key was not tried: ${surroundings.calledAs} doctor --profile ${name} tries it.`,
+              `Saved ${name} in ${profilesPath(surroundings)}${next === name ? '; it is now the current profile' : ''}.`,
+              `The key was not checked: ${surroundings.calledAs} doctor --profile ${name} checks it.`,
             ].join('\n'),
       )
     })
@@ -84,7 +82,7 @@ function listProfilesCommand(surroundings: Surroundings) {
     .action((options) => {
       const { current, profiles } = readProfiles(surroundings)
       const shown = Object.entries(profiles).map(([name, profile]) => toShown(name, profile, current))
-      const none = `There are no profiles yet; ${surroundings.calledAs} profile add keeps one.`
+      const none = `There are no profiles yet; ${surroundings.calledAs} profile add saves one.`
       showList(columns, shown, { ...options, none }, surroundings)
     })
 }
@@ -99,17 +97,17 @@ function useCommand(surroundings: Surroundings) {
       const profile = known(name, profiles)
       writeProfiles(surroundings, { current: name, profiles })
       const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
-      if (key || url) surroundings.printError('PURSER_API_KEY or PURSER_URL is set, and wins over it.')
+      if (key || url) surroundings.printError('PURSER_API_KEY or PURSER_URL is set and overrides it.')
       surroundings.print(
-        options.json ? harmlessJson(toShown(name, profile, name), 2) : `${name} is the current profile now.`,
+        options.json ? harmlessJson(toShown(name, profile, name), 2) : `${name} is now the current profile.`,
       )
     })
 }
 
 function removeCommand(surroundings: Surroundings) {
   return new Command('remove')
-    .summary('forget a profile and its key')
-    .description('Forgets a profile and its key. The key goes on working: purser keys revoke ends it.')
+    .summary('remove a profile and its key')
+    .description('Removes a profile and its key. The key keeps working: purser keys revoke revokes it.')
     .argument('<name>')
     .option('--json', jsonHelp)
     .action((name, options) => {
@@ -119,7 +117,9 @@ function removeCommand(surroundings: Surroundings) {
       const next = current === name ? null : current
       writeProfiles(surroundings, { current: next, profiles: left })
       surroundings.print(
-        options.json ? harmlessJson(toShown(name, profile, next), 2) : `Forgot ${name}; its key still works.`,
+        options.json
+          ? harmlessJson(toShown(name, profile, next), 2)
+          : `Removed ${name}; its key still works.`,
       )
     })
 }
@@ -141,5 +141,5 @@ function environmentOf(key: string): string {
 /** A key begins with its environment; anything else was pasted by mistake. */
 function checkedKey(key: string): string {
   if (environmentOf(key) !== 'unknown' && /^[\x21-\x7e]+$/.test(key)) return key
-  throw new CommandError('this is no key of Purser: they begin with svc_sand_ or svc_prod_', 'usage')
+  throw new CommandError('this is not a Purser key: keys begin with svc_sand_ or svc_prod_', 'usage')
 }

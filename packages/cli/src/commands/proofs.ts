@@ -40,9 +40,9 @@ function showCommand(surroundings: Surroundings) {
 
 function voidCommand(surroundings: Surroundings) {
   return clientCommand('void')
-    .summary('void an open proof, so that its amount is free at once')
+    .summary('void an open proof, which releases its amount at once')
     .description(
-      "Voids an open proof with its agent's key or an owner's: its amount is free at once, and nobody can charge it any more. A proof that has been charged stays charged.",
+      "Voids an open proof with its agent's key or an owner's: its amount is released at once, and it can no longer be charged. A proof that has been charged stays charged.",
     )
     .argument('<nonce>')
     .action(async (nonce, options) => {

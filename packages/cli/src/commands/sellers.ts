@@ -31,9 +31,9 @@ export function sellersCommand(surroundings: Surroundings) {
 function createCommand(surroundings: Surroundings) {
   return clientCommand('create')
     .summary('register a seller under its domain')
-    .requiredOption('--name <name>', 'what it is called')
-    .requiredOption('--domain <domain>', 'its host name, such as api.example.com')
-    .option('--prices <json>', 'its own price list, a JSON object', parseObject)
+    .requiredOption('--name <name>', 'name of the seller')
+    .requiredOption('--domain <domain>', 'host name of the seller, such as api.example.com')
+    .option('--prices <json>', 'price list of the seller, a JSON object', parseObject)
     .action(async ({ name, domain, prices = {}, ...options }) => {
       const { sellers } = await connect(options, surroundings)
       const body = { name, domain, price_config: prices }
@@ -63,9 +63,9 @@ const verificationColumns: readonly Column<SellerVerification>[] = [
 
 function verifyCommand(surroundings: Surroundings) {
   return clientCommand('verify')
-    .summary('show where the proof of a domain goes, and have the service look for it')
+    .summary('show how to verify a domain, and run the check')
     .description(
-      'Has the service look for the proof that the domain of a seller is yours, and shows where it goes: a DNS TXT record, or a file. The exit code is 1 while the proof is missing.',
+      'Checks that the domain of a seller is yours, and shows how to prove it: with a DNS TXT record, or a file. The exit code is 1 while the domain is not verified.',
     )
     .argument('<domain>')
     .action(async (domain, options) => {
@@ -86,7 +86,7 @@ function releaseCommand(surroundings: Surroundings) {
   return clientCommand('release')
     .summary('release a domain, so that another account can register it; needs an operator key')
     .description(
-      'Removes the seller that is registered under a domain, whichever account it belongs to, in the environment of the key. From then on it collects nothing from other accounts, and another account can register the domain. Payments that were made keep the id of the seller. It needs an operator key.',
+      'Removes the seller registered under a domain, in any account, in the environment of the key. From then on it cannot collect from other accounts, and another account can register the domain. Past payments keep the id of the seller. Needs an operator key.',
     )
     .argument('<domain>')
     .action(async (domain, options) => {
@@ -103,7 +103,7 @@ function parseObject(text: string): Record<string, unknown> {
       return value as Record<string, unknown>
     }
   } catch {
-    // Told below, as any other text that is no object.
+    // Reported below, like any other text that is not an object.
   }
   throw new InvalidArgumentError(`It must be a JSON object, such as '{"default":"0.10"}'.`)
 }

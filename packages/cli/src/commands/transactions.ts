@@ -66,14 +66,14 @@ function listTransactionsCommand(surroundings: Surroundings) {
       const filter = filterOf(options)
       const list: typeof transactions.list = (query, call) => transactions.list({ ...filter, ...query }, call)
       if (options.follow) return followItems({ list, columns }, options, surroundings)
-      await listItems({ list, columns, none: 'There are no such transactions.' }, options, surroundings)
+      await listItems({ list, columns, none: 'No transactions match.' }, options, surroundings)
     })
 }
 
 function exportCommand(surroundings: Surroundings) {
   return withFilters(clientCommand('export'), surroundings)
     .summary('export transactions as CSV, newest first; with a merchant key, its sales')
-    .option('--output <file>', 'write to a new file, which is complete or not there')
+    .option('--output <file>', 'write to a new file, atomically')
     .action(async (options) => {
       const { transactions } = await connect(options, surroundings)
       const signal = surroundings.interruption()
@@ -81,24 +81,23 @@ function exportCommand(surroundings: Surroundings) {
     })
 }
 
-/** The options that say which transactions are meant. */
+/** The filter options. */
 function withFilters<Args extends unknown[], Options extends OptionValues, Globals extends OptionValues>(
   command: Command<Args, Options, Globals>,
   { now }: Surroundings,
 ) {
   return command
-    .option('--agent <agent-id>', 'those of one agent')
-    .option('--mandate <mandate-id>', 'those under one mandate')
-    .addOption(new Option('--status <status>', 'those of one status').choices(transactionStatuses))
-    .option('--merchant <domain>', 'those with one merchant')
+    .option('--agent <agent-id>', 'only those of this agent')
+    .option('--mandate <mandate-id>', 'only those under this mandate')
+    .addOption(new Option('--status <status>', 'only those with this status').choices(transactionStatuses))
+    .option('--merchant <domain>', 'only those with this merchant')
     .addOption(
-      new Option(
-        '--from <time>',
-        'those at or after this time, or since so long ago: 30m, 12h, 90d',
-      ).argParser(parsePastTime(now)),
+      new Option('--from <time>', 'only at or after this time, or this long ago: 30m, 12h, 90d').argParser(
+        parsePastTime(now),
+      ),
     )
     .addOption(
-      new Option('--to <time>', 'those before this time, or until so long ago').argParser(parsePastTime(now)),
+      new Option('--to <time>', 'only before this time, or this long ago').argParser(parsePastTime(now)),
     )
 }
 

@@ -1,11 +1,11 @@
 import type { Completed } from './described.ts'
 
 /**
- * What completes `purser` in bash. It follows the words that were typed to the command that they name, and
- * offers what can come next; it starts no process.
+ * The bash completion of `purser`. It finds the command in the typed words, and offers what can come next; it
+ * starts no process.
  */
 export function bashCompletion(commands: readonly Completed[]): string {
-  return `# purser completion bash: put it into a file that bash reads, such as
+  return `# purser completion bash: save it in a file that bash reads, such as
 #   mkdir -p ~/.local/share/bash-completion/completions
 #   purser completion bash > ~/.local/share/bash-completion/completions/purser
 # It completes what is called as purser. In a checkout this makes npx purser such a command:

@@ -82,7 +82,7 @@ for (const { name, program } of shells) {
   test(`The script for ${name} says where to put it, and knows every command [decision.105]`, async () => {
     const { code, output } = await purser('completion', name)
     assert.equal(code, 0)
-    assert.match(output, new RegExp(`^(#compdef purser\n)?# purser completion ${name}: put it`))
+    assert.match(output, new RegExp(`^(#compdef purser\n)?# purser completion ${name}: save it`))
     for (const command of ['serve', 'ledger check', 'doctor', 'pay', 'profile use']) {
       assert.ok(output.includes(`' ${command}'`), command)
     }

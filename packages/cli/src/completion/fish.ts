@@ -1,8 +1,8 @@
 import type { Completed, CompletedOption } from './described.ts'
 
-/** What completes `purser` in fish, with what each word means. */
+/** The fish completion of `purser`, with descriptions. */
 export function fishCompletion(commands: readonly Completed[]): string {
-  return `# purser completion fish: put it into a file that fish reads, such as
+  return `# purser completion fish: save it in a file that fish reads, such as
 #   mkdir -p ~/.config/fish/completions
 #   purser completion fish > ~/.config/fish/completions/purser.fish
 # It completes what is called as purser. In a checkout this makes npx purser such a command:

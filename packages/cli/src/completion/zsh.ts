@@ -1,9 +1,9 @@
 import type { Completed, CompletedOption } from './described.ts'
 
-/** What completes `purser` in zsh, with what each word means. */
+/** The zsh completion of `purser`, with descriptions. */
 export function zshCompletion(commands: readonly Completed[]): string {
   return `#compdef purser
-# purser completion zsh: put it into a file named _purser in a folder of $fpath, such as
+# purser completion zsh: save it in a file named _purser in a folder of $fpath, such as
 #   purser completion zsh > "\${fpath[1]}/_purser"
 # It completes what is called as purser. In a checkout this makes npx purser such a command:
 #   purser() { npx purser "$@"; }

@@ -1,16 +1,16 @@
 /**
- * What a terminal might obey, or what hides what is there: control characters, marks that turn the
- * direction of writing, invisible characters, lone surrogates. The joiners are left: words of Persian and
- * of Hindi, and many emoji, need them.
+ * Characters that a terminal might interpret, or that hide text: control characters, direction marks,
+ * invisible characters, lone surrogates. Joiners are allowed, because Persian, Hindi and many emoji need
+ * them.
  */
 const harmful = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/** Text of others, such as a name, as it may be shown on a terminal: what is harmful becomes visible. */
+/** Escapes third-party text, such as a name, for the terminal. */
 export function harmless(text: string): string {
   return text.replaceAll(harmful, (character) => escapes[character] ?? escapeOf(character))
 }
 
-/** The same for several lines: the ends of lines stay, and so do tabs. */
+/** The same for multi-line text: keeps line ends and tabs. */
 export function harmlessLines(text: string): string {
   return text.replaceAll(harmful, (character) => {
     return character === '\n' || character === '\t' ? character : (escapes[character] ?? escapeOf(character))
@@ -24,7 +24,7 @@ function escapeOf(character: string): string {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** A value as JSON that a terminal obeys no more than a parser does: the same document, escaped. */
+/** A value as JSON that is safe for a terminal: the same document, escaped. */
 export function harmlessJson(value: unknown, indent?: number): string {
   // Within strings only: JSON itself has none of these but line ends, and no tab with this indent.
   return JSON.stringify(value, null, indent).replaceAll(harmful, (character) => {

@@ -6,8 +6,8 @@ import type { Surroundings } from '../surroundings.ts'
 import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
 
 /**
- * Writes CSV as it comes to a new file, or to standard output. The file gets its name when all of it is there: an export
- * that breaks off never looks whole.
+ * Streams CSV to a new file, or to standard output. The file gets its name only when it is complete, so an
+ * interrupted export never looks complete.
  */
 export async function saveCsv(
   open: () => Promise<ReadableStream<Uint8Array>>,
@@ -34,7 +34,7 @@ export async function saveCsv(
 }
 
 async function saveToFile(open: () => Promise<ReadableStream<Uint8Array>>, path: string): Promise<void> {
-  if (existsSync(path)) throw new CommandError(`${path} is there already; choose another --output`)
+  if (existsSync(path)) throw new CommandError(`${path} already exists; choose another --output`)
   const csv = await open()
   const partial = `${path}.part`
   const file = create(partial)
@@ -60,12 +60,12 @@ function create(path: string): number {
   }
 }
 
-/** What ends a stream from outside is told in a sentence; a full disk tells of itself. */
+/** Reports an aborted stream in one sentence; a full disk has its own error. */
 async function unlessBroken(copy: () => Promise<void>): Promise<void> {
   try {
     await copy()
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    throw new CommandError('the export broke off before its end; run it again', 'unavailable')
+    throw new CommandError('the export was interrupted; run it again', 'unavailable')
   }
 }

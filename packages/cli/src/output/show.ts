@@ -8,7 +8,7 @@ interface Format {
   readonly json?: true
 }
 
-/** Shows one record: a line for each field, or the JSON of the service. */
+/** Shows one record: one line per field, or the service's JSON. */
 export function showRecord<Item>(
   columns: readonly Column<Item>[],
   item: Item,
@@ -18,7 +18,7 @@ export function showRecord<Item>(
   place.print(json ? harmlessJson(item, 2) : renderRecord(columns, item, place))
 }
 
-/** Shows a list: a table, or the JSON of the service. An empty one says so in words. */
+/** Shows a list: a table, or the service's JSON, or a message if it is empty. */
 export function showList<Item>(
   columns: readonly Column<Item>[],
   items: readonly Item[],
@@ -26,7 +26,7 @@ export function showList<Item>(
   place: Place & Pick<Surroundings, 'printError'>,
 ): void {
   if (json) return place.print(harmlessJson(items, 2))
-  // Standard output stays empty, so that a script which counts lines counts none.
+  // Standard output stays empty for scripts that count lines.
   if (items.length === 0) return place.printError(none)
   place.print(renderTable(columns, items, place))
 }

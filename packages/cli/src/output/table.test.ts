@@ -47,8 +47,8 @@ test('No line is wider than the terminal, however wide that is [decision.107]', 
   }
 })
 
-test('What can be done without goes before free text is cut to the bone [decision.107]', () => {
-  const withMore = [...columns, { title: 'note', cell: () => 'can be done without', canDrop: true as const }]
+test('Optional columns are dropped before free text is cut to its min width [decision.107]', () => {
+  const withMore = [...columns, { title: 'note', cell: () => 'an optional comment', canDrop: true as const }]
   const [title = ''] = renderTable(withMore, items, { ...endless, columns: 40 }).split('\n')
   assert.match(title, /^ID +NAME +AMOUNT$/)
   assert.match(renderTable(withMore, items, endless), /NOTE\n/)
@@ -61,7 +61,7 @@ test('A terminal that is too narrow for a line shows a block for each item [deci
   )
 })
 
-test('A name cannot leave its place in a table [decision.107]', () => {
+test('A name cannot break out of its cell in a table [decision.107]', () => {
   const hostile = [{ id: 'agent_1', name: '\u001b[1A\nagent_2  paid', amount: '1.00' }]
   assert.deepEqual(renderTable(columns, hostile, endless).split('\n').slice(1), [
     'agent_1  \\u001b[1A\\nagent_2  paid    1.00',
@@ -69,16 +69,16 @@ test('A name cannot leave its place in a table [decision.107]', () => {
   assert.equal(renderRecord(columns, hostile[0] ?? assert.fail(), endless).split('\n').length, 3)
 })
 
-test('A table that goes on keeps its columns, and has one title [decision.107]', () => {
+test('A continued table keeps its columns, and has one header [decision.107]', () => {
   const table = tableOf(columns, endless)
   const [title, first] = table(items.slice(1)).split('\n')
   const second = table(items.slice(0, 1))
   assert.equal(title, 'ID       NAME         AMOUNT')
   assert.equal(first, 'agent_2  研究機器人  1200.50')
-  assert.equal(second, 'agent_1  research bot     4.00', 'wider where it must be')
+  assert.equal(second, 'agent_1  research bot     4.00', 'wider only where needed')
 })
 
-test('Colours are there where they are wanted, and say nothing that the words do not [decision.107]', () => {
+test('Colours are used only where enabled, and add no information [decision.107]', () => {
   const coloured: readonly Column<Item>[] = [{ title: 'id', cell: ({ id }) => ({ text: id, colour: 'red' }) }]
   const plain = renderTable(coloured, items, endless)
   const bright = renderTable(coloured, items, { ...endless, hasColours: true })

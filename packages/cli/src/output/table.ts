@@ -6,17 +6,17 @@ import { harmless } from './harmless.ts'
 
 export type Colour = 'green' | 'yellow' | 'red' | 'dim'
 
-/** What stands in one place of a table: text of whatever origin, made harmless when it is shown. */
+/** The content of one cell: any text, escaped when it is shown. */
 export type Cell = string | { readonly text: string; readonly colour: Colour | undefined }
 
 export interface Column<Item> {
   readonly title: string
   readonly cell: (item: Item) => Cell
-  /** Amounts and counts end in one line. */
+  /** Right-aligned, for amounts and counts. */
   readonly align?: 'right'
-  /** Free text, which may be cut short where the terminal is narrow. Ids and amounts never are. */
+  /** Free text, which may be truncated on a narrow terminal. Ids and amounts never are. */
   readonly canShrink?: true
-  /** What is left out of the table, the last such column first, before free text is all that could give way. */
+  /** Dropped on a narrow terminal, last column first, before free text gets too short. */
   readonly canDrop?: true
 }
 
@@ -26,13 +26,13 @@ export interface Paper {
   readonly hasColours: boolean
 }
 
-/** The least that is left of a text that is cut short. */
+/** Min width of truncated text. */
 const leastWidth = 8
 const gap = '  '
 
 /**
- * The items as a table with a line each; where the terminal is too narrow even with free text cut short,
- * one block for each item.
+ * The items as a table with one line each; if the terminal is too narrow even with truncated text, one block
+ * per item.
  */
 export function renderTable<Item>(
   columns: readonly Column<Item>[],
@@ -42,7 +42,7 @@ export function renderTable<Item>(
   return tableOf(columns, paper)(items)
 }
 
-/** A table that goes on: each call renders further items below those of the calls before, under one title. */
+/** A continued table: each call renders more items under the same header. */
 export function tableOf<Item>(
   columns: readonly Column<Item>[],
   paper: Paper,
@@ -61,7 +61,7 @@ export function tableOf<Item>(
   }
 }
 
-/** One item with a line for each of its fields. */
+/** One item with one line per field. */
 export function renderRecord<Item>(columns: readonly Column<Item>[], item: Item, paper: Paper): string {
   const width = Math.max(...columns.map(({ title }) => stringWidth(title)))
   return columns
@@ -79,7 +79,7 @@ function toText(cell: Cell): Text {
   return { text: harmless(cell.text), colour: cell.colour }
 }
 
-/** Which columns are shown, and how wide each is; without widths, they do not fit beside each other. */
+/** The columns to show, with their widths; without widths, they do not fit. */
 interface Layout<Item> {
   readonly columns: readonly Column<Item>[]
   readonly widths: readonly number[] | undefined
@@ -105,7 +105,7 @@ function layOut<Item>(
   return layOut(columns.filter(isKept), items, { columns: available }, leastWidths.filter(isKept))
 }
 
-/** The widths within those of the terminal; undefined when they cannot be. */
+/** Widths that fit the terminal; undefined if there are none. */
 function shrink<Item>(
   columns: readonly Column<Item>[],
   natural: readonly number[],
@@ -147,7 +147,7 @@ function renderRow<Item>(
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** The text within a width, with an ellipsis where it is cut, never in the middle of a character. */
+/** Truncates text to a width, with an ellipsis, never within a character. */
 function cut(text: string, width: number): string {
   if (stringWidth(text) <= width) return text
   let kept = ''
@@ -166,7 +166,7 @@ function coloured({ text, colour }: Text, paper: Pick<Paper, 'hasColours'>): str
   return colour ? paint(text, colour, paper) : text
 }
 
-/** The text in a colour, where there are any. */
+/** The text in a colour, if colours are enabled. */
 export function paint(text: string, colour: Colour, { hasColours }: Pick<Paper, 'hasColours'>): string {
   return hasColours ? styleText(colour, text, { validateStream: false }) : text
 }

@@ -5,8 +5,8 @@ import { CommandError } from '../exit-codes.ts'
 import type { Surroundings } from '../surroundings.ts'
 
 /**
- * The mandate of that id, or the only active one that the key sees; where none is active, the only paused one, of which
- * the service says what would help. Throws a `CommandError` when it must be named.
+ * The mandate with that id, or the only active one that the key sees; if none is active, the only paused one,
+ * for which the service's denial says what would help. Throws a `CommandError` if --mandate is needed.
  */
 export async function chooseMandate(
   { mandates }: Pick<Purser, 'mandates'>,
@@ -23,7 +23,7 @@ export async function chooseMandate(
   throw new CommandError(
     only
       ? `--mandate is missing, and this key sees ${others.length + 1} ${only.status} ones; ${calledAs} mandates list shows them`
-      : `--mandate is missing, and this key sees no active one; its owner makes one with ${calledAs} mandates create`,
+      : `--mandate is missing, and this key sees no active one; its owner can create one with ${calledAs} mandates create`,
     'usage',
   )
 }

@@ -5,15 +5,15 @@ import { CommandError } from '../exit-codes.ts'
 import { harmlessLines } from '../output/harmless.ts'
 import type { Surroundings } from '../surroundings.ts'
 
-/** Where the body of an answer goes. */
+/** The destination of a response body. */
 export interface Delivery {
-  /** Takes the body piece by piece; resolves to the file that it is in, if it is in one. */
+  /** Writes the body in chunks; resolves to its file, if any. */
   readonly take: (body: ReadableStream<Uint8Array> | null) => Promise<string | undefined>
-  /** Leaves nothing behind when nothing was taken. */
+  /** Removes the file if nothing was written. */
   readonly discard: () => void
 }
 
-/** A new file, or standard output. Throws a `CommandError` when the file is there already, or cannot be made. */
+/** A new file, or standard output. Throws a `CommandError` if the file exists or cannot be created. */
 export function openDelivery(output: string | undefined, surroundings: Surroundings): Delivery {
   return output === undefined ? toStandardOutput(surroundings) : toFile(resolve(surroundings.folder, output))
 }
@@ -44,7 +44,7 @@ function create(path: string): number {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
     throw new CommandError(
       code === 'EEXIST'
-        ? `${path} is there already; choose another --output. Nothing was paid`
+        ? `${path} already exists; choose another --output. Nothing was paid`
         : `${path} cannot be written (${code}). Nothing was paid`,
     )
   }
@@ -65,8 +65,8 @@ function toStandardOutput({ isTerminal, write, folder }: Surroundings): Delivery
 }
 
 /**
- * Text is shown, made harmless. What is paid for and is no text must not be lost, nor sent to a terminal, so it is kept
- * in a new file.
+ * Shows text, escaped. Other paid content must neither be lost nor sent to a terminal, so it is saved in a
+ * new file.
  */
 async function showOnTerminal(
   body: ReadableStream<Uint8Array>,

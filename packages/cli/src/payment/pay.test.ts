@@ -112,7 +112,7 @@ test('A payment above --max-amount ends with 3, and nobody is asked [decision.77
   assert.equal(code, 3)
   assert.match(
     errors,
-    /\nDecision: {2}not paid, over_max_amount: it costs 4\.00 USDC, and --max-amount is 3\.99\nNothing was paid\.$/,
+    /\nDecision: {2}not paid, over_max_amount: the price of 4\.00 USDC is above --max-amount 3\.99\nNothing was paid\.$/,
   )
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
@@ -144,7 +144,7 @@ test('What cannot be written is not bought', async (context) => {
   writeFileSync(join(folder, 'data.json'), 'precious')
   const { code, errors } = await purser('pay', merchant.url, '--output', 'data.json')
   assert.equal(code, 1)
-  assert.match(errors, /data\.json is there already; choose another --output\. Nothing was paid\.$/)
+  assert.match(errors, /data\.json already exists; choose another --output\. Nothing was paid\.$/)
   assert.match(
     (await purser('pay', merchant.url, '--output', 'no/such')).errors,
     /\(ENOENT\)\. Nothing was paid/,
@@ -161,7 +161,7 @@ test('A merchant that fails after the charge ends with 7, and the payment is tol
   assert.deepEqual([code, output], [7, ''])
   assert.match(
     errors,
-    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1:\d+\.\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper\npurser pay: http.* took the payment and failed\.$/,
+    /\nThe payment was charged \(transaction txn_\w+\), but the goods did not arrive: contact 127\.0\.0\.1:\d+\.\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper\npurser pay: http.* took the payment and failed\.$/,
   )
   assert.equal(new Set(merchant.visits.map(({ nonce }) => nonce)).size, 2, 'one proof, shown again')
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
@@ -206,7 +206,7 @@ test('pay with a purchase id goes on where it failed, and never pays twice [deci
   assert.equal(readdirSync(join(folder, '.local/state/purser/purchases')).length, 1)
   const other = await purser('pay', `${merchant.url}/other`, '--purchase-id', 'report-7')
   assert.equal(other.code, 1)
-  assert.match(other.errors, /The purchase report-7 was begun with another request/)
+  assert.match(other.errors, /The purchase report-7 was started with another request/)
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
@@ -241,7 +241,7 @@ for (const [what, fail] of [
       else void passOn(request, response)
     })
     const unknown =
-      /\nWhether it was charged is not known: the proof is [\w-]+, and purser transactions list shows what was paid\./
+      /\nIt is unknown whether it was charged: the proof is [\w-]+, and purser transactions list shows the payments\./
     const shown = await purser('pay', merchant.url)
     assert.deepEqual([shown.code, shown.output], [0, '{"data":[1,2,3]}'])
     assert.match(shown.errors, unknown)
@@ -266,7 +266,7 @@ test('A merchant that fails while the service cannot tell of the payment is told
   assert.equal(code, 8)
   assert.match(
     errors,
-    /\nWhether it was charged is not known: .*\nThe merchant answers 500 .*\nout of paper\n/,
+    /\nIt is unknown whether it was charged: .*\nThe merchant answers 500 .*\nout of paper\n/,
   )
 })
 
@@ -274,7 +274,7 @@ test('A merchant that does not answer a shown proof is given up, and what is hel
   const { merchant, purser, sums } = await prepareMarket(context, { beforeVerify: () => true })
   const { code, errors } = await purser('pay', merchant.url, '--timeout', '1')
   assert.equal(code, 8)
-  assert.match(errors, /\nNothing was charged yet\. The proof [\w-]+ holds 4\.00 USDC until .*\./)
+  assert.match(errors, /\nNothing has been charged yet\. The proof [\w-]+ holds 4\.00 USDC until .*\./)
   assert.match(errors, /\npurser pay: http:.* did not answer in time; --timeout gives it more\.$/)
   assert.deepEqual(await sums(), { spent: '0.00', held: '4.00' })
 })
@@ -290,7 +290,7 @@ test('A merchant that breaks off in the middle of the goods is told, with what w
   assert.equal(code, 7)
   assert.match(
     errors,
-    /\nThe payment was charged \(transaction txn_\w+\), and the goods did not come: ask 127\.0\.0\.1:\d+\./,
+    /\nThe payment was charged \(transaction txn_\w+\), but the goods did not arrive: contact 127\.0\.0\.1:\d+\./,
   )
   assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
 })
@@ -307,7 +307,7 @@ test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown
   assert.equal(code, 130)
   assert.match(
     errors,
-    /Whether it was charged is not known: the proof is [\w-]+, and purser transactions list/,
+    /It is unknown whether it was charged: the proof is [\w-]+, and purser transactions list/,
   )
 })
 
@@ -378,9 +378,9 @@ async function passOn(request: IncomingMessage, response: ServerResponse): Promi
 
 const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[] = [
   [['pay'], /^<url> is missing/],
-  [['pay', 'example.com'], /^<url> must be an http or https address/],
-  [['pay', 'http://a:b@example.com'], /^<url> must be without user and password/],
-  [['pay', 'http://a', '--json'], /^--json tells what was decided and paid, and needs --output/],
+  [['pay', 'example.com'], /^<url> must be an http or https URL/],
+  [['pay', 'http://a:b@example.com'], /^<url> must not contain a user or password/],
+  [['pay', 'http://a', '--json'], /^--json prints the decision and payment, so it needs --output/],
   [['pay', 'http://a', '--max-amount', '1,5'], /It must be an amount, such as 5\.00/],
   [['pay', 'http://a', '--header', 'nonsense'], /It must be a name, a colon and a value/],
   [['pay', 'http://a', '--timeout', '0'], /It must be a whole number of seconds/],

@@ -2,7 +2,7 @@ import type { PaymentChallenge, PaymentDecision, PaymentResult, ProofRecord } fr
 
 import type { Surroundings } from '../surroundings.ts'
 
-/** What was asked for, and what was decided; `maxAmount` is the buyer's own limit, from `--max-amount`. */
+/** The request and the decision; `maxAmount` is the buyer's own limit, from `--max-amount`. */
 export function decisionWords(decision: PaymentDecision, maxAmount: string | undefined): string {
   const asked = decision.challenge ? [`Asked for: ${priceOf(decision.challenge)}`] : []
   switch (decision.outcome) {
@@ -17,13 +17,13 @@ export function decisionWords(decision: PaymentDecision, maxAmount: string | und
   }
 }
 
-/** The client speaks of its own option; whoever typed the command knows the flag. */
+/** The client's message names its option; here the flag is known instead. */
 function skipDetail(
   { why, detail, challenge }: PaymentDecision & { readonly outcome: 'skipped' },
   maxAmount: string | undefined,
 ): string {
   return why === 'over_max_amount' && challenge && maxAmount !== undefined
-    ? `it costs ${challenge.amount} ${challenge.currency}, and --max-amount is ${maxAmount}`
+    ? `the price of ${challenge.amount} ${challenge.currency} is above --max-amount ${maxAmount}`
     : detail
 }
 
@@ -41,20 +41,20 @@ export function paidWords(
   return `Paid:      ${amount} ${currency} to ${merchant}, transaction ${transaction_id}${before}`
 }
 
-/** What became of the money when a purchase failed after its proof was made. */
+/** The state of the money if a purchase failed after its proof was issued. */
 export function proofWords(
   proof: ProofRecord | undefined,
   { nonce }: { readonly nonce: string },
   { calledAs }: Pick<Surroundings, 'calledAs'>,
 ): string {
   if (!proof) {
-    return `Whether it was charged is not known: the proof is ${nonce}, and ${calledAs} transactions list shows what was paid.`
+    return `It is unknown whether it was charged: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`
   }
   switch (proof.status) {
     case 'captured':
-      return `The payment was charged (transaction ${proof.transaction_id}), and the goods did not come: ask ${new URL(proof.resource).host}.`
+      return `The payment was charged (transaction ${proof.transaction_id}), but the goods did not arrive: contact ${new URL(proof.resource).host}.`
     case 'open':
-      return `Nothing was charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
+      return `Nothing has been charged yet. The proof ${nonce} holds ${proof.amount} ${proof.currency} until ${proof.expires_at}.`
     case 'expired':
     case 'voided':
       return 'Nothing was charged.'

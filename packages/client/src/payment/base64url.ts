@@ -5,7 +5,7 @@ export function encodeJson(value: unknown): string {
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** The value whose JSON text is in base64url; undefined when the text is not that. */
+/** Decodes base64url JSON; undefined if the text is not valid. */
 export function decodeJson(text: string): unknown {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) =>

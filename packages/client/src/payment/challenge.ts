@@ -3,30 +3,30 @@ import { isHostOrParent } from '../host-names.ts'
 import { decodeJson } from './base64url.ts'
 import { peekJson } from './peek-json.ts'
 
-/** What a merchant asks for in a 402 answer. */
+/** The payment that a merchant requests in a 402 response. */
 export interface PaymentChallenge {
   readonly scheme: 'svc-sandbox'
   readonly network: 'sandbox'
   readonly amount: string
   readonly currency: 'USDC'
-  /** The address that is paid for. */
+  /** The URL that is paid for. */
   readonly resource: string
   /** The domain under which the merchant collects. */
   readonly merchant_domain: string
   readonly category?: string
-  /** Why a proof that was shown is refused. */
+  /** Why the proof in the request was refused. */
   readonly reason?: string
 }
 
 /** The header in which a merchant repeats its challenge, as base64url of the JSON. */
 const challengeHeader = 'x-payment-challenge'
 
-/** The longest header that is read; far longer than any challenge. */
+/** Max length of the header; far longer than any challenge. */
 const maxHeaderLength = 16_384
 
 /**
- * The challenge of a 402 answer, from its header, or else from its body, which stays readable. Undefined when there is
- * none that this client understands.
+ * The challenge of a 402 response, from its header, or else from its body, which stays readable. Undefined if
+ * there is none that this client understands.
  */
 export async function readChallenge(response: Response): Promise<PaymentChallenge | undefined> {
   const header = response.headers.get(challengeHeader)
@@ -53,7 +53,7 @@ function isChallenge(value: unknown): value is PaymentChallenge {
   )
 }
 
-/** Whether the challenge is about this very address: nobody pays for what was not asked for. */
+/** Whether the challenge is for exactly this URL: nothing is paid that was not requested. */
 export function isForAddress({ resource }: PaymentChallenge, address: string): boolean {
   return URL.canParse(address) && withoutFragment(resource) === withoutFragment(address)
 }
@@ -64,7 +64,7 @@ function withoutFragment(address: string): string {
   return url.href
 }
 
-/** Whether the merchant collects under the host of what it sells, or under a domain that the host lies below. */
+/** Whether the merchant collects under the host of the resource, or under a parent domain. */
 export function isCollectedByHost({ resource, merchant_domain }: PaymentChallenge): boolean {
   return isHostOrParent(merchant_domain, new URL(resource).hostname)
 }

@@ -8,22 +8,22 @@ import { headersOf, methodOf, redirectModeOf, settingsOf, type FetchArguments } 
 import { sendPaidRequest, type PaidAttempt, type ShownProof } from './send-paid-request.ts'
 import { failedPayment, type PaymentFailure, type ShownPayment } from './uncertain-payment.ts'
 
-/** How a proof is shown, and who is asked what became of it. */
+/** How to send a proof, and how to look up its state. */
 export interface FinishOptions {
   readonly client: Pick<Purser, 'payments'>
   readonly fetch: typeof globalThis.fetch
   readonly signal: AbortSignal | undefined
   readonly maxRetries?: number | undefined
   readonly timeout?: number | undefined
-  /** Reads goods of up to so many bytes whole, so that a body that breaks off is asked for again. */
+  /** Buffers goods of up to this many bytes, so that an incomplete body is retried. */
   readonly maxKeptBytes?: number | undefined
   readonly random?: (() => number) | undefined
   readonly sleep?: Sleep | undefined
 }
 
 /**
- * Shows the proof, again and again where that helps, and gives the goods; or the merchant's refusal, when it is certain
- * that nothing is charged. Rejects with a `PaymentUncertainError` otherwise.
+ * Sends the proof, with retries where they help, and returns the goods, or the merchant's refusal if it is
+ * certain that nothing is charged. Otherwise rejects with a `PaymentUncertainError`.
  */
 export async function finishPayment(payment: ShownPayment, options: FinishOptions): Promise<Response> {
   const { client, signal } = options
@@ -37,7 +37,7 @@ export async function finishPayment(payment: ShownPayment, options: FinishOption
   const reason = failureOf(shown, signal)
   const location = shown.outcome === 'redirected' ? shown.location : null
   const cause = shown.outcome === 'failed' ? shown.error : undefined
-  // Who gave up waiting is not kept waiting.
+  // The caller has given up, so do not look up the proof.
   const fate = reason === 'aborted' ? undefined : await fateOf(payment, shown, client, signal)
   const isOver = fate?.status === 'expired' || fate?.status === 'voided'
   if (reason === 'refused' && answer && isOver) return withResult(answer, resultOf(payment, answer, fate))
@@ -66,7 +66,7 @@ async function showProof(payment: ShownPayment, options: FinishOptions): Promise
   if (redirectModeOf(request) === 'manual') {
     return shown.outcome === 'redirected' ? { outcome: 'answered', answer: shown.answer } : shown
   }
-  // Browsers hide where a redirect leads.
+  // Browsers hide the target of a redirect.
   return shown.outcome === 'answered' && shown.answer.type === 'opaqueredirect'
     ? { outcome: 'redirected', answer: shown.answer, location: null }
     : shown
@@ -94,7 +94,7 @@ const bodyHeaders = [
   'content-type',
 ]
 
-/** Whether the merchant gave what was asked for. */
+/** Whether the merchant delivered. */
 function isDelivery({ ok, status, type }: Response, request: FetchArguments): boolean {
   const isRedirect = (status >= 300 && status < 400) || type === 'opaqueredirect'
   return ok || status === 304 || (isRedirect && redirectModeOf(request) === 'manual')
@@ -114,13 +114,13 @@ function failureOf(shown: ShownProof<Response>, signal: AbortSignal | undefined)
   }
 }
 
-/** How long the service is asked what became of a proof, in milliseconds: when no goods came, and when they did. */
+/** Max milliseconds for looking up a proof: without goods, and with goods. */
 const lookUpTimeoutMs = 5_000
 const deliveredLookUpTimeoutMs = 2_000
 
 /**
- * What the service says became of a proof that brought no goods; undefined when it does not answer. A merchant that
- * has answered will not deliver any more, so the proof is voided first, which ends all doubt.
+ * The state of a proof that brought no goods; undefined if the service does not answer. A merchant that has
+ * answered will not deliver any more, so the proof is voided first, which makes its state final.
  */
 async function fateOf(
   { proof: { nonce } }: ShownPayment,
@@ -134,12 +134,15 @@ async function fateOf(
   return voided ?? (await payments.getProof(nonce, call).catch(() => undefined))
 }
 
-/** Voids a proof that was never shown, so that its amount is free at once; without an answer it expires by itself. */
+/**
+ * Voids a proof that was never sent, to release its amount at once. If that fails, the proof expires by
+ * itself.
+ */
 export async function abandonProof(nonce: string, { payments }: Pick<Purser, 'payments'>): Promise<void> {
   await payments.voidProof(nonce, { timeout: lookUpTimeoutMs, maxRetries: 1 }).catch(() => {})
 }
 
-/** The goods are here, so the merchant's receipt will do; without one, the service is asked, and not for long. */
+/** With the goods delivered, the merchant's receipt is enough; without one, briefly ask the service. */
 async function deliveredResult(
   payment: ShownPayment,
   answer: Response,

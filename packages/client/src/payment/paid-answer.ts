@@ -2,8 +2,8 @@ import type { PaymentResult } from './payment-result.ts'
 import { failedPayment, type ShownPayment } from './uncertain-payment.ts'
 
 /**
- * The answer that carries the goods. Its body comes as the merchant sends it; when it breaks off, reading it rejects with
- * a `PaymentUncertainError`.
+ * The response with the goods. Its body is streamed; if it is interrupted, reading it rejects with a
+ * `PaymentUncertainError`.
  */
 export function paidAnswer(answer: Response, payment: ShownPayment, result: PaymentResult): Response {
   const reader = answer.body?.getReader()
@@ -31,7 +31,7 @@ export function paidAnswer(answer: Response, payment: ShownPayment, result: Paym
 const maxShortBytes = 64 * 1024
 const shortAnswerTimeoutMs = 5_000
 
-/** An answer that brought no goods, with what it says: the beginning of its body, as far as it comes within 5 seconds. */
+/** A response without goods, with the beginning of its body, as far as it arrives within 5 seconds. */
 export async function shortAnswer(answer: Response): Promise<Response> {
   const reader = answer.body?.getReader()
   if (!reader) return answer
@@ -46,7 +46,7 @@ export async function shortAnswer(answer: Response): Promise<Response> {
       size += value.length
     }
   } catch {
-    // What came before the connection broke is better than nothing.
+    // A partial body is better than nothing.
   } finally {
     clearTimeout(timer)
     void reader.cancel().catch(() => {})
@@ -56,7 +56,7 @@ export async function shortAnswer(answer: Response): Promise<Response> {
 
 const bodies = new WeakMap<Response, Uint8Array<ArrayBuffer>>()
 
-/** The same answer with its body read whole; with more than `maxBytes`, its body comes as the merchant sends it. */
+/** The same response with its body buffered; if it has more than `maxBytes`, the body is streamed. */
 export async function withBytes(answer: Response, maxBytes: number): Promise<Response> {
   const reader = answer.body?.getReader()
   const chunks: Uint8Array<ArrayBuffer>[] = []
@@ -74,7 +74,7 @@ export async function withBytes(answer: Response, maxBytes: number): Promise<Res
   return copy
 }
 
-/** The body of an answer that was read whole; undefined for others. */
+/** The buffered body of a response; undefined if it was not buffered. */
 export function bytesOf(answer: Response): Uint8Array<ArrayBuffer> | undefined {
   return bodies.get(answer)
 }
@@ -93,10 +93,10 @@ function continued(
   })
 }
 
-/** What a response is besides its body. */
+/** A response without its body. */
 type Head = Pick<Response, 'status' | 'statusText' | 'headers' | 'url' | 'redirected'>
 
-/** A response with the status, the headers and the address of the answer, and another body. */
+/** A response with the same status, headers and URL, and another body. */
 export function likeAnswer(answer: Head, body: BodyInit | null): Response {
   const { status, statusText, headers, url, redirected } = answer
   const copy = new Response(body, { status, statusText, headers })

@@ -34,7 +34,7 @@ const goods = '{"data":[1,2,3]}'
 const give = (response: ServerResponse) => void response.writeHead(200).end(goods)
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`A paid request does not follow a ${status} to another origin, and says where it leads [decision.135]`, async (context) => {
+  test(`A paid request does not follow a ${status} to another origin, and reports its target [decision.135]`, async (context) => {
     const proofs: unknown[] = []
     const thief = await startServer(context, ({ headers }, response) => {
       proofs.push(headers['x-payment-proof'])
@@ -45,7 +45,7 @@ for (const status of [301, 302, 303, 307, 308]) {
         Boolean(response.writeHead(status, { location: `${thief}/x` }).end()),
     })
     const error = await uncertain(pay()(`${merchant.url}/data`, { method: 'POST', body: 'rain' }))
-    assert.deepEqual(proofs, [], 'the other origin was not asked')
+    assert.deepEqual(proofs, [], 'the other origin got no request')
     assert.deepEqual([error.reason, error.location], ['redirected', `${thief}/x`])
     assert.ok(error.message.includes(`redirects the paid request to ${thief}/x`), error.message)
     const { transaction_id } = await client.payments.getProof(error.nonce)
@@ -68,7 +68,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
-test('Redirects within the origin are followed five times at most [decision.135]', async (context) => {
+test('At most five redirects within the origin are followed [decision.135]', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     beforeVerify: (_request, response) => Boolean(response.writeHead(302, { location: '/round' }).end()),
   })
@@ -92,7 +92,7 @@ test('A redirect to the same host over another scheme, port or with a password i
   assert.equal(noncesOf(merchant.visits).length, 4)
 })
 
-test('With redirect: manual a redirect of the paid request is handed back as it is [decision.135]', async (context) => {
+test('With redirect: manual, a redirect of the paid request is returned unchanged [decision.135]', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_request, response) =>
       void response.writeHead(303, { location: 'https://cdn.example/x' }).end(),
@@ -102,7 +102,7 @@ test('With redirect: manual a redirect of the paid request is handed back as it 
   assert.equal(paymentResultOf(answer)?.status, 'captured')
 })
 
-test('A merchant that hangs after the charge ends in an error that carries the proof, and resumePayment gets the goods [decision.135]', async (context) => {
+test('A merchant that hangs after the charge causes an error with the proof, and resumePayment gets the goods [decision.135]', async (context) => {
   const controller = new AbortController()
   let runs = 0
   const { merchant, client, pay, budget } = await openMarket(context, service, {
@@ -132,7 +132,7 @@ test('A merchant that hangs after the charge ends in an error that carries the p
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A proof alone is enough to resume a payment, and no log shows it [decision.135]', async (context) => {
+test('A proof alone is enough to resume a payment, and is never logged [decision.135]', async (context) => {
   const controller = new AbortController()
   const { merchant, client, pay, budget } = await openMarket(context, service, {
     beforeVerify: () => {
@@ -157,7 +157,7 @@ const passing: [what: string, fail: (request: IncomingMessage, response: ServerR
 ]
 for (const [what, fail] of passing) {
   for (const when of ['before', 'after'] as const) {
-    test(`The same proof is shown again to a merchant that ${what} ${when} the charge, and gets the goods [decision.135]`, async (context) => {
+    test(`The same proof is sent again to a merchant that ${what} ${when} the charge, and gets the goods [decision.135]`, async (context) => {
       let failures = 2
       const { merchant, pay, budget } = await openMarket(context, service, {
         beforeVerify: (request, response) => {
@@ -179,7 +179,7 @@ for (const [what, fail] of passing) {
   }
 }
 
-test('Paid and not delivered is an error of its own, with the transaction and what the merchant said [decision.135]', async (context) => {
+test('Paid but not delivered is a separate error, with the transaction and the response of the merchant [decision.135]', async (context) => {
   const { merchant, client, pauses, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(500).end('out of paper'),
   })
@@ -194,7 +194,7 @@ test('Paid and not delivered is an error of its own, with the transaction and wh
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('An answer other than the goods after the charge is paid and not delivered, too [decision.135]', async (context) => {
+test('Any response without goods after the charge is also paid but not delivered [decision.135]', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(404).end('no such report'),
   })
@@ -204,7 +204,7 @@ test('An answer other than the goods after the charge is paid and not delivered,
   assert.equal(noncesOf(merchant.visits).length, 1)
 })
 
-test('Retry-After is waited for within the window of the proof, and not beyond it [decision.135]', async (context) => {
+test('Retry-After is honored within the window of the proof, but not beyond [decision.135]', async (context) => {
   const asked = ['7', '290', '301']
   const { merchant, pauses, pay } = await openMarket(context, service, {
     beforeVerify: (_, response) =>
@@ -230,7 +230,7 @@ test('The signal of the request ends the wait between attempts [decision.91]', a
   assert.equal(merchant.visits.length, 2)
 })
 
-test('When no answer comes at all, the error carries the nonce by which the payment is found [decision.91]', async (context) => {
+test('Without any response, the error has the nonce for looking up the payment [decision.91]', async (context) => {
   const { merchant, client, decisions, pay } = await openMarket(context, service, {
     deliver: (request) => void request.socket.destroy(),
   })
@@ -244,7 +244,7 @@ test('When no answer comes at all, the error carries the nonce by which the paym
   assert.deepEqual([status, amount], ['captured', '4.00'])
 })
 
-test('A proof that expired before the merchant answered is an error that says nothing was charged [decision.135]', async (context) => {
+test('A proof that expired before the merchant answered causes an error that says nothing was charged [decision.135]', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service, {
     beforeVerify: (request) => {
       service.clock.nowMs += 2 * 60_000
@@ -257,7 +257,7 @@ test('A proof that expired before the merchant answered is an error that says no
   assert.equal((await budget()).spent, '0.00')
 })
 
-test('When the service cannot say what became of the proof, the error says that it may be charged [decision.135]', async (context) => {
+test('If the state of the proof is unknown, the error says that it may be charged [decision.135]', async (context) => {
   const { merchant, client, pay } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(500).end(),
   })
@@ -267,7 +267,7 @@ test('When the service cannot say what became of the proof, the error says that 
   assert.match(error.message, /may have been charged/)
 })
 
-test('Goods that break off reject with an error that carries the payment [decision.135]', async (context) => {
+test('Interrupted goods reject with an error that has the payment [decision.135]', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => {
       response.writeHead(200, { 'content-length': '1000' })
@@ -281,7 +281,7 @@ test('Goods that break off reject with an error that carries the payment [decisi
   assert.equal(error.reason, 'incomplete')
 })
 
-test('The result of an answer tells the transaction, by the receipt or by the service [decision.135]', async (context) => {
+test('The result of a response has the transaction, from the receipt or from the service [decision.135]', async (context) => {
   const { merchant, client, pay } = await openMarket(context, service)
   const answer = await pay()(merchant.url)
   const result = paymentResultOf(answer)

@@ -14,12 +14,13 @@ export interface PayerOptions {
   readonly mandateId?: string | undefined
 }
 
-/** How many mandates are looked through. */
+/** Max number of mandates to search. */
 const maxMandates = 200
 
 /**
- * Finds out who pays. What is left out, or empty, is looked up with the key, once: an agent's key sees one agent, and may
- * see one mandate that can be used. Rejects with a `PurserError` that names what to pass when there is not just one.
+ * Determines who pays. Missing or empty ids are looked up once with the key: an agent's key sees one agent,
+ * and possibly just one usable mandate. If the choice is not unique, rejects with a `PurserError` that says
+ * what to pass.
  */
 export function payerOf({ client, ...given }: PayerOptions): (signal?: AbortSignal) => Promise<Payer> {
   let known: Payer | undefined
@@ -37,8 +38,8 @@ async function onlyAgent({ agents }: PayerOptions['client'], signal?: AbortSigna
   if (only && others.length === 0) return only.id
   throw new PurserError(
     only
-      ? 'agentId is missing, and this key sees several agents; pass agentId, or use a key of the role agent'
-      : 'agentId is missing, and this key sees no agent; use a key of the role agent',
+      ? 'agentId is missing, and this key sees several agents; pass agentId, or use a key with the role agent'
+      : 'agentId is missing, and this key sees no agent; use a key with the role agent',
   )
 }
 
@@ -51,13 +52,13 @@ async function onlyMandate(
   const seen = await mandates.list({ limit: maxMandates }, { signal }).toArray({ limit: maxMandates })
   const own = seen.filter(({ agent_id, status }) => agent_id === agentId && status !== 'revoked')
   const usable = own.filter(isUsable)
-  // Of a paused or expired one the service says what would help.
+  // For a paused or expired one, the service's denial says what would help.
   const [only, ...others] = usable.length > 0 ? usable : own
   if (only && others.length === 0) return only.id
   throw new PurserError(
     only
       ? `mandateId is missing, and the agent has several mandates: ${[only, ...others].slice(0, 5).map(nameOf).join(', ')}`
-      : 'mandateId is missing, and the agent has no mandate; its owner can make one',
+      : 'mandateId is missing, and the agent has no mandate; its owner can create one',
   )
 }
 

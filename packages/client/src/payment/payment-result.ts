@@ -1,28 +1,28 @@
 import type { PaymentReceipt } from './receipt.ts'
 import type { ProofFate } from './uncertain-payment.ts'
 
-/** What became of a payment whose answer a wrapped fetch gave. */
+/** The result of a payment made by a wrapped fetch. */
 export interface PaymentResult {
-  /** The nonce of the proof that was shown. */
+  /** The nonce of the proof. */
   readonly nonce: string
   readonly amount: string
   readonly currency: string
-  /** The address that was paid for. */
+  /** The URL that was paid for. */
   readonly resource: string
-  /** `captured` when it was charged; `unknown` when neither the merchant nor the service said so. */
+  /** `captured` if it was charged; `unknown` if neither the merchant nor the service confirmed it. */
   readonly status: ProofFate
-  /** The transaction of the charge; null when nothing was charged, or nobody said which one it is. */
+  /** The transaction of the charge; null if nothing was charged, or if it is unknown. */
   readonly transaction_id: string | null
-  /** True when the goods were paid for by an earlier call with the same purchase id, and come from the store. */
+  /** True if an earlier call with the same purchase id paid for the goods, and they come from the store. */
   readonly replayed: boolean
-  /** What the merchant says was paid, when it says so of this proof. */
+  /** The merchant's receipt, if it is for this proof. */
   readonly receipt: PaymentReceipt | undefined
 }
 
 const results = new WeakMap<Response, PaymentResult>()
 
 /**
- * What became of the payment behind an answer of a wrapped fetch; undefined when no proof was shown for it.
+ * The payment result of a response of a wrapped fetch; undefined if no proof was sent for it.
  *
  * @example
  * const answer = await fetchPaid('https://api.example.com/data')
@@ -32,7 +32,7 @@ export function paymentResultOf(response: Response): PaymentResult | undefined {
   return results.get(response)
 }
 
-/** The same response, with its result kept beside it. */
+/** Attaches the result to the response. */
 export function withResult(response: Response, result: PaymentResult): Response {
   results.set(response, result)
   return response

@@ -1,10 +1,10 @@
-/** A challenge is far smaller; a body that is longer is somebody else's and is left alone. */
+/** A challenge is far smaller; a longer body is something else and is not read. */
 const maxPeekedBytes = 16_384
 
 const peekTimeoutMs = 10_000
 
 /**
- * The JSON at the beginning of a short body, which stays readable; undefined when it is none, too long, or not whole in
+ * The JSON of a short body, which stays readable; undefined if it is not JSON, too long, or incomplete in
  * time.
  */
 export async function peekJson(response: Response, timeoutMs = peekTimeoutMs): Promise<unknown> {
@@ -13,7 +13,7 @@ export async function peekJson(response: Response, timeoutMs = peekTimeoutMs): P
   const decoder = new TextDecoder()
   let text = ''
   let size = 0
-  // A read that waits ends as if the body did.
+  // A pending read ends as if the body had ended.
   const timer = setTimeout(() => void reader?.cancel().catch(() => {}), timeoutMs)
   try {
     for (;;) {
@@ -27,7 +27,7 @@ export async function peekJson(response: Response, timeoutMs = peekTimeoutMs): P
     return undefined
   } finally {
     clearTimeout(timer)
-    // Not awaited: a copy's cancelling is done only when the original is read or cancelled too.
+    // Not awaited: cancelling a clone completes only when the original is read or cancelled too.
     void reader?.cancel().catch(() => {})
   }
 }

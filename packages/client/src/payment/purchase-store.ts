@@ -2,7 +2,7 @@ import type { Proof } from '../wire-types.ts'
 import type { PaymentChallenge } from './challenge.ts'
 import type { PaymentResult } from './payment-result.ts'
 
-/** An answer that was paid for, as text and numbers only. */
+/** A paid response, serialized as strings and numbers. */
 export interface KeptAnswer {
   readonly status: number
   readonly statusText: string
@@ -12,27 +12,27 @@ export interface KeptAnswer {
   readonly body: string
 }
 
-/** How far a purchase has come. */
+/** The progress of a purchase. */
 export type PurchaseStep =
-  /** A proof may have been asked for; none was shown. */
+  /** A proof may have been requested; none was sent. */
   | { readonly kind: 'asking'; readonly challenge: PaymentChallenge }
-  /** The proof may have been shown, and charged. */
+  /** The proof may have been sent, and charged. */
   | { readonly kind: 'paying'; readonly challenge: PaymentChallenge; readonly proof: Proof }
-  /** The goods are here. */
+  /** The goods have arrived. */
   | {
       readonly kind: 'delivered'
       readonly result: Omit<PaymentResult, 'receipt'>
       readonly answer: KeptAnswer
     }
-  /** The proof was not charged and never will be, so the purchase may begin anew. */
+  /** The proof was not charged and never will be, so the purchase can start over. */
   | { readonly kind: 'over' }
 
-/** What is remembered of a purchase; it survives `JSON.stringify`. It holds proofs and goods, so keep it private. */
+/** The stored record of a purchase, as plain JSON. It contains proofs and goods, so keep it private. */
 export interface PurchaseRecord {
   readonly purchaseId: string
-  /** Counts up from 1 with every change. */
+  /** Starts at 1 and increases with every change. */
   readonly revision: number
-  /** Counts up from 1 with every proof. */
+  /** Starts at 1 and increases with every proof. */
   readonly attempt: number
   /** Equal for the same request. */
   readonly fingerprint: string
@@ -41,27 +41,27 @@ export interface PurchaseRecord {
   readonly step: PurchaseStep
 }
 
-/** Remembers purchases. Several processes may share one; only one of them can write each revision. */
+/** Stores purchases. Several processes may share a store; only one of them can write each revision. */
 export interface PurchaseStore {
-  /** The record with the highest revision; undefined when there is none. */
+  /** The record with the highest revision; undefined if there is none. */
   readonly find: (purchaseId: string) => Promise<PurchaseRecord | undefined>
   /**
-   * Keeps a record in place of the one with the revision before. It must be durable when this resolves. Resolves to false,
-   * and keeps nothing, when that revision or a higher one exists.
+   * Replaces the record with the previous revision. It must be durable when this resolves. Resolves to false,
+   * without saving, if that revision or a higher one exists.
    */
   readonly save: (record: PurchaseRecord) => Promise<boolean>
 }
 
 export interface PurchaseMemoryOptions {
-  /** How many purchases are remembered; 1,000 when left out. The oldest that is settled is forgotten first. */
+  /** Max number of purchases; default 1,000. The oldest settled purchase is removed first. */
   readonly maxPurchases?: number | undefined
-  /** How many bytes of goods are remembered; 64 MiB when left out. */
+  /** Max bytes of goods; default 64 MiB. */
   readonly maxBytes?: number | undefined
   readonly now?: (() => number) | undefined
 }
 
 /**
- * A store that ends with the process. What it forgets could be bought again.
+ * An in-memory store. Purchases that it has removed could be bought again.
  *
  * @example
  * const fetchPaid = wrapFetchWithPayment(fetch, { client, purchases: createPurchaseMemory() })
@@ -91,12 +91,14 @@ export function createPurchaseMemory(options: PurchaseMemoryOptions = {}): Purch
       if (records.size <= maxPurchases) return Promise.resolve(true)
       drop(record)
       if (before) records.set(before.purchaseId, before)
-      return Promise.reject(new Error('Too many purchases are under way; wait until some of them have ended'))
+      return Promise.reject(
+        new Error('Too many purchases are in progress; wait until some of them have finished'),
+      )
     },
   }
 }
 
-/** Longer than a proof can be charged, in milliseconds. */
+/** Longer than a proof can be charged for, in milliseconds. */
 const chargedWithinMs = 10 * 60_000
 
 function isForgettable({ step, changedAtMs }: PurchaseRecord, nowMs: number): boolean {

@@ -74,7 +74,7 @@ test('A purchase id without a store, empty or too long is refused before anythin
   assert.equal(merchant.visits.length, 0)
 })
 
-test('Ten calls with one purchase id at once, in two processes with one folder, are charged once [decision.136]', async (context) => {
+test('Ten concurrent calls with one purchase id, in two processes with one folder, are charged once [decision.136]', async (context) => {
   const folder = newFolder(context)
   const { merchant, pay, budget } = await openMarket(context, service)
   const buyers = [
@@ -90,7 +90,7 @@ test('Ten calls with one purchase id at once, in two processes with one folder, 
   assert.equal((await budget()).spent, '4.00')
 })
 
-test('A store that was lost does not pay again: the same id gets the same proof [decision.136]', async (context) => {
+test('Losing the store does not cause a second payment: the same id gets the same proof [decision.136]', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   for (let run = 0; run < 2; run++) {
     const answer = await pay({ purchases: createPurchaseMemory() })(merchant.url, {
@@ -102,7 +102,7 @@ test('A store that was lost does not pay again: the same id gets the same proof 
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase whose proof was refused begins anew with the same id [decision.136]', async (context) => {
+test('A purchase whose proof was refused starts over with the same id [decision.136]', async (context) => {
   let refusals = 1
   const { merchant, pay, budget } = await openMarket(context, service, {
     beforeVerify: (_request, response) => refusals-- > 0 && Boolean(response.writeHead(402).end()),
@@ -113,7 +113,7 @@ test('A purchase whose proof was refused begins anew with the same id [decision.
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase that was paid and not delivered goes on with the same proof [decision.136]', async (context) => {
+test('A purchase that was paid but not delivered continues with the same proof [decision.136]', async (context) => {
   let isOpen = false
   const { merchant, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end(goods),
@@ -127,7 +127,7 @@ test('A purchase that was paid and not delivered goes on with the same proof [de
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('With a purchase id, goods that break off are asked for again [decision.136]', async (context) => {
+test('With a purchase id, interrupted goods are requested again [decision.136]', async (context) => {
   let breaks = 1
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => (breaks-- > 0 ? cut(response) : void response.writeHead(200).end(goods)),
@@ -136,7 +136,7 @@ test('With a purchase id, goods that break off are asked for again [decision.136
   assert.equal(await answer.text(), goods)
 })
 
-test('Goods of more than 8 MiB are handed on whole, and not remembered [decision.136]', async (context) => {
+test('Goods of more than 8 MiB are returned in full, but not stored [decision.136]', async (context) => {
   const large = Buffer.alloc(9 * 1024 * 1024, 'x')
   const { merchant, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(200).end(large),
@@ -164,7 +164,7 @@ const record: PurchaseRecord = {
   step: { kind: 'over' },
 }
 
-test('Purchase files are for their owner alone, whole, and each revision is written by one process [decision.136]', async (context) => {
+test('Purchase files are private and complete, and each revision is written by one process [decision.136]', async (context) => {
   const folder = join(newFolder(context), 'purchases')
   const stores = [await openPurchaseFiles(folder), await openPurchaseFiles(folder)]
   const saved = await Promise.all(
@@ -176,12 +176,12 @@ test('Purchase files are for their owner alone, whole, and each revision is writ
   assert.equal((await stores[1]?.find('a'))?.revision, 2)
   assert.equal(await stores[1]?.find('b'), undefined)
   const names = readdirSync(folder)
-  assert.equal(names.length, 1, 'nothing is left beside')
+  assert.equal(names.length, 1, 'no other files are left')
   assert.equal(statSync(folder).mode & 0o777, 0o700)
   assert.equal(statSync(join(folder, names[0] ?? '')).mode & 0o777, 0o600)
 })
 
-test('The memory of purchases forgets the oldest that is settled, and none that may be charged [decision.136]', async () => {
+test('The in-memory store removes the oldest settled purchase, and none that may be charged [decision.136]', async () => {
   let nowMs = 0
   const store = createPurchaseMemory({ maxPurchases: 2, now: () => nowMs })
   const asking = { kind: 'asking', challenge: {} } as unknown as PurchaseRecord['step']
@@ -191,13 +191,13 @@ test('The memory of purchases forgets the oldest that is settled, and none that 
   assert.equal(await store.find('b'), undefined)
   await assert.rejects(
     store.save({ ...record, purchaseId: 'd', step: asking }),
-    /Too many purchases are under way/,
+    /Too many purchases are in progress/,
   )
   nowMs = 11 * 60_000
   assert.equal(await store.save({ ...record, purchaseId: 'd', step: asking }), true)
 })
 
-test('A buyer killed at any step buys once, and the same id gets the goods [decision.136]', async (context) => {
+test('A buyer that is killed at any step buys once, and the same id gets the goods [decision.136]', async (context) => {
   const folder = newFolder(context)
   const { merchant, pay, budget, apiKey } = await openMarket(context, service, { price: '0.01' })
   const purchases = await openPurchaseFiles(folder)

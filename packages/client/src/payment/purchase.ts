@@ -7,34 +7,34 @@ import { readReceipt } from './receipt.ts'
 import { methodOf, type FetchArguments } from './repeatable-request.ts'
 import type { PurchaseRecord, PurchaseStep, PurchaseStore } from './purchase-store.ts'
 
-/** The purchase id belongs to another request: another address, method or body. Nothing was bought by this call. */
+/** The purchase id was used for another request: another URL, method or body. This call bought nothing. */
 export class PurchaseConflictError extends PurserError {
   override readonly name = 'PurchaseConflictError'
   readonly purchaseId: string
 
   constructor(purchaseId: string) {
-    super(`The purchase ${purchaseId} was begun with another request; choose another id for this one`)
+    super(`The purchase ${purchaseId} was started with another request; choose another id for this one`)
     this.purchaseId = purchaseId
   }
 }
 
-/** Longer than this, in milliseconds, a proof that was asked for and never shown is not asked for again. */
+/** Max age in milliseconds of a proof that was requested but never sent, for requesting it again. */
 const proofAskedAgainMs = 4 * 60_000
 
-/** One purchase, as it goes on from what is remembered of it. */
+/** One purchase, continued from its stored record. */
 export interface Purchase {
   readonly step: PurchaseStep | undefined
-  /** Equal for the same payment of the same attempt, so that asking twice for its proof gives one proof. */
+  /** Equal for the same payment of the same attempt, so that requesting its proof twice returns one proof. */
   readonly keyFor: (payment: object) => Promise<string>
-  /** False when another process has gone on meanwhile; then look again with `openPurchase`. */
+  /** False if another process has continued the purchase; then call `openPurchase` again. */
   readonly begin: (challenge: PaymentChallenge) => Promise<boolean>
   readonly pay: (challenge: PaymentChallenge, proof: Proof) => Promise<boolean>
   readonly end: () => Promise<boolean>
-  /** Keeps the goods, where they were read whole. */
+  /** Stores the goods if they were buffered. */
   readonly deliver: (answer: Response) => Promise<void>
 }
 
-/** Looks up what is remembered of a purchase. Rejects with a `PurchaseConflictError` when the id is another request's. */
+/** Loads a purchase. Rejects with a `PurchaseConflictError` if the id was used for another request. */
 export async function openPurchase(
   store: PurchaseStore,
   { purchaseId, fingerprint }: Pick<PurchaseRecord, 'purchaseId' | 'fingerprint'>,
@@ -56,7 +56,7 @@ export async function openPurchase(
     begin: async (challenge) => {
       const before = record?.step.kind === 'asking' ? record.step.challenge : undefined
       const isRecent = Date.now() - (record?.changedAtMs ?? 0) < proofAskedAgainMs
-      // The same proof is asked for again, by this process or another one.
+      // This process or another one requests the same proof again.
       if (before?.amount === challenge.amount && before.resource === challenge.resource && isRecent)
         return true
       return save({ kind: 'asking', challenge }, (record?.attempt ?? 0) + 1)
@@ -75,10 +75,10 @@ export async function openPurchase(
   }
 }
 
-/** The bytes are those of the body as it was decoded. */
+/** The bytes are those of the decoded body. */
 const codedHeaders = new Set(['content-encoding', 'content-length', 'transfer-encoding'])
 
-/** The goods of a purchase that was made before. */
+/** The goods of an earlier purchase. */
 export function replayed({ result, answer }: PurchaseStep & { readonly kind: 'delivered' }): Response {
   const { status, statusText, url, body } = answer
   const headers = new Headers(answer.headers.map(([name, value]): [string, string] => [name, value]))
@@ -90,7 +90,7 @@ export function replayed({ result, answer }: PurchaseStep & { readonly kind: 'de
   return withResult(response, { ...result, replayed: true, receipt: readReceipt(response) })
 }
 
-/** Equal for requests with the same method, address and body. */
+/** Equal for requests with the same method, URL and body. */
 export async function fingerprintOf(request: FetchArguments, address: string): Promise<string> {
   return digest(JSON.stringify([methodOf(request), address, await bodyText(request.init?.body ?? null)]))
 }
@@ -111,7 +111,7 @@ async function bodyText(body: BodyInit | null): Promise<string | null> {
 
 async function digest(text: string): Promise<string> {
   if (!('subtle' in crypto)) {
-    throw new PurserError('Purchase ids need crypto.subtle, which browsers give to https pages only')
+    throw new PurserError('Purchase ids need crypto.subtle, which browsers provide only on https pages')
   }
   const bytes = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -1,23 +1,23 @@
 import { decodeJson } from './base64url.ts'
 
-/** What a merchant says was paid: the header `X-Payment-Receipt`, base64url of this as JSON. */
+/** A merchant's receipt: the header `X-Payment-Receipt`, which is this as base64url JSON. */
 export interface PaymentReceipt {
-  /** The transaction of the charge, as `transactions.get` finds it. */
+  /** The transaction of the charge, for `transactions.get`. */
   readonly transaction_id: string
   readonly amount: string
   readonly merchant_domain: string
-  /** The nonce of the proof that paid. */
+  /** The nonce of the proof. */
   readonly nonce: string
   readonly currency?: string
   readonly resource?: string
 }
 
-/** The longest receipt that is read; far longer than any. */
+/** Max length of a receipt; far longer than any. */
 const maxReceiptLength = 16_384
 
 /**
- * The receipt that a merchant gave with its goods; undefined when there is none that can be read. It is the merchant's
- * word: `payments.getProof(nonce)` is the service's.
+ * The receipt in a response with goods; undefined if there is no valid one. It is the merchant's statement;
+ * the service's is `payments.getProof(nonce)`.
  *
  * @example
  * const answer = await fetchPaid('https://api.example.com/data')

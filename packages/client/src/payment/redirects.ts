@@ -1,14 +1,14 @@
-/** A request as a redirect changes it. */
+/** A request, as changed by a redirect. */
 export interface RedirectedRequest {
   readonly url: string
   readonly method: string
-  /** Whether the body goes along: not where the method became GET. */
+  /** Whether to send the body: not if the method became GET. */
   readonly withBody: boolean
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 
-/** Where an answer redirects to, as an absolute address; null when it does not, or to no address. */
+/** The redirect target of a response as an absolute URL; null if there is no valid one. */
 export function redirectLocation(
   { status, location }: { readonly status: number; readonly location: string | null },
   from: string,
@@ -17,14 +17,14 @@ export function redirectLocation(
   return URL.canParse(location, from) ? new URL(location, from).href : null
 }
 
-/** Whether two addresses have the same scheme, host and port, and the first one carries no user name or password. */
+/** Whether two URLs have the same scheme, host and port, and the first one has no credentials. */
 export function isSameOrigin(address: string, other: string): boolean {
   const url = new URL(address)
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:'
   return isWeb && url.username === '' && url.password === '' && url.origin === new URL(other).origin
 }
 
-/** The request that follows a redirect, by the rules of the Fetch Standard. */
+/** The request after a redirect, by the rules of the Fetch Standard. */
 export function redirected(
   { method, withBody }: RedirectedRequest,
   status: number,

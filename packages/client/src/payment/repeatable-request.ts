@@ -1,11 +1,11 @@
-/** A request as it was handed to a fetch. */
+/** A request as passed to a fetch. */
 export interface FetchArguments {
-  /** Named by the function: Node's types have no `RequestInfo`. */
+  /** Derived from the function, because Node's types have no `RequestInfo`. */
   readonly input: Parameters<typeof globalThis.fetch>[0]
   readonly init: RequestInit | undefined
 }
 
-/** The address as it was asked for; empty when only the platform knows what it is relative to. */
+/** The requested URL; empty if it is relative to a base that only the platform knows. */
 export function addressOf({ input }: FetchArguments): string {
   const text = isRequest(input) ? input.url : String(input)
   return URL.canParse(text) ? text : ''
@@ -27,27 +27,27 @@ export function redirectModeOf({ input, init }: FetchArguments): NonNullable<Req
   return init?.redirect ?? (isRequest(input) ? input.redirect : undefined) ?? 'follow'
 }
 
-/** The settings of a request for a fetch of another address: all but its address, body and redirect mode. */
+/** The settings of a request for fetching another URL: all but its URL, body and redirect mode. */
 export function settingsOf({ input, init }: FetchArguments): RequestInit {
   if (!isRequest(input)) return { ...init }
   const { cache, credentials, integrity, keepalive, mode, referrerPolicy } = input
   return { cache, credentials, integrity, keepalive, mode, referrerPolicy, ...init }
 }
 
-/** A request whose body may have to be sent again. */
+/** A request whose body may need to be sent again. */
 export interface KeptRequest {
-  /** The request with a body that can be sent any number of times; undefined when it has none of that kind. */
+  /** The request with a repeatable body; undefined if its body cannot be repeated. */
   readonly repeatable: () => Promise<FetchArguments | undefined>
-  /** Frees what was kept. */
+  /** Releases the copy of the body. */
   readonly release: () => void
 }
 
-/** The longest body of a `Request` that is kept, in bytes. */
+/** Max bytes to copy from the body of a `Request`. */
 const maxKeptBytes = 10 * 1024 * 1024
 
 /**
- * Keeps what it takes to send a request again; to be called before it is sent. The body of a `Request` is a stream, so
- * a copy is read beside the sending, up to 10 MiB. A stream in `init.body` is not kept.
+ * Prepares a request for being sent again; call it before sending. The body of a `Request` is a stream, so up
+ * to 10 MiB are copied while it is sent. A stream in `init.body` is not copied.
  */
 export function keepRequest(request: FetchArguments): KeptRequest {
   const { input, init } = request
@@ -69,7 +69,7 @@ function kept(request: FetchArguments | undefined): KeptRequest {
   return { repeatable: () => Promise.resolve(request), release: () => {} }
 }
 
-/** Whether the request can be sent any number of times as it is. */
+/** Whether the request can be repeated without a copy. */
 export function isRepeatableRequest({ input, init }: FetchArguments): boolean {
   const body = init?.body ?? null
   if (body === null) return !isRequest(input) || input.body === null || init?.body === null
@@ -85,7 +85,7 @@ export function isRepeatableRequest({ input, init }: FetchArguments): boolean {
 
 type ByteReader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
 
-/** All bytes; undefined when there are more than `maxBytes`, and then the rest is left alone. */
+/** All bytes; undefined if there are more than `maxBytes`, and then the rest is not read. */
 async function readUpTo(
   reader: ByteReader | undefined,
   maxBytes: number,
@@ -114,7 +114,7 @@ function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBu
   return bytes
 }
 
-/** By its shape: the platform's fetch also takes the `Request` of a library. */
+/** Checks the shape, because the platform's fetch also accepts a library's `Request`. */
 function isRequest(input: FetchArguments['input']): input is Request {
   return typeof input === 'object' && !(input instanceof URL)
 }

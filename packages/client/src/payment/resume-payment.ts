@@ -4,25 +4,26 @@ import { finishPayment, type FinishOptions } from './finish-payment.ts'
 import { isRepeatableRequest, type FetchArguments } from './repeatable-request.ts'
 import { PaymentUncertainError, shownPaymentOf } from './uncertain-payment.ts'
 
-/** How a payment is finished. */
+/** Options for completing a payment. */
 export interface ResumeOptions extends Pick<
   FinishOptions,
   'client' | 'maxRetries' | 'timeout' | 'random' | 'sleep'
 > {
-  /** What sends the request; the `fetch` of the platform when left out. */
+  /** The `fetch` that sends the request; by default the platform's. */
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** Ends the wait. The signal of the first call counts no more. */
+  /** Aborts the call. The signal of the first call no longer applies. */
   readonly signal?: AbortSignal | undefined
-  /** For a proof that comes without its error: the method, headers and body of the request; a plain GET when left out. */
+  /** For a proof without its error: the method, headers and body of the request; by default a plain GET. */
   readonly init?: RequestInit | undefined
 }
 
 /**
- * Finishes a payment that ended in a `PaymentUncertainError`: shows the same proof again, with the same request, and gives
- * what the wrapped fetch would have given. The proof is charged once at most, however often this is called. It takes the
- * error itself, or the proof of one, which buys what lies at `proof.resource`.
+ * Completes a payment that ended in a `PaymentUncertainError`: sends the same request with the same proof
+ * again, and returns what the wrapped fetch would have returned. The proof is charged at most once, however
+ * often you call this. Pass the error itself, or its proof, which then pays for `proof.resource`.
  *
- * Rejects as the wrapped fetch does after a proof was shown: with a `PaymentUncertainError` or one of its subclasses.
+ * Rejects with a `PaymentUncertainError` or one of its subclasses, like the wrapped fetch after sending a
+ * proof.
  *
  * @example
  * try {

@@ -5,42 +5,44 @@ import type { Proof } from '../wire-types.ts'
 import { encodeJson } from './base64url.ts'
 import { isSameOrigin, redirected, redirectLocation, type RedirectedRequest } from './redirects.ts'
 
-/** One request to be sent with a proof. It must not follow redirects by itself. */
+/** One request to send with a proof. It must not follow redirects by itself. */
 export interface PaidAttempt {
   readonly url: string
   readonly method: string
-  /** False after a redirect that turned the request into a GET: then send no body, and no header that describes one. */
+  /** False after a redirect that changed the method to GET: then send no body and no body headers. */
   readonly withBody: boolean
-  /** To be added to the headers of the request. */
+  /** Add these to the headers of the request. */
   readonly headers: { readonly 'x-payment-proof': string }
-  /** Aborts when the attempt takes too long, or the caller gives up. */
+  /** Aborts if the attempt takes too long, or if the caller aborts. */
   readonly signal: AbortSignal
 }
 
-/** A request that shows a proof, for any way to send it. */
+/** A request with a proof, for any HTTP client. */
 export interface PaidRequest<Answer> {
   readonly proof: Proof
   readonly method: string
-  /** Sends one attempt. Rejects when there is no answer. */
+  /** Sends one attempt. Rejects if there is no response. */
   readonly send: (attempt: PaidAttempt) => Promise<Answer>
-  /** The status and the headers of an answer; a header that is missing is null or undefined. */
+  /** The status and headers of a response; a missing header is null or undefined. */
   readonly read: (answer: Answer) => {
     readonly status: number
     readonly header: (name: string) => string | null | undefined
   }
-  /** Releases an answer that nobody will read. */
+  /** Releases a response that will not be read. */
   readonly discard?: ((answer: Answer) => void | Promise<void>) | undefined
-  /** Where the request goes first; the resource of the proof when left out. Must have the origin of that resource. */
+  /** The initial URL; by default the resource of the proof. Must have the same origin as that resource. */
   readonly url?: string | undefined
-  /** Whether redirects within the origin are followed; true when left out. */
+  /** Whether to follow redirects within the origin; default true. */
   readonly followRedirects?: boolean | undefined
-  /** How often the request is sent again, at most; 4 when left out, 10 at the most. */
+  /** Max number of retries; default 4, max 10. */
   readonly maxRetries?: number | undefined
-  /** Milliseconds that the answer to one attempt may take to begin; 60,000 when left out. */
+  /** Max milliseconds until the response to an attempt begins; default 60,000. */
   readonly timeoutMs?: number | undefined
-  /** Milliseconds after which nothing is sent again; the five minutes that a proof is valid when left out. */
+  /**
+   * Milliseconds after which there are no more retries; by default the five minutes that a proof is valid.
+   */
   readonly windowMs?: number | undefined
-  /** Ends the attempt and the pauses. */
+  /** Aborts the attempt and the pauses. */
   readonly signal?: AbortSignal | undefined
   /** As in `PurserOptions`, for tests. */
   readonly random?: (() => number) | undefined
@@ -48,12 +50,12 @@ export interface PaidRequest<Answer> {
 }
 
 /**
- * What came of showing a proof.
+ * The result of sending a proof.
  *
- * - `answered`: an answer that sending again would not change. A 402 among them is a refusal.
+ * - `answered`: a final response. A 402 is a refusal.
  * - `redirected`: a redirect to another origin, or too many of them. Nothing was sent to `location`.
- * - `failed`: the last attempt got a passing failure (408, 425, 429, 5xx) as its `answer`, or none, for the reason in
- *   `error`.
+ * - `failed`: the last attempt got a temporary failure (408, 425, 429, 5xx) as its `answer`, or no response,
+ *   for the reason in `error`.
  *
  * Only the service knows whether the proof was charged: `payments.getProof(nonce)`.
  */
@@ -70,11 +72,12 @@ const defaultTimeoutMs = 60_000
 const maxRedirects = 5
 
 /**
- * Sends a request with its proof until the merchant answers: again after a dropped connection, a timeout, or a
- * 408, 425, 429 or 5xx, always with the same proof, so it is charged once at most. Pauses grow, are jittered, and honor
- * `Retry-After`. The proof goes only to the origin it was bought for: redirects within it are followed, at most five.
+ * Sends a request with its proof until the merchant answers. Retries after a dropped connection, a timeout,
+ * or a 408, 425, 429 or 5xx, always with the same proof, so it is charged at most once. Uses exponential
+ * backoff with jitter, and honors `Retry-After`. The proof is sent only to the origin it was issued for: up
+ * to five redirects within it are followed.
  *
- * Never rejects. When the signal aborts, the outcome is `failed`, with the signal's reason as `error`.
+ * Never rejects. If the signal aborts, the outcome is `failed`, with the signal's reason as `error`.
  *
  * @example
  * const shown = await sendPaidRequest({
@@ -132,7 +135,7 @@ async function attemptOf<Answer>(request: PaidRequest<Answer>): Promise<ShownPro
   }
 }
 
-/** Rejects when no answer begins in time, also when `send` does not heed its signal. */
+/** Rejects if no response begins in time, even if `send` ignores its signal. */
 async function sendInTime<Answer>(
   { proof, send, discard, timeoutMs = defaultTimeoutMs, signal }: PaidRequest<Answer>,
   next: RedirectedRequest,
@@ -149,7 +152,7 @@ async function sendInTime<Answer>(
   try {
     return await Promise.race([sending, aborted])
   } catch (error) {
-    // An answer that comes later is nobody's.
+    // Release a response that arrives too late.
     sending.then((answer) => discard?.(answer)).catch(() => {})
     throw both.aborted ? both.reason : error
   } finally {

@@ -2,25 +2,25 @@ import { PurserError } from '../errors.ts'
 import type { Proof, ProofRecord, ProofStatus } from '../wire-types.ts'
 import type { FetchArguments } from './repeatable-request.ts'
 
-/** Why a proof that was shown brought no goods. */
+/** Why no goods arrived for a proof. */
 export type PaymentFailure =
-  /** No answer: the connection broke, or the answer took too long. */
+  /** No response: the connection broke, or the response took too long. */
   | 'no_answer'
   /** The caller's signal aborted. */
   | 'aborted'
-  /** The merchant answered 408, 425, 429 or 5xx to the last attempt too. */
+  /** The merchant answered 408, 425, 429 or 5xx, also to the last attempt. */
   | 'merchant_failed'
   /** The merchant answered with another 4xx. A 402 refuses the proof. */
   | 'refused'
   /** The merchant redirects to another origin, or too often; see `location`. */
   | 'redirected'
-  /** The body of the goods broke off. */
+  /** The body of the goods was interrupted. */
   | 'incomplete'
 
-/** What the service says became of the proof; `unknown` when it was not asked, or did not answer. */
+/** The state of the proof; `unknown` if the service was not asked or did not answer. */
 export type ProofFate = ProofStatus | 'unknown'
 
-/** A payment whose proof was shown, with what it takes to show it again. */
+/** A payment whose proof was sent, with everything needed to send it again. */
 export interface ShownPayment {
   readonly proof: Proof
   readonly request: FetchArguments
@@ -38,27 +38,27 @@ interface FailureFacts {
 const payments = new WeakMap<PaymentUncertainError, ShownPayment>()
 
 /**
- * A proof was shown, and no goods came. The payment may be charged; the subclasses are for when that is known.
- * `resumePayment(error, { client })` shows the same proof again, which is charged once at most. Calling the fetch again
- * would buy again.
+ * A proof was sent, and no goods arrived. The payment may be charged; the subclasses are for when that is
+ * known. `resumePayment(error, { client })` sends the same proof again, which is charged at most once.
+ * Calling the fetch again would buy again.
  */
 export class PaymentUncertainError extends PurserError {
   override readonly name: string = 'PaymentUncertainError'
-  /** The nonce of the proof: `payments.getProof(nonce)` tells what became of it. */
+  /** The nonce of the proof. `payments.getProof(nonce)` returns its state. */
   readonly nonce: string
-  /** What the proof pays, such as `4.00`. */
+  /** The amount of the proof, such as `4.00`. */
   readonly amount: string
   readonly currency: string
-  /** The address that the proof pays for. */
+  /** The URL that the proof pays for. */
   readonly resource: string
   readonly reason: PaymentFailure
-  /** What the service said became of the proof when the error was made. */
+  /** The state of the proof when the error was created. */
   readonly status: ProofFate
-  /** The transaction of the charge, when it is known. */
+  /** The transaction of the charge, if known. */
   readonly transactionId: string | null
-  /** The merchant's last answer, with up to 64 KiB of its body; null when there was none. */
+  /** The merchant's last response, with up to 64 KiB of its body; null if there was none. */
   readonly response: Response | null
-  /** Where the merchant redirects to; null when it does not. */
+  /** The target of the merchant's redirect; null if there was none. */
   readonly location: string | null
 
   constructor(facts: FailureFacts) {
@@ -77,23 +77,23 @@ export class PaymentUncertainError extends PurserError {
     payments.set(this, payment)
   }
 
-  /** The proof itself. It can be spent, so it is left out when the error is printed or turned into JSON. */
+  /** The proof itself. It can be spent, so it is omitted when the error is printed or serialized. */
   get proof(): Proof {
     return shownPaymentOf(this).proof
   }
 }
 
-/** The payment was charged, and no goods came. Showing the same proof again may still get them. */
+/** The payment was charged, but no goods arrived. Sending the same proof again may still get them. */
 export class PaidNotDeliveredError extends PaymentUncertainError {
   override readonly name = 'PaidNotDeliveredError'
 }
 
-/** No goods came, and the payment was not charged and never will be. */
+/** No goods arrived, and the payment was not charged and never will be. */
 export class PaymentNotChargedError extends PaymentUncertainError {
   override readonly name = 'PaymentNotChargedError'
 }
 
-/** The error for a proof that brought no goods, of the class that says what became of it. */
+/** The error for a proof without goods; its class depends on the state of the proof. */
 export function failedPayment(facts: FailureFacts): PaymentUncertainError {
   const status = facts.fate?.status
   switch (status) {
@@ -112,7 +112,7 @@ export function failedPayment(facts: FailureFacts): PaymentUncertainError {
 
 export function shownPaymentOf(error: PaymentUncertainError): ShownPayment {
   const payment = payments.get(error)
-  if (!payment) throw new PurserError('This error was not made by this copy of @purser/client')
+  if (!payment) throw new PurserError('This error was not created by this copy of @purser/client')
   return payment
 }
 
@@ -131,9 +131,9 @@ function happened(reason: PaymentFailure, status: number | undefined, location?:
     case 'refused':
       return `The merchant answered the paid request with ${status}`
     case 'redirected':
-      return `The merchant redirects the paid request to ${location ?? 'another address'}, where nothing was sent`
+      return `The merchant redirects the paid request to ${location ?? 'another address'}; nothing was sent there`
     case 'incomplete':
-      return 'The answer to the paid request broke off'
+      return 'The response to the paid request was interrupted'
     default:
       return reason satisfies never
   }
@@ -143,14 +143,14 @@ function charged(fate: FailureFacts['fate'], price: string): string {
   const status = fate?.status
   switch (status) {
     case 'captured':
-      return `${price} was charged (transaction ${fate?.transaction_id}): resumePayment(error) asks for the goods again`
+      return `${price} was charged (transaction ${fate?.transaction_id}): resumePayment(error) requests the goods again`
     case 'expired':
     case 'voided':
       return 'nothing was charged'
     case 'open':
-      return `${price} was not charged yet but may be: resumePayment(error) shows the same proof again`
+      return `${price} has not been charged but may be: resumePayment(error) sends the same proof again`
     case undefined:
-      return `${price} may have been charged: resumePayment(error) shows the same proof again`
+      return `${price} may have been charged: resumePayment(error) sends the same proof again`
     default:
       return status satisfies never
   }

@@ -15,7 +15,7 @@ import {
 
 const service = await startTestService({ after })
 
-test('A 402 with a challenge is paid, and the request sent again once, as it was [decision.91]', async (context) => {
+test('A 402 with a challenge is paid, and the same request is sent again once [decision.91]', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service)
   const order = { method: 'POST', body: '{"query":"rain"}', headers: { 'x-trace': '7' } }
   const answer = await pay()(`${merchant.url}/data?of=today#top`, order)
@@ -30,7 +30,7 @@ test('A 402 with a challenge is paid, and the request sent again once, as it was
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A challenge that stands in the body only is read, and the body of a refused 402 stays readable [decision.91]', async (context) => {
+test('A challenge only in the body is found, and the body of a refused 402 stays readable [decision.91]', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service, { isBodyOnly: true })
   assert.equal((await pay()(merchant.url)).status, 200)
   const refused = await pay({ maxAmount: '3.99' })(merchant.url)
@@ -39,21 +39,21 @@ test('A challenge that stands in the body only is read, and the body of a refuse
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-/** A proxy that cuts long headers short. */
+/** A proxy that truncates long headers. */
 const spoilHeader: typeof globalThis.fetch = async (input, init) => {
   const answer = await fetch(input, init)
   const headers = { 'content-type': 'application/json', 'x-payment-challenge': 'eyJ' }
   return answer.status === 402 ? new Response(answer.body, { status: 402, headers }) : answer
 }
 
-test('A header that is no challenge does not hide the one in the body [decision.91]', async (context) => {
+test('An invalid challenge header does not hide the challenge in the body [decision.91]', async (context) => {
   const { merchant, pay } = await openMarket(context, service, { isBodyOnly: true })
   const before = globalThis.fetch
   assert.equal((await pay({}, spoilHeader)(merchant.url)).status, 200)
-  assert.equal(globalThis.fetch, before, 'the global fetch is not touched')
+  assert.equal(globalThis.fetch, before, 'the global fetch is not changed')
 })
 
-test('What asks for no payment passes through untouched, the same object [decision.91]', async (context) => {
+test('A response that requests no payment is returned as the same object [decision.91]', async (context) => {
   const { decisions, pay } = await openMarket(context, service)
   const given = new Response('free', { status: 404 })
   const answer = await pay({}, async () => given)('http://127.0.0.1/free')
@@ -63,7 +63,7 @@ test('What asks for no payment passes through untouched, the same object [decisi
   assert.deepEqual(decisions, [])
 })
 
-test('A denial hands the 402 back, and says what was asked, the limit and what would help [decision.91]', async (context) => {
+test('A denial returns the 402, with the requested amount, the limit and what would help [decision.91]', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, { price: '5.01' })
   const answer = await pay()(merchant.url)
   assert.deepEqual([answer.status, (await answer.json()).amount], [402, '5.01'])
@@ -71,11 +71,11 @@ test('A denial hands the 402 back, and says what was asked, the limit and what w
   assert(decision?.outcome === 'denied')
   assert.equal(decision.reason_code, 'amount_exceeds_per_transaction_limit')
   assert.match(decision.reason_detail, /5\.01/)
-  assert.equal(merchant.visits.length, 1, 'the merchant was shown no proof')
+  assert.equal(merchant.visits.length, 1, 'the merchant got no proof')
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('A merchant or category that the mandate does not admit is denied before anything is held [decision.91]', async (context) => {
+test('A merchant or category that the mandate does not allow is denied before anything is held [decision.91]', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     challenge: () => ({ category: 'games' }),
   })
@@ -105,7 +105,7 @@ const challenges: [title: string, challenge: Record<string, unknown>, why: strin
   ['a number for an amount', { amount: 4 }, 'no_challenge'],
 ]
 
-test('A challenge that is not about what was asked for, or not understood, is not paid, and onDecision is told why [decision.91]', async (context) => {
+test('A challenge for something else, or in an unknown format, is not paid, and onDecision gets the reason [decision.91]', async (context) => {
   let challenge: Record<string, unknown> = {}
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     challenge: () => challenge,
@@ -122,7 +122,7 @@ test('A challenge that is not about what was asked for, or not understood, is no
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('Of an offer for another address both are named: localhost is not 127.0.0.1 [decision.91]', async (context) => {
+test('The detail for another resource has both addresses: localhost is not 127.0.0.1 [decision.91]', async (context) => {
   const resource = 'http://localhost:3000/data'
   const { merchant, pay } = await openMarket(context, service, { challenge: () => ({ resource }) })
   const decision = paymentDecisionOf(await pay()(`${merchant.url}/data`))
@@ -130,7 +130,7 @@ test('Of an offer for another address both are named: localhost is not 127.0.0.1
   assert.ok(decision.detail.endsWith(` (${resource}, not ${merchant.url}/data)`), decision.detail)
 })
 
-test('maxAmount compares money, not text: 4.0 pays 4.00 [decision.91]', async (context) => {
+test('maxAmount compares values, not text: 4.0 pays 4.00 [decision.91]', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   assert.equal((await pay({ maxAmount: '3.999999' })(merchant.url)).status, 402)
   assert.equal((await pay({ maxAmount: '4.0' })(merchant.url)).status, 200)
@@ -138,10 +138,10 @@ test('maxAmount compares money, not text: 4.0 pays 4.00 [decision.91]', async (c
     decisions.map(({ outcome }) => outcome),
     ['skipped', 'approved'],
   )
-  assert.throws(() => pay({ maxAmount: 'much' }), /"much" is no amount/)
+  assert.throws(() => pay({ maxAmount: 'much' }), /"much" is not an amount/)
 })
 
-test('A request that shows a proof of its own is left alone [decision.91]', async (context) => {
+test('A request that already has a proof is not changed [decision.91]', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const proof = await issueProof(service, await preparePurchase(service), '1.00')
   const headers = { 'X-Payment-Proof': Buffer.from(JSON.stringify(proof)).toString('base64url') }
@@ -154,7 +154,7 @@ test('A request that shows a proof of its own is left alone [decision.91]', asyn
   )
 })
 
-test('HEAD brings no goods, so nothing is paid for it [decision.91]', async (context) => {
+test('HEAD returns no goods, so nothing is paid for it [decision.91]', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service)
   for (const [input, init] of [
     [merchant.url, { method: 'head' }],
@@ -171,7 +171,7 @@ test('HEAD brings no goods, so nothing is paid for it [decision.91]', async (con
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('A 402 that came by a redirect is not paid [decision.91]', async (context) => {
+test('A 402 after a redirect is not paid [decision.91]', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const server = createServer((_request, response) =>
     response.writeHead(302, { location: merchant.url }).end(),
@@ -187,7 +187,7 @@ test('A 402 that came by a redirect is not paid [decision.91]', async (context) 
   )
 })
 
-test('A merchant that refuses the proof is not shown a second one [decision.91]', async (context) => {
+test('A merchant that refuses the proof does not get a second one [decision.91]', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     beforeVerify: () => {
       service.clock.nowMs += 6 * 60_000
@@ -204,7 +204,7 @@ test('A merchant that refuses the proof is not shown a second one [decision.91]'
   assert.equal((await budget()).spent, '0.00')
 })
 
-test('A proof that a merchant refuses is voided: the 402 is handed back, and nothing can be charged [decision.135]', async (context) => {
+test('A refused proof is voided: the 402 is returned, and nothing can be charged [decision.135]', async (context) => {
   const { merchant, decisions, pay, budget, client } = await openMarket(context, service, {
     beforeVerify: (_request, response) => Boolean(response.writeHead(402).end('{"amount":"4.50"}')),
   })
@@ -217,7 +217,7 @@ test('A proof that a merchant refuses is voided: the 402 is handed back, and not
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('When Purser cannot decide, the error is that of the client, and nothing is sent again [decision.91]', async (context) => {
+test("If Purser cannot decide, the client's error is thrown, and nothing is sent again [decision.91]", async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const client = new Purser({ apiKey: 'svc_sand_unknown', baseUrl: 'http://127.0.0.1:1' })
   await assert.rejects(pay({ client })(merchant.url), ConnectionError)
@@ -225,7 +225,7 @@ test('When Purser cannot decide, the error is that of the client, and nothing is
   assert.deepEqual(decisions, [])
 })
 
-test('When onDecision throws, nothing is bought [decision.91]', async (context) => {
+test('If onDecision throws, nothing is bought [decision.91]', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   const buying = pay({ onDecision: () => Promise.reject(new Error('the person said no')) })(merchant.url)
   await assert.rejects(buying, /the person said no/)
@@ -233,7 +233,7 @@ test('When onDecision throws, nothing is bought [decision.91]', async (context) 
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' }, 'the proof is void')
 })
 
-test('The goods are handed over as they come, before the last of them is sent [decision.91]', async (context) => {
+test('The goods are streamed [decision.91]', async (context) => {
   let open: ServerResponse | undefined
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_request, response) => {
@@ -279,7 +279,7 @@ test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not 
   )
 })
 
-test('onPaymentRequired may refuse before anything is asked of Purser [decision.137]', async (context) => {
+test('onPaymentRequired can refuse before any call to Purser [decision.137]', async (context) => {
   const { merchant, decisions, pay, budget, client } = await openMarket(context, service)
   const asked: unknown[] = []
   for (const said of [false, { refuse: 'too dear' }, true, undefined] as const) {
@@ -311,14 +311,14 @@ test('onPaymentRequired may refuse before anything is asked of Purser [decision.
   await assert.rejects(throwing(merchant.url), /nobody is there to ask/)
 })
 
-test('A decision carries its transaction, and over_max_amount both amounts [decision.91]', async (context) => {
+test('A decision has its transaction, and over_max_amount has both amounts [decision.91]', async (context) => {
   const { merchant, decisions, pay, client } = await openMarket(context, service)
   await pay({ maxAmount: '3.5' })(merchant.url)
   await pay()(merchant.url)
   const [skipped, approved] = decisions
   assert(skipped?.outcome === 'skipped' && approved?.outcome === 'approved')
   assert.deepEqual([skipped.challenge?.amount, skipped.max_amount], ['4.00', '3.50'])
-  assert.equal(skipped.detail, 'it costs 4.00 USDC, more than maxAmount 3.50')
+  assert.equal(skipped.detail, 'the price of 4.00 USDC is above maxAmount 3.50')
   assert(approved.transaction_id)
   assert.equal((await client.transactions.get(approved.transaction_id)).status, 'approved')
   const dear = await openMarket(context, service, { price: '5.01' })
@@ -328,7 +328,7 @@ test('A decision carries its transaction, and over_max_amount both amounts [deci
   assert.equal((await dear.client.transactions.get(denied.transaction_id)).status, 'denied')
 })
 
-test('Agent and mandate that are left out are those of the key, where there is just one [decision.138]', async (context) => {
+test('Agent and mandate default to those of the key, if there is just one [decision.138]', async (context) => {
   const { merchant, client, agentId, mandateId, pay, budget } = await openMarket(context, service)
   for (const ids of [{}, { agentId: undefined, mandateId: '' }, { agentId: '' }]) {
     const given = { agentId: undefined, mandateId: undefined, ...ids }

@@ -21,36 +21,39 @@ import {
 } from './repeatable-request.ts'
 import { PaymentNotChargedError } from './uncertain-payment.ts'
 
-/** Who pays, out of what, and how much at the most. */
+/** The payer, the mandate, and the limits. */
 export interface PaymentOptions {
   /** A client with the agent's key. */
   readonly client: Pick<Purser, 'policy' | 'payments'> & Partial<Pick<Purser, 'agents' | 'mandates'>>
-  /** The agent that pays; the only one that the key sees when left out. */
+  /** The agent that pays; by default the only one that the key sees. */
   readonly agentId?: string | undefined
-  /** The mandate to pay from; the only one of the agent that can be used when left out. */
+  /** The mandate to pay from; by default the agent's only usable one. */
   readonly mandateId?: string | undefined
-  /** The most that one request may cost, such as `5.00`; the mandate's own limits hold besides. */
+  /** The max price of one request, such as `5.00`; the mandate's own limits also apply. */
   readonly maxAmount?: string | undefined
   /**
-   * Asked before anything is asked of Purser, so that a refusal costs nothing and holds nothing: `challenge` has the price,
-   * the resource and the seller. `false`, or `{ refuse: 'why' }`, refuses; `true` and nothing at all go on. When it
-   * throws, nothing is bought.
+   * Called before any call to Purser, so that a refusal costs and holds nothing. `challenge` has the price,
+   * the resource and the seller. Return `false` or `{ refuse: 'why' }` to refuse; `true` or nothing to
+   * continue. If it throws, nothing is bought.
    */
   readonly onPaymentRequired?:
     ((challenge: PaymentChallenge) => PaymentAnswer | Promise<PaymentAnswer>) | undefined
-  /** Told what became of each 402, before anything is sent again. When it throws, nothing is bought. */
+  /**
+   * Receives the decision about each 402, before the request is sent again. If it throws, nothing is bought.
+   */
   readonly onDecision?: ((decision: PaymentDecision) => void | Promise<void>) | undefined
   /**
-   * Remembers purchases, so that a call with the same `purchaseId` never pays twice and gets the goods that were paid for,
-   * also after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of `@purser/client/purchase-files`.
+   * Stores purchases, so that calls with the same `purchaseId` never pay twice and get the goods that were
+   * paid for, even after a crash: `createPurchaseMemory()`, or `openPurchaseFiles(folder)` of
+   * `@purser/client/purchase-files`.
    */
   readonly purchases?: PurchaseStore | undefined
   /**
-   * How often a paid request is sent again, with the same proof, when the merchant does not answer or answers 408, 425,
-   * 429 or 5xx; 4 when left out, 10 at the most.
+   * Max number of retries of a paid request, with the same proof, if the merchant does not answer or answers
+   * 408, 425, 429 or 5xx; default 4, max 10.
    */
   readonly maxRetries?: number | undefined
-  /** Milliseconds that the answer to one paid request may take to begin; 60,000 when left out. */
+  /** Max milliseconds until the response to a paid request begins; default 60,000. */
   readonly timeout?: number | undefined
   /** As in `PurserOptions`, for tests. */
   readonly random?: (() => number) | undefined
@@ -60,32 +63,34 @@ export interface PaymentOptions {
 /** Whether to pay. */
 export type PaymentAnswer = boolean | { readonly refuse: string } | undefined | void
 
-/** What a fetch that pays takes besides what every fetch takes. */
+/** The additional options of a paying fetch. */
 export interface PayingInit extends RequestInit {
-  /** Your own name for the purchase, up to 255 characters: the same one again is the same purchase. Needs `purchases`. */
+  /**
+   * Your own id for the purchase, up to 255 characters; the same id is the same purchase. Needs `purchases`.
+   */
   readonly purchaseId?: string | undefined
 }
 
-/** A fetch that pays. */
+/** A paying fetch. */
 export type PayingFetch = (
   input: Parameters<typeof globalThis.fetch>[0],
   init?: PayingInit,
 ) => Promise<Response>
 
-/** How many bytes of goods are read whole and remembered with a purchase; more are handed on and not remembered. */
+/** Max bytes of goods to buffer and store with a purchase; larger goods are streamed and not stored. */
 const maxKeptBytes = 8 * 1024 * 1024
 
 const maxPurchaseIdLength = 255
 
 /**
- * A fetch that pays. A 402 with a challenge is evaluated, paid within the mandate, and the request sent again with its
- * proof, until the goods come. Whatever is not paid is handed back as the 402 that it was, and
- * `paymentDecisionOf(answer)` says why. One call buys once: one proof, whose nonce names the purchase; with `purchaseId`
- * all calls with the same id buy once. Without one, no body is read, only challenges.
+ * A paying fetch. It evaluates a 402 with a challenge, pays it within the mandate, and sends the request
+ * again with the proof until the goods arrive. If it does not pay, it returns the original 402, and
+ * `paymentDecisionOf(answer)` says why. One call buys once, with one proof; with `purchaseId`, all calls with
+ * the same id buy once. Without an id, no bodies are read except challenges.
  *
- * Rejects as the given fetch does; with the errors of the client when Purser cannot decide; with a
- * `PaymentUncertainError` when a proof was shown and no goods came; and with a `PurchaseConflictError` when the purchase id
- * belongs to another request.
+ * Rejects like the given fetch; with the client's errors if Purser cannot decide; with a
+ * `PaymentUncertainError` if a proof was sent and no goods arrived; and with a `PurchaseConflictError` if the
+ * purchase id was used for another request.
  *
  * @example
  * const fetchPaid = wrapFetchWithPayment(fetch, { client, maxAmount: '5.00' })
@@ -100,16 +105,16 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
   return async (input, given) => {
     if (given?.purchaseId === undefined) {
       const request: FetchArguments = { input, init: given }
-      // Without a purchase nobody else can be first, so there is an answer.
+      // Without a purchase there is no concurrent process, so there is a response.
       return (await fetchOnce(request, keepRequest(request))) as Response
     }
     const { purchaseId, ...init } = given
     const request: FetchArguments = { input, init }
-    if (!purchases) throw new PurserError('purchaseId needs the option purchases, which remembers purchases')
+    if (!purchases) throw new PurserError('purchaseId needs the option purchases, a store for purchases')
     if (purchaseId === '' || purchaseId.length > maxPurchaseIdLength) {
       throw new PurserError(`purchaseId must have 1 to ${maxPurchaseIdLength} characters`)
     }
-    // In this process one purchase is one at a time; between processes the store decides.
+    // Within this process, a purchase runs once at a time; between processes, the store decides.
     const before = running.get(purchaseId)
     const buying = (before ?? Promise.resolve()).then(() => buy(request, purchaseId, purchases))
     const ended = buying.catch(() => {})
@@ -121,7 +126,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     }
   }
 
-  /** Goes on with the purchase where it stopped, and begins it anew when its proof can never be charged. */
+  /** Continues the purchase where it stopped, and starts over if its proof can never be charged. */
   async function buy(request: FetchArguments, purchaseId: string, store: PurchaseStore): Promise<Response> {
     const kept = keepRequest(request)
     const repeatable = await kept.repeatable()
@@ -149,12 +154,10 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       const answer = await finish(purchase, repeatable, proof)
       if (isPaidFor(answer)) return withDecision(answer, decision)
     }
-    throw new PurserError(
-      `The purchase ${purchaseId} is changed by other processes all the time; try again later`,
-    )
+    throw new PurserError(`The purchase ${purchaseId} keeps being changed by other processes; retry later`)
   }
 
-  /** Asks once, and pays; undefined when the purchase has to be looked up again. */
+  /** Requests once, and pays; undefined if the purchase must be loaded again. */
   async function fetchOnce(
     request: FetchArguments,
     kept: KeptRequest,
@@ -165,7 +168,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       answer = await fetch(request.input, request.init)
       return answer.status === 402 ? await payFor(request, kept, answer, purchase) : answer
     } catch (error) {
-      // The answer is handed to nobody, so nobody else would let go of its connection.
+      // Nobody will read this response, so release its connection here.
       if (answer && !answer.bodyUsed) await answer.body?.cancel().catch(() => {})
       throw error
     } finally {
@@ -204,7 +207,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     if (!proof) return withDecision(answer, decision)
     await answer.body?.cancel()
     const paid = await finish(purchase, repeatable, proof)
-    // A proof of an earlier run that is over: this purchase has not had its own chance yet.
+    // The proof of an earlier run is void: this run has not tried its own yet.
     if (purchase && isReplayed && !isPaidFor(paid)) return undefined
     return withDecision(paid, decision)
   }
@@ -214,7 +217,7 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
     return withDecision(answer, decision)
   }
 
-  /** Why the caller refuses; undefined when it does not. */
+  /** Why the caller refuses; undefined if it does not. */
   async function vetoOf(challenge: PaymentChallenge): Promise<string | undefined> {
     const said = await onPaymentRequired?.(challenge)
     if (said === undefined || said === true) return undefined
@@ -236,12 +239,12 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
       throw error
     })
     if (!isPaidFor(answer)) await purchase?.end()
-    // The goods come first: a store that fails now costs only the next call its replay.
+    // Return the goods even if the store fails: that only costs the next call its replay.
     else await purchase?.deliver(answer).catch(() => {})
     return answer
   }
 
-  /** Has the payment evaluated, which knows the merchant and the category, and then asks for a proof of it. */
+  /** Evaluates the payment, including merchant and category, then requests a proof for it. */
   async function pay(
     challenge: PaymentChallenge,
     signal: AbortSignal | undefined,
@@ -265,15 +268,15 @@ export function wrapFetchWithPayment(fetch: typeof globalThis.fetch, options: Pa
   }
 }
 
-/** How often a purchase is looked up again because another process, or an earlier run, was there first. */
+/** Max number of times to reload a purchase because another process or an earlier run was first. */
 const maxLooks = 5
 
-/** Another process has gone on with the purchase. */
+/** Another process has continued the purchase. */
 async function letGoOf(answer: Response): Promise<undefined> {
   await answer.body?.cancel()
 }
 
-/** Whether the answer brought the goods; a refusal of a proof that can never be charged did not. */
+/** Whether the response has the goods; a refusal of a proof that can never be charged does not. */
 function isPaidFor(answer: Response): boolean {
   const status = paymentResultOf(answer)?.status
   return status !== 'expired' && status !== 'voided'
@@ -295,7 +298,7 @@ interface SkippedFacts {
 
 function skipped(why: SkipReason, { challenge, address, maxAmount }: SkippedFacts): PaymentDecision {
   if (why === 'over_max_amount' && challenge && maxAmount !== undefined) {
-    const detail = `it costs ${challenge.amount} ${challenge.currency}, more than maxAmount ${maxAmount}`
+    const detail = `the price of ${challenge.amount} ${challenge.currency} is above maxAmount ${maxAmount}`
     return { outcome: 'skipped', why, detail, challenge, max_amount: maxAmount }
   }
   const addresses =
@@ -305,7 +308,7 @@ function skipped(why: SkipReason, { challenge, address, maxAmount }: SkippedFact
   return { outcome: 'skipped', why, detail: skipReasons[why] + addresses, challenge }
 }
 
-/** Why this 402 is not to be paid, before anybody is asked; undefined when nothing speaks against it. */
+/** Why this 402 must not be paid, checked before any call; undefined if it may be. */
 function whyNot(
   request: FetchArguments,
   address: string,

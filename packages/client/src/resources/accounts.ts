@@ -8,22 +8,23 @@ export type Accounts = ReturnType<typeof accounts>
 
 export function accounts(send: Send) {
   return {
-    /** Creates an account, with an owner key of each environment. */
+    /** Creates an account with an owner key for each environment. */
     create: async (body: NewAccount, options?: CallOptions): Promise<CreatedAccount> =>
       (await send({ method: 'POST', path: '/accounts', body }, options)).body as CreatedAccount,
     /** All accounts of the service, newest first; for operators. */
     list: (query?: PageQuery, options?: CallOptions): List<Account> =>
       listOf(send, '/accounts', query, options),
-    /** An account: an operator sees any, an owner the key's own. */
+    /** One account. Operators can read any account, owners only their own. */
     get: async (id: string, options?: CallOptions): Promise<Account> =>
       (await send({ method: 'GET', path: path`/accounts/${id}` }, options)).body as Account,
     /**
-     * Disables an account; for operators. When this resolves, its keys and sessions no longer work, and its open proofs
-     * are voided. A `ConflictError` with the code `own_account` refuses the operator's own account.
+     * Disables an account; for operators. When this resolves, its keys and sessions no longer work, and its
+     * open proofs are voided. Throws a `ConflictError` with the code `own_account` for the operator's own
+     * account.
      */
     disable: async (id: string, options?: CallOptions): Promise<Account> =>
       (await send({ method: 'PATCH', path: path`/accounts/${id}/disable` }, options)).body as Account,
-    /** Enables a disabled account; for operators. Its keys, and its sessions that are not over, work again. */
+    /** Enables a disabled account; for operators. Its keys and unexpired sessions work again. */
     enable: async (id: string, options?: CallOptions): Promise<Account> =>
       (await send({ method: 'PATCH', path: path`/accounts/${id}/enable` }, options)).body as Account,
   }

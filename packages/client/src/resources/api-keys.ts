@@ -8,13 +8,16 @@ export type ApiKeys = ReturnType<typeof apiKeys>
 
 export function apiKeys(send: Send) {
   return {
-    /** Issues an API key; its text is shown once. */
+    /** Issues an API key; its secret text is returned only once. */
     create: async (body: NewApiKey, options?: CallOptions): Promise<IssuedApiKey> =>
       (await send({ method: 'POST', path: '/accounts/api-keys', body }, options)).body as IssuedApiKey,
-    /** The API keys of the account, in both environments, without their text; an operator may name another account. */
+    /**
+     * The API keys of the account, in both environments, without their secret text; operators may specify
+     * another account.
+     */
     list: (query?: ListApiKeysQuery, options?: CallOptions): List<ApiKey> =>
       listOf(send, '/accounts/api-keys', query, options),
-    /** Revokes an API key permanently; an operator names the account of the key when it is another. */
+    /** Revokes an API key permanently; operators must specify the key's account if it is another one. */
     revoke: async (id: string, options?: CallOptions & RevokeApiKeyQuery): Promise<ApiKey> => {
       const query = { account_id: options?.account_id }
       return (await send({ method: 'DELETE', path: path`/accounts/api-keys/${id}`, query }, options))

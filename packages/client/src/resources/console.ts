@@ -34,14 +34,14 @@ import type {
   TransactionDetail,
 } from '../wire-types.ts'
 
-/** What comes over the live feed: transactions, with the place to go on from, and why it ended. */
+/** Messages of the live feed: transactions with a resume position, and why the feed ended. */
 export type FeedMessage =
   | ({ readonly type: 'transactions'; readonly id: string } & FeedEvent)
   | { readonly type: 'end'; readonly reason: FeedEnd }
 
-/** Where a feed goes on, and what ends it. */
+/** Where a feed resumes, and what ends it. */
 export interface FeedOptions {
-  /** The `id` of the last message that was read; without one the feed begins with the newest. */
+  /** The `id` of the last message received; without one the feed begins with the newest. */
   readonly lastEventId?: string | undefined
   readonly query?: StreamTransactionsQuery | undefined
   readonly signal?: AbortSignal | undefined
@@ -49,15 +49,15 @@ export interface FeedOptions {
 
 export interface StopOptions extends CallOptions {
   /**
-   * Names the stop, so that asking again is no other stop. One is made for each call when left out, which covers the
-   * retries of that call; pass your own to cover your own retries too.
+   * Identifies the stop, so that a retry is the same stop. By default a new key is used for each call and its
+   * retries; pass your own to cover your own retries too.
    */
   readonly idempotencyKey?: string | undefined
 }
 
 export type Console = ReturnType<typeof consoleOf>
 
-/** What the web console shows and does, for keys and sessions of owners and operators. */
+/** The calls of the web console, for keys and sessions of owners and operators. */
 export function consoleOf(send: Send, open: Open) {
   async function get<Answer>(address: string, query?: object, options?: CallOptions): Promise<Answer> {
     return (await send({ method: 'GET', path: address, query }, options)).body as Answer
@@ -75,24 +75,24 @@ export function consoleOf(send: Send, open: Open) {
 
     overview: (query?: GetOverviewQuery, options?: CallOptions) =>
       get<Overview>('/v1/console/overview', query, options),
-    /** Whether agents are stopped. An answer also means that the service reaches its database. */
+    /** Whether agents are stopped. A response also means that the database is reachable. */
     status: (options?: CallOptions) => get<ConsoleStatus>('/v1/console/status', undefined, options),
     /**
-     * Pauses every active mandate, and ends their open proofs; nothing is authorised after the answer. Retried with the
-     * same key, so a lost answer is told whole by the next.
+     * Pauses every active mandate, and voids their open proofs; nothing is authorised after the response.
+     * Retried with the same key, so a retry returns the complete result.
      */
     stop: async ({ idempotencyKey = randomKey(), ...call }: StopOptions = {}): Promise<Stopped> => {
       const headers = { 'idempotency-key': idempotencyKey }
       const request = { method: 'POST', path: '/v1/console/stop', headers, isRepeatable: true } as const
       return (await send(request, call)).body as Stopped
     },
-    /** Resumes what one stop paused, or what any did. */
+    /** Resumes the mandates paused by one stop, or by any stop. */
     resume: async (stopId?: string, options?: CallOptions): Promise<Resumed> => {
       const body = stopId === undefined ? {} : { stop_id: stopId }
       const request = { method: 'POST', path: '/v1/console/resume', body, isRepeatable: true } as const
       return (await send(request, options)).body as Resumed
     },
-    /** Transactions as they happen, oldest first, until the signal ends it or the service does. */
+    /** Transactions as they happen, oldest first, until the signal aborts or the service ends the feed. */
     feed: (options?: FeedOptions): AsyncGenerator<FeedMessage, void, undefined> => feed(open, options),
 
     mandates: {
@@ -100,17 +100,17 @@ export function consoleOf(send: Send, open: Open) {
         listOf(send, '/v1/console/mandates', query, options),
       get: (id: string, options?: CallOptions) =>
         get<MandateDetail>(path`/v1/console/mandates/${id}`, undefined, options),
-      /** What was paid over time. */
+      /** Spend over time. */
       spend: (id: string, query?: GetMandateSpendQuery, options?: CallOptions) =>
         get<MandateSpend>(path`/v1/console/mandates/${id}/spend`, query, options),
     },
     transactions: {
       list: (query?: ListConsoleTransactionsQuery, options?: CallOptions): List<NamedTransaction> =>
         listOf(send, '/v1/console/transactions', query, options),
-      /** A transaction with the nine checks and the values that they compared. */
+      /** A transaction with the nine checks and the compared values. */
       get: (id: string, options?: CallOptions) =>
         get<TransactionDetail>(path`/v1/console/transactions/${id}`, undefined, options),
-      /** Every transaction that fits as CSV, as it comes. */
+      /** Every matching transaction as a CSV stream. */
       exportCsv: async (
         query?: ExportTransactionsQuery,
         options?: { readonly signal?: AbortSignal | undefined },
@@ -134,7 +134,7 @@ export function consoleOf(send: Send, open: Open) {
         listOf(send, '/v1/console/api-keys', query, options),
     },
     search: (q: string, options?: CallOptions) => get<Found[]>('/v1/console/search', { q }, options),
-    /** How the service is; for operators. */
+    /** The state of the service; for operators. */
     system: (options?: CallOptions) => get<System>('/v1/console/system', undefined, options),
   }
 }

@@ -9,10 +9,10 @@ export interface HealthReport {
 
 export function health(send: Send) {
   return {
-    /** The process answers. */
+    /** Liveness: the process answers. */
     live: async (options?: CallOptions): Promise<HealthReport> =>
       (await send({ method: 'GET', path: '/healthz' }, options)).body as HealthReport,
-    /** The store answers too; an `UnavailableError` when it does not. */
+    /** Readiness: the store answers too. Throws an `UnavailableError` if it does not. */
     ready: async (options?: CallOptions): Promise<HealthReport> =>
       (await send({ method: 'GET', path: '/readyz' }, options)).body as HealthReport,
   }

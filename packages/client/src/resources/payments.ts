@@ -13,27 +13,27 @@ import type {
   VerifyRequest,
 } from '../wire-types.ts'
 
-/** A proof, or why there is none. `replayed` is true when this key had been given the proof before. */
+/** A proof, or the denial. `replayed` is true if the proof was already issued for this key. */
 export type ProofDecision =
   { readonly decision: 'approved'; readonly proof: Proof; readonly replayed: boolean } | ProofDenial
 
 export interface ProofOptions extends CallOptions {
   /**
-   * The same request with the same key gets the same proof, and holds its amount once. One is made for each call when left
-   * out, which covers the retries of that call; pass your own, and keep it, to get the same proof after a crash, too. 1 to
-   * 255 printable ASCII characters. A key that was used for another request throws an `ApiError` with the code
-   * `idempotency_key_reused`.
+   * The same request with the same key gets the same proof, and holds its amount once. By default a new key
+   * is used for each call and its retries; store your own key to get the same proof even after a crash. 1 to
+   * 255 printable ASCII characters. A key that was used for another request throws an `ApiError` with the
+   * code `idempotency_key_reused`.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** A charge, or why there is none. `replayed` is true when this key had already collected it. */
+/** A charge, or the refusal. `replayed` is true if this key had already collected it. */
 export type Verification = (Verified & { readonly replayed: boolean }) | NotVerified
 
 export interface VerifyOptions extends CallOptions {
   /**
-   * Tells a retry from a replay: the same proof with the same key gets the first answer again. One is made for each
-   * call when left out, which covers the retries of that call; pass your own to cover your own retries too.
+   * Distinguishes a retry from a replay: the same proof with the same key gets the first response again. By
+   * default a new key is used for each call and its retries; pass your own to cover your own retries too.
    */
   readonly idempotencyKey?: string | undefined
 }
@@ -43,8 +43,8 @@ export type Payments = ReturnType<typeof payments>
 export function payments(send: Send) {
   return {
     /**
-     * Asks for a signed proof, which holds its amount; sandbox only. Retried with the same key, so a lost reply holds
-     * nothing twice.
+     * Requests a signed proof, which holds its amount; sandbox only. Retried with the same key, so a lost
+     * response holds nothing twice.
      *
      * @example
      * const granted = await purser.payments.requestProof(payment, { idempotencyKey: 'order-1001' })
@@ -68,7 +68,16 @@ export function payments(send: Send) {
       return { decision: 'approved', proof, replayed: isReplayed(headers) }
     },
 
-    /** Has a proof verified, which charges it, once. Retried with the same key, so a lost reply costs nothing. */
+    /**
+     * Verifies a proof, which charges it once. Retried with the same key, so a lost response costs nothing.
+     *
+     * @example
+     * const charge = await purser.payments.verify(
+     *   { proof, merchant_domain: 'api.example.com', expected_amount: '4.00' },
+     *   { idempotencyKey: 'order-1001' },
+     * )
+     * if (charge.verified) console.log(charge.transaction_id)
+     */
     verify: async (body: VerifyRequest, options: VerifyOptions = {}): Promise<Verification> => {
       const { idempotencyKey = randomKey(), ...call } = options
       const asked = { method: 'POST', path: '/v1/payments/verify' } as const
@@ -90,14 +99,15 @@ export function payments(send: Send) {
       throw errorOf(reply, `${asked.method} ${asked.path}`)
     },
 
-    /** What has become of a proof: for whoever lost the reply. */
+    /** The state of a proof, for example after a lost response. */
     getProof: async (nonce: string, options?: CallOptions): Promise<ProofRecord> =>
       (await send({ method: 'GET', path: path`/v1/payments/proofs/${nonce}` }, options)).body as ProofRecord,
 
     /**
-     * Voids an open proof: its amount is free at once, and nobody can charge it any more. Resolves to the proof as it then
-     * is, `voided`, or `expired` when its time was over. Throws a `ConflictError` with the code `proof_captured` when it
-     * has been charged, and a `NotFoundError` for a proof that is not yours. Safe to repeat, so it is retried.
+     * Voids an open proof: its amount is released at once, and it can no longer be charged. Resolves to the
+     * proof, now `voided`, or `expired` if its time was over. Throws a `ConflictError` with the code
+     * `proof_captured` if it has been charged, and a `NotFoundError` for a proof that is not yours. Safe to
+     * repeat, so it is retried.
      *
      * @example
      * const { status } = await purser.payments.voidProof(proof.nonce) // 'voided'
@@ -117,7 +127,7 @@ function isReplayed(headers: Headers): boolean {
   return headers.get('idempotent-replayed') === 'true'
 }
 
-/** Goods leave on this answer, so nothing but a clear yes is one. */
+/** Goods are delivered on this response, so only a clear success counts. */
 function isCharge(reply: Reply): reply is Reply & { readonly body: Verified } {
   const { verified, transaction_id: id } = reply.body as { verified?: unknown; transaction_id?: unknown }
   return reply.status === 200 && verified === true && typeof id === 'string'

@@ -7,8 +7,8 @@ export type Policy = ReturnType<typeof policy>
 export function policy(send: Send) {
   return {
     /**
-     * Decides whether a payment would be allowed, and records the decision; nothing is held or charged. Retried, so a lost
-     * answer may leave a second record.
+     * Decides whether a payment would be allowed, and records the decision; nothing is held or charged.
+     * Retried, so a lost response may cause a second record.
      */
     evaluate: async (body: ProposedPayment, options?: CallOptions): Promise<Approval | Denial> => {
       const refusal = { status: 402, field: 'decision' }

@@ -14,13 +14,13 @@ export function sellers(send: Send) {
     /** The sellers of the account, newest first. */
     list: (query?: PageQuery, options?: CallOptions): List<Seller> =>
       listOf(send, '/sellers', query, options),
-    /** Where to put the proof that a domain is the account's own, and whether the seller is verified. */
+    /** How to verify the domain of a seller, and whether it is verified. */
     verification: async (domain: string, options?: CallOptions): Promise<SellerVerification> =>
       (await send({ method: 'GET', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
     /**
-     * Has the service look for that proof. While `status` is `pending`, `missing` says what was not found. A `ConflictError`
-     * says that another account was first.
+     * Runs the domain check. While `status` is `pending`, `missing` says what was not found. Throws a
+     * `ConflictError` if another account was first.
      *
      * @example
      * const { status, missing } = await purser.sellers.verify('api.example.com')
@@ -29,9 +29,9 @@ export function sellers(send: Send) {
       (await send({ method: 'POST', path: path`/sellers/${domain}/verification` }, options))
         .body as SellerVerification,
     /**
-     * Releases a domain in the environment of the key, whoever registered it; for operators. From then on its seller collects
-     * nothing from other accounts, and another account can register the domain. Past payments keep the seller's id. A
-     * `NotFoundError` says that nobody has registered the domain.
+     * Releases a domain in the environment of the key, whoever registered it; for operators. From then on its
+     * seller cannot collect from other accounts, and another account can register the domain. Past payments
+     * keep the seller's id. Throws a `NotFoundError` if the domain is not registered.
      *
      * @example
      * const { seller_id, account_id } = await purser.sellers.release('api.example.com')

@@ -8,12 +8,12 @@ export type Sessions = ReturnType<typeof sessions>
 
 export function sessions(send: Send) {
   return {
-    /** Who is signed in to the console as the account, newest first; an operator may name another account. */
+    /** The console sessions of the account, newest first; operators may specify another account. */
     list: (query?: ListSessionsQuery, options?: CallOptions): List<AccountSession> =>
       listOf(send, '/accounts/sessions', query, options),
     /**
-     * Ends a session: its cookie is refused from then on. A `NotFoundError` when it has ended already. An operator names
-     * the account of the session when it is another.
+     * Ends a session: its cookie is refused from then on. Throws a `NotFoundError` if it has already ended.
+     * Operators must specify the session's account if it is another one.
      */
     end: async (id: string, options?: CallOptions & EndSessionOfAccountQuery): Promise<void> => {
       const query = { account_id: options?.account_id }

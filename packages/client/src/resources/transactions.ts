@@ -12,12 +12,12 @@ export function transactions(send: Send, open: Open) {
     /** The transactions that the key may see, newest first. */
     list: (query?: ListTransactionsQuery, options?: CallOptions): List<Transaction> =>
       listOf(send, '/v1/transactions', query, options),
-    /** One transaction; a `NotFoundError` when the key sees none of this id. */
+    /** One transaction. Throws a `NotFoundError` if the key cannot see it. */
     get: async (id: string, options?: CallOptions): Promise<Transaction> =>
       (await send({ method: 'GET', path: path`/v1/transactions/${id}` }, options)).body as Transaction,
     /**
-     * Every transaction that the key may see and that fits, newest first, as CSV, as it comes. With a merchant key these
-     * are its sales.
+     * Every matching transaction that the key may see, newest first, as a CSV stream. With a merchant key
+     * these are its sales.
      *
      * @example
      * const csv = await purser.transactions.exportCsv({ created_from: '2026-11-01T00:00:00Z' })

@@ -6,20 +6,20 @@ import { endpoint } from '../endpoint.ts'
 import { described, Id, Sum } from '../fields.ts'
 import { PageOf, pageParameters } from '../pages.ts'
 
-/** An agent with what it has spent, and what revoking it would stop. */
+/** An agent with its spend, and what revoking it would stop. */
 export const AgentSummary = Type.Object({
   ...Agent.properties,
   spent_total: described(Sum, 'Sum of its verified payments in USDC, under all mandates.'),
-  held_total: described(Sum, 'Sum in USDC that its open proofs hold; revoking the agent ends them.'),
+  held_total: described(Sum, 'Sum in USDC held by its open proofs; revoking the agent releases it.'),
   open_holds: Type.Integer({
-    description: 'Number of its open proofs; 10,000 means that many or more.',
+    description: 'Number of its open proofs; 10,000 means 10,000 or more.',
   }),
   active_mandates: Type.Integer({
-    description: 'Number of its mandates that are active and not expired.',
+    description: 'Number of its active, unexpired mandates.',
   }),
-  remaining_budget: described(Sum, 'What is left in USDC of its active mandates.'),
+  remaining_budget: described(Sum, 'Remaining budget of its active mandates in USDC.'),
   working_keys: Type.Integer({
-    description: 'Number of API keys of the role `agent` that are bound to it and not revoked.',
+    description: 'Number of unrevoked API keys bound to it.',
   }),
 })
 export type AgentSummary = Static<typeof AgentSummary>
@@ -29,7 +29,7 @@ export const listConsoleAgents = endpoint({
   method: 'GET',
   path: '/v1/console/agents',
   tag: 'Console',
-  summary: 'Agents with their spend, newest first.',
+  summary: 'Lists agents with their spend, newest first.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(AgentSummary) },
@@ -42,7 +42,7 @@ export const getConsoleAgent = endpoint({
   method: 'GET',
   path: '/v1/console/agents/{agent_id}',
   tag: 'Console',
-  summary: 'One agent with its spend, and what revoking it would stop.',
+  summary: 'Returns an agent with its spend, and what revoking it would stop.',
   roles: ownerRoles,
   params: Type.Object({ agent_id: described(Id, 'Id of the agent.') }),
   responses: { 200: AgentSummary },

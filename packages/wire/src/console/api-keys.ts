@@ -10,12 +10,9 @@ export const ListedApiKey = Type.Object({
   ...ApiKey.properties,
   last_used_at: described(
     Nullable(Timestamp),
-    'When it was last used, to the minute or so; null when it was not used yet.',
+    'When the key was last used, accurate to about a minute; null if never.',
   ),
-  agent_name: described(
-    Nullable(Name),
-    'Name of the agent that the key is bound to; null when it is bound to none.',
-  ),
+  agent_name: described(Nullable(Name), 'Name of the agent that the key is bound to; null if none.'),
 })
 export type ListedApiKey = Static<typeof ListedApiKey>
 
@@ -24,10 +21,10 @@ export const listConsoleApiKeys = endpoint({
   method: 'GET',
   path: '/v1/console/api-keys',
   tag: 'Console',
-  summary: 'The keys of the account, in both environments, with when each was last used.',
+  summary: 'Lists the keys of the account, in both environments, with their last use.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(ListedApiKey) },
-  responseDescriptions: { 200: 'A page of keys, newest first, revoked ones among them.' },
+  responseDescriptions: { 200: 'A page of keys, newest first, including revoked ones.' },
   errors: ['query_too_slow'],
 })

@@ -9,18 +9,18 @@ import { PageOf, pageParameters } from '../pages.ts'
 import { ProofRecord } from '../payments.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 
-/** A mandate with what a table of them shows beside. */
+/** A mandate with additional fields for tables. */
 export const ListedMandate = Type.Object({
   ...Mandate.properties,
   agent_name: described(Name, 'Name of its agent.'),
   is_agent_revoked: Type.Boolean({
-    description: 'Whether its agent is revoked, so that nothing can be spent, whatever its `status`.',
+    description: 'Whether its agent is revoked, so that nothing can be spent regardless of `status`.',
   }),
-  is_stopped: Type.Boolean({ description: 'Whether a stop of all agents paused it.' }),
+  is_stopped: Type.Boolean({ description: 'Whether it was paused by stopping all agents.' }),
 })
 export type ListedMandate = Static<typeof ListedMandate>
 
-/** What a list of mandates is narrowed to; of a revoked agent none is active or paused. */
+/** The status filter of a list of mandates. Mandates of a revoked agent are neither active nor paused. */
 export const listedStatuses = [...mandateStatuses, 'expired', 'agent_revoked'] as const
 export type ListedStatus = (typeof listedStatuses)[number]
 export const ListedStatus = OneOf(listedStatuses)
@@ -33,7 +33,7 @@ export const listConsoleMandates = endpoint({
   path: '/v1/console/mandates',
   tag: 'Console',
   summary:
-    'Mandates, newest first. A page may hold fewer than asked for while `Link` still names a next one.',
+    'Lists mandates, newest first. A page may have fewer items than requested although `Link` has a next page.',
   roles: ownerRoles,
   query: Type.Object({
     ...pageParameters,
@@ -41,7 +41,7 @@ export const listConsoleMandates = endpoint({
     status: Type.Optional(described(ListedStatus, 'Only mandates in this state.')),
     q: Type.Optional(
       Text(maxLengths.search, {
-        description: 'Only mandates with this text in their purpose; upper and lower case are the same.',
+        description: 'Only mandates with this text in their purpose, ignoring case.',
       }),
     ),
   }),
@@ -53,10 +53,10 @@ export const listConsoleMandates = endpoint({
 export const MandateDetail = Type.Object({
   ...ListedMandate.properties,
   paid_count: Type.Integer({ description: 'Number of verified payments.' }),
-  denied_count: Type.Integer({ description: 'Number of evaluations that were denied.' }),
+  denied_count: Type.Integer({ description: 'Number of denied evaluations.' }),
   open_holds: Type.Array(ProofRecord, {
     maxItems: maxItems.openHolds,
-    description: 'Open proofs, soonest to expire first, at most 100; `held_total` counts all.',
+    description: 'Open proofs, soonest expiry first, at most 100; `held_total` includes all.',
   }),
 })
 export type MandateDetail = Static<typeof MandateDetail>
@@ -66,7 +66,7 @@ export const getConsoleMandate = endpoint({
   method: 'GET',
   path: '/v1/console/mandates/{mandate_id}',
   tag: 'Console',
-  summary: 'One mandate with its open holds.',
+  summary: 'Returns a mandate with its open holds.',
   roles: ownerRoles,
   params: MandateParams,
   responses: { 200: MandateDetail },
@@ -74,17 +74,17 @@ export const getConsoleMandate = endpoint({
   errors: ['not_found', 'query_too_slow'],
 })
 
-/** The widths of the buckets that spend over time is given in. */
+/** The bucket widths of spend over time. */
 export const spendSteps = ['hour', 'day'] as const
 export const SpendStep = OneOf(spendSteps)
 
 export const MandateSpend = Type.Object({
   mandate_id: described(Id, 'Id of the mandate.'),
   step: described(SpendStep, 'Width of a bucket.'),
-  spent_before: described(Sum, 'Sum in USDC of what was paid before the first bucket.'),
+  spent_before: described(Sum, 'Sum in USDC of payments before the first bucket.'),
   stretches: Type.Array(Activity, {
     maxItems: maxItems.stretches,
-    description: 'The buckets, oldest first, also those in which nothing happened.',
+    description: 'The buckets, oldest first, including empty ones.',
   }),
 })
 export type MandateSpend = Static<typeof MandateSpend>
@@ -94,7 +94,7 @@ export const getMandateSpend = endpoint({
   method: 'GET',
   path: '/v1/console/mandates/{mandate_id}/spend',
   tag: 'Console',
-  summary: 'What was paid under a mandate over time.',
+  summary: 'Returns the spend of a mandate over time.',
   roles: ownerRoles,
   params: MandateParams,
   query: Type.Object({
@@ -103,10 +103,10 @@ export const getMandateSpend = endpoint({
         format: 'date-time',
         maxLength: maxLengths.timestamp,
         description:
-          'Start of the first bucket, as time with its zone, rounded down to a quarter of an hour. When left out, the last bucket is the current one.',
+          'Start of the first bucket, as a time with a time zone, rounded down to a quarter of an hour. By default, the last bucket is the current one.',
       }),
     ),
-    step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` when left out.')),
+    step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` by default.')),
     stretches: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -117,6 +117,6 @@ export const getMandateSpend = endpoint({
     ),
   }),
   responses: { 200: MandateSpend },
-  responseDescriptions: { 200: 'What was paid, in buckets of equal width.' },
+  responseDescriptions: { 200: 'The spend, in buckets of equal width.' },
   errors: ['not_found', 'query_too_slow'],
 })

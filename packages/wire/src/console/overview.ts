@@ -6,32 +6,32 @@ import { described, Id, Name, Nullable, Purpose, Sum, Timestamp } from '../field
 import { DenialCode, denialCodes } from '../policy.ts'
 import { maxItems, maxLengths } from '../lengths.ts'
 
-/** What happened in one stretch of time. Amounts are sums of what was paid. */
+/** The activity in one bucket of time. Amounts are sums of payments. */
 export const Activity = Type.Object({
-  starts_at: described(Timestamp, 'When the bucket begins.'),
+  starts_at: described(Timestamp, 'Start of the bucket.'),
   paid_count: Type.Integer({ description: 'Number of verified payments.' }),
   paid_total: described(Sum, 'Sum of those payments in USDC.'),
-  approved_count: Type.Integer({ description: 'Number of evaluations that were approved.' }),
-  denied_count: Type.Integer({ description: 'Number of evaluations and proofs that were denied.' }),
+  approved_count: Type.Integer({ description: 'Number of approved evaluations.' }),
+  denied_count: Type.Integer({ description: 'Number of denied evaluations and refused proofs.' }),
 })
 export type Activity = Static<typeof Activity>
 
-/** An active mandate, and when its budget ends if it is spent as in the last 24 hours. */
+/** An active mandate, and when its budget runs out at the rate of the last 24 hours. */
 export const NearBudget = Type.Object({
   mandate_id: described(Id, 'Id of the mandate.'),
-  agent_id: described(Id, 'Agent that the mandate is for.'),
+  agent_id: described(Id, 'Agent of the mandate.'),
   agent_name: described(Name, 'Name of that agent.'),
   purpose: Purpose,
-  max_spend_total: described(Sum, 'Total budget in USDC, as it was written.'),
+  max_spend_total: described(Sum, 'Total budget in USDC, as provided.'),
   spent_total: described(Sum, 'Sum of its verified payments in USDC.'),
-  held_total: described(Sum, 'Sum in USDC that its open proofs hold.'),
+  held_total: described(Sum, 'Sum in USDC held by its open proofs.'),
   remaining_budget: described(Sum, '`max_spend_total` minus `spent_total` in USDC.'),
-  spent_last_day: described(Sum, 'Sum in USDC of what was paid since `last_day_starts_at`.'),
+  spent_last_day: described(Sum, 'Sum in USDC of payments since `last_day_starts_at`.'),
   exhausted_at: described(
     Nullable(Timestamp),
-    'When the budget ends if it is spent as in the last 24 hours; null when nothing was paid in them, or the mandate expires before.',
+    'When the budget runs out at the rate of the last 24 hours; null if nothing was paid in them, or if the mandate expires before.',
   ),
-  expires_at: described(Timestamp, 'When the mandate ends, as it was written.'),
+  expires_at: described(Timestamp, 'When the mandate expires, as provided.'),
 })
 export type NearBudget = Static<typeof NearBudget>
 
@@ -46,50 +46,50 @@ export const Checklist = Type.Object({
 export type Checklist = Static<typeof Checklist>
 
 export const Overview = Type.Object({
-  at: described(Timestamp, 'The moment that the figures are of.'),
-  day_starts_at: described(Timestamp, 'When today began, as it was asked for.'),
-  spent_today: described(Sum, 'Sum in USDC of what was paid since `day_starts_at`.'),
+  at: described(Timestamp, 'The time of the figures.'),
+  day_starts_at: described(Timestamp, 'When today began, as requested.'),
+  spent_today: described(Sum, 'Sum in USDC of payments since `day_starts_at`.'),
   paid_today: Type.Integer({ description: 'Number of payments since `day_starts_at`.' }),
   remaining: described(
     Sum,
-    'Total budgets minus what is spent, in USDC, over mandates that are active and not expired, of agents that are not revoked.',
+    'Total budgets minus the amounts spent, in USDC, of active, unexpired mandates of agents that are not revoked.',
   ),
   active_mandates: Type.Integer({ description: 'Number of those mandates.' }),
   open_holds: Type.Object(
     {
-      count: Type.Integer({ description: 'Number of open proofs; 10,000 means that many or more.' }),
-      amount: described(Sum, 'Sum in USDC that they hold.'),
+      count: Type.Integer({ description: 'Number of open proofs; 10,000 means 10,000 or more.' }),
+      amount: described(Sum, 'Sum in USDC held by them.'),
     },
-    { title: 'OpenHolds', description: 'The proofs that can still be charged.' },
+    { title: 'OpenHolds', description: 'Proofs that can still be charged.' },
   ),
-  last_day_starts_at: described(Timestamp, 'When the last 24 hours begin, at a quarter of an hour.'),
+  last_day_starts_at: described(Timestamp, 'Start of the last 24 hours, at a quarter of an hour.'),
   denied_last_day: Type.Integer({
     description:
-      'Number of evaluations and proofs that were denied in them. Of the proofs of one mandate the first ten of a minute are transactions, and counted in `denial_reasons`.',
+      'Number of denied evaluations and refused proofs in the last 24 hours. Of the proofs refused under one mandate, the first ten of each minute are transactions and are counted in `denial_reasons`.',
   }),
   hours: Type.Array(Activity, {
     maxItems: 24,
-    description: '24 buckets of one hour, oldest first; the last one is not over.',
+    description: '24 buckets of one hour, oldest first; the last one is incomplete.',
   }),
   nearest_budgets: Type.Array(NearBudget, {
     maxItems: maxItems.nearestBudgets,
-    description: 'Active mandates, the one closest to its limit first.',
+    description: 'Active mandates, closest to their limit first.',
   }),
   denial_reasons: Type.Array(
     Type.Object(
       {
         reason_code: described(DenialCode, 'The check that failed.'),
-        denied_count: Type.Integer({ description: 'Number of transactions that were denied for it.' }),
+        denied_count: Type.Integer({ description: 'Number of transactions denied for it.' }),
       },
-      { title: 'DenialCount', description: 'How often one reason stood in the way.' },
+      { title: 'DenialCount', description: 'Number of denials for one reason.' },
     ),
     {
       maxItems: denialCodes.length,
-      description: 'Denials of the last 24 hours by reason, the most frequent first.',
+      description: 'Denials of the last 24 hours by reason, most frequent first.',
     },
   ),
   stopped_mandates: Type.Integer({
-    description: 'Number of mandates that a stop paused and that are still paused.',
+    description: 'Number of mandates paused by a stop and still paused.',
   }),
   checklist: described(Checklist, 'The steps to a first purchase, each done or not.'),
 })
@@ -100,7 +100,7 @@ export const getOverview = endpoint({
   method: 'GET',
   path: '/v1/console/overview',
   tag: 'Console',
-  summary: 'Whether anything is wrong, and how much is gone.',
+  summary: 'Returns the overview: spend, budgets, denials and stops.',
   roles: ownerRoles,
   query: Type.Object({
     day_starts_at: Type.Optional(
@@ -108,7 +108,7 @@ export const getOverview = endpoint({
         format: 'date-time',
         maxLength: maxLengths.timestamp,
         description:
-          'When today began for whoever looks, as time with its zone, rounded down to a quarter of an hour; midnight UTC when left out.',
+          'When today began for the viewer, as a time with a time zone, rounded down to a quarter of an hour; by default midnight UTC.',
       }),
     ),
   }),

@@ -10,9 +10,9 @@ export const foundKinds = ['agent', 'mandate', 'seller', 'transaction'] as const
 export const FoundKind = OneOf(foundKinds)
 
 export const Found = Type.Object({
-  kind: described(FoundKind, 'What was found.'),
-  id: described(Id, 'Id of what was found.'),
-  label: Text(maxLengths.purpose, { description: 'Its name, purpose or domain, for people to read.' }),
+  kind: described(FoundKind, 'Kind of the record.'),
+  id: described(Id, 'Id of the record.'),
+  label: Text(maxLengths.purpose, { description: 'Its name, purpose or domain, for display.' }),
 })
 export type Found = Static<typeof Found>
 
@@ -21,14 +21,15 @@ export const searchConsole = endpoint({
   method: 'GET',
   path: '/v1/console/search',
   tag: 'Console',
-  summary: 'What has this id, or this text in its name, purpose or domain; of the latest 1,000 of each kind.',
+  summary:
+    'Finds records by id, or by text in their name, purpose or domain, among the latest 1,000 of each kind.',
   roles: ownerRoles,
   query: Type.Object({
     q: Type.Optional(
-      Text(maxLengths.search, { description: 'An id, or a part of a text; nothing is found when left out.' }),
+      Text(maxLengths.search, { description: 'An id, or part of a text; without it, nothing is found.' }),
     ),
   }),
   responses: { 200: PageOf(Found) },
-  responseDescriptions: { 200: 'What was found, at most 20 records.' },
+  responseDescriptions: { 200: 'The records found, at most 20.' },
   errors: ['query_too_slow'],
 })

@@ -7,12 +7,12 @@ import { PageOf, pageParameters } from '../pages.ts'
 import { VerificationFailure, verificationFailures } from '../payments.ts'
 import { Seller } from '../sellers.ts'
 
-/** A seller with what was paid to it, and why verifications for its domain failed. */
+/** A seller with its revenue, and why verifications for its domain failed. */
 export const SellerSummary = Type.Object({
   ...Seller.properties,
   paid_count: Type.Integer({ description: 'Number of payments to it.' }),
   revenue_total: described(Sum, 'Sum of the payments to it in USDC.'),
-  last_month_starts_at: described(Timestamp, 'When the last 30 days begin, at midnight UTC.'),
+  last_month_starts_at: described(Timestamp, 'Start of the last 30 days, at midnight UTC.'),
   revenue_last_month: described(Sum, 'Sum in USDC of the payments to it in the last 30 days.'),
   failures_last_month: Type.Array(
     Type.Object(
@@ -20,14 +20,14 @@ export const SellerSummary = Type.Object({
         reason: described(VerificationFailure, 'The step that failed.'),
         count: Type.Integer({
           description:
-            'Number of verifications that failed at it; counted a few seconds late, and a crash may lose the latest.',
+            'Number of verifications that failed at this step; counted a few seconds late, and a crash may lose the latest.',
         }),
       },
-      { title: 'FailureCount', description: 'How often verifications failed for one reason.' },
+      { title: 'FailureCount', description: 'Number of failed verifications for one reason.' },
     ),
     {
       maxItems: verificationFailures.length,
-      description: 'Why verifications for its domain failed in the last 30 days.',
+      description: 'Failed verifications for its domain in the last 30 days, by reason.',
     },
   ),
 })
@@ -38,7 +38,7 @@ export const listConsoleSellers = endpoint({
   method: 'GET',
   path: '/v1/console/sellers',
   tag: 'Console',
-  summary: 'Sellers with their revenue, newest first.',
+  summary: 'Lists sellers with their revenue, newest first.',
   roles: ownerRoles,
   query: Type.Object(pageParameters),
   responses: { 200: PageOf(SellerSummary) },

@@ -15,67 +15,67 @@ import {
 } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
 
-/** The header that carries the session's token with every request that changes something. */
+/** The header with the session's CSRF token, required for every request that changes something. */
 export const consoleTokenHeader = 'x-purser-console'
 
-/** The header in which a session that sees both environments names the one that it means. */
+/** The header that selects the environment for a session with access to both. */
 export const environmentHeader = 'x-purser-environment'
 
-/** How a session began: with a key, at the identity provider, or by the set-up link of a first start. */
+/** How a session was started: with a key, the identity provider, or the set-up link of a first start. */
 export const sessionKinds = ['key', 'oidc', 'set_up'] as const
 export type SessionKind = (typeof sessionKinds)[number]
 export const SessionKind = OneOf(sessionKinds)
 
-/** One of the two: the text of an owner's or operator's key, or the token of the set-up link. */
+/** Exactly one of an owner's or operator's key and the token of the set-up link. */
 export const NewSession = Type.Object({
   api_key: Type.Optional(
     described(
       Nullable(Text(maxLengths.secret)),
-      'Text of an API key of the role `owner` or `operator`; null or left out when `set_up_token` is sent.',
+      'An API key with the role `owner` or `operator`; null or omitted if `set_up_token` is sent.',
     ),
   ),
   set_up_token: Type.Optional(
     described(
       Nullable(Text(maxLengths.secret)),
-      'Token of the set-up link of a first start; null or left out when `api_key` is sent.',
+      'Token of the set-up link of a first start; null or omitted if `api_key` is sent.',
     ),
   ),
 })
 
 export const Session = Type.Object({
   id: described(Id, 'Id of the session; its token is in the cookie.'),
-  kind: described(SessionKind, 'How the session began.'),
+  kind: described(SessionKind, 'How the session was started.'),
   account: Type.Object(
     {
       id: described(Id, 'Id of the account.'),
-      name: described(Name, 'Name of the person or the organization that owns the account.'),
-      email: Text(maxLengths.email, { description: 'E-mail address of the owner, as it was given.' }),
+      name: described(Name, 'Name of the person or organization that owns the account.'),
+      email: Text(maxLengths.email, { description: 'E-mail address of the owner, as provided.' }),
     },
-    { title: 'SessionAccount', description: 'Account that is signed in.' },
+    { title: 'SessionAccount', description: 'The signed-in account.' },
   ),
   role: described(OwnerRole, 'What the session may do.'),
   key_id: described(
     Nullable(Id),
-    'Key that the session ends with; null for one that began at the identity provider.',
+    'Key of the session, which ends when the key is revoked; null for sign-ins with the identity provider.',
   ),
   environments: Type.Array(Environment, {
     maxItems: environments.length,
     description:
-      'Environments that the session sees; `X-Purser-Environment` chooses, the first when it is left out.',
+      'Environments that the session can access; `X-Purser-Environment` selects one, by default the first.',
   }),
   csrf_token: Text(maxLengths.secret, {
-    description: 'To be sent as `X-Purser-Console` with every request that changes something.',
+    description: 'Send this as `X-Purser-Console` with every request that changes something.',
   }),
-  created_at: described(Timestamp, 'When the session began.'),
+  created_at: described(Timestamp, 'When the session was started.'),
   expires_at: Type.String({
     format: 'date-time',
     maxLength: maxLengths.timestamp,
-    description: 'When the session ends if it is not used; each use moves it, up to `ends_at`.',
+    description: 'When the session ends if it is not used; each use extends it, up to `ends_at`.',
   }),
   ends_at: Type.String({
     format: 'date-time',
     maxLength: maxLengths.timestamp,
-    description: 'When the session ends however it is used.',
+    description: 'When the session ends in any case.',
   }),
 })
 export type Session = Static<typeof Session>
@@ -84,14 +84,14 @@ export const SignInOptions = Type.Object({
   version: Text(maxLengths.word, { description: 'Version of the interface, such as `0.1.0`.' }),
   oidc_path: described(
     Nullable(Text(maxLengths.url)),
-    'Path at which a browser begins to sign in at the identity provider; null when none is set up.',
+    'Path where a browser starts signing in with the identity provider; null if none is configured.',
   ),
 })
 export type SignInOptions = Static<typeof SignInOptions>
 
-/** The answer to ending a session. */
+/** The response to ending a session. */
 export const endedSession = Type.Object(
-  { ended: Type.Literal(true, { description: 'Always `true`: the cookie of the session is refused now.' }) },
+  { ended: Type.Literal(true, { description: 'Always `true`: the session cookie is no longer accepted.' }) },
   { title: 'EndedSession' },
 )
 
@@ -100,10 +100,10 @@ export const getSignInOptions = endpoint({
   method: 'GET',
   path: '/v1/console/sign-in',
   tag: 'Console',
-  summary: 'The ways to sign in to the console.',
+  summary: 'Returns the ways to sign in to the console.',
   roles: 'public',
   responses: { 200: SignInOptions },
-  responseDescriptions: { 200: 'How one can sign in here.' },
+  responseDescriptions: { 200: 'The available ways to sign in.' },
   errors: [],
 })
 
@@ -116,7 +116,7 @@ export const startSession = endpoint({
   roles: 'public',
   body: NewSession,
   responses: { 201: Session },
-  responseDescriptions: { 201: 'Signed in; the cookie of the session is set.' },
+  responseDescriptions: { 201: 'Signed in; the session cookie is set.' },
   errors: [
     'rate_limited',
     'invalid_api_key',
@@ -127,8 +127,8 @@ export const startSession = endpoint({
   ],
   errorDescriptions: {
     rate_limited:
-      'the address has started too many sessions, or tried too many wrong keys; Retry-After says when to go on',
-    insufficient_scope: 'the key is neither that of an owner nor that of an operator',
+      'the address has started too many sessions, or tried too many wrong keys; Retry-After says when to retry',
+    insufficient_scope: "the key is neither an owner's nor an operator's",
     cross_site_request: 'the request comes from a page of another site',
   },
 })
@@ -138,7 +138,7 @@ export const getSession = endpoint({
   method: 'GET',
   path: '/v1/console/session',
   tag: 'Console',
-  summary: 'The session of the cookie that the request carries.',
+  summary: "Returns the session of the request's cookie.",
   roles: ownerRoles,
   responses: { 200: Session },
   responseDescriptions: { 200: 'The session.' },
@@ -150,7 +150,7 @@ export const endSession = endpoint({
   method: 'DELETE',
   path: '/v1/console/session',
   tag: 'Console',
-  summary: 'Signs out: the session ends in the store, and its cookie is worth nothing from then on.',
+  summary: 'Signs out: ends the session, whose cookie is no longer accepted.',
   roles: ownerRoles,
   responses: { 200: endedSession },
   responseDescriptions: { 200: 'Signed out; the cookie is deleted.' },

@@ -5,9 +5,9 @@ import { endpoint } from '../endpoint.ts'
 import { described, Timestamp } from '../fields.ts'
 
 export const ConsoleStatus = Type.Object({
-  at: described(Timestamp, "The time on the service's clock."),
+  at: described(Timestamp, "Current time of the service's clock."),
   stopped_mandates: Type.Integer({
-    description: 'Number of mandates that a stop paused and that are still paused.',
+    description: 'Number of mandates paused by a stop and still paused.',
   }),
 })
 export type ConsoleStatus = Static<typeof ConsoleStatus>
@@ -18,9 +18,9 @@ export const getConsoleStatus = endpoint({
   path: '/v1/console/status',
   tag: 'Console',
   summary:
-    'Whether agents are stopped; an answer also means that the service reaches its database. Cheap enough to ask every two seconds, and does not count as use of a session.',
+    'Returns whether agents are stopped; a response also means that the database is reachable. Cheap enough to poll every two seconds, and does not count as use of a session.',
   roles: ownerRoles,
   responses: { 200: ConsoleStatus },
-  responseDescriptions: { 200: 'The service reaches its database.' },
+  responseDescriptions: { 200: 'The database is reachable.' },
   errors: ['query_too_slow'],
 })

@@ -6,12 +6,12 @@ import { described, Id, Nullable, Text } from '../fields.ts'
 import { maxLengths } from '../lengths.ts'
 
 export const Stopped = Type.Object({
-  stop_id: described(Id, 'Id of the stop, by which it is undone.'),
-  paused_mandates: Type.Integer({ description: 'Number of mandates that the stop has paused.' }),
-  voided_holds: Type.Integer({ description: 'Number of open proofs that it has ended.' }),
+  stop_id: described(Id, 'Id of the stop. Use it to undo the stop.'),
+  paused_mandates: Type.Integer({ description: 'Number of mandates paused by the stop.' }),
+  voided_holds: Type.Integer({ description: 'Number of open proofs voided by the stop.' }),
   failed_mandates: Type.Integer({
     description:
-      'Number of mandates that could not be paused yet, because their rows are locked for example. The service keeps trying until they are paused, the stop is undone, or another stop is pressed.',
+      'Number of mandates that could not be paused yet, for example because their rows are locked. The service keeps trying until they are paused, the stop is undone, or another stop is requested.',
   }),
 })
 export type Stopped = Static<typeof Stopped>
@@ -22,17 +22,17 @@ export const stopAgents = endpoint({
   path: '/v1/console/stop',
   tag: 'Console',
   summary:
-    'Pauses every active mandate of the account and environment, and ends their open holds. Nothing is authorised after the answer.',
+    'Pauses every active mandate of the account and environment, and voids their open proofs. Nothing is authorised after the response.',
   roles: ownerRoles,
   responses: { 200: Stopped },
   responseDescriptions: {
-    200: 'Every mandate that was active is paused, but those that `failed_mandates` counts. What an earlier stop has paused is taken over: only the undo of this stop resumes it.',
+    200: 'Every active mandate was paused, except those counted in `failed_mandates`. Mandates paused by an earlier stop now belong to this one: only undoing this stop resumes them.',
   },
   errors: ['invalid_idempotency_key'],
 })
 
 export const Resumed = Type.Object({
-  resumed_mandates: Type.Integer({ description: 'Number of mandates that are active again.' }),
+  resumed_mandates: Type.Integer({ description: 'Number of resumed mandates.' }),
 })
 export type Resumed = Static<typeof Resumed>
 
@@ -41,14 +41,14 @@ export const resumeAgents = endpoint({
   method: 'POST',
   path: '/v1/console/resume',
   tag: 'Console',
-  summary: 'Resumes the mandates that the last stop paused, unless somebody moved them since.',
+  summary: 'Resumes the mandates paused by the last stop, unless their status was changed since.',
   roles: ownerRoles,
   body: Type.Object(
     {
       stop_id: Type.Optional(
         described(
           Nullable(Text(maxLengths.id)),
-          'Id of the stop that is undone; null or left out for every stop. The undo of one that is not the last resumes nothing.',
+          'Id of the stop to undo; null or omitted for every stop. Undoing a stop that is not the last one resumes nothing.',
         ),
       ),
     },
@@ -56,7 +56,7 @@ export const resumeAgents = endpoint({
   ),
   responses: { 200: Resumed },
   responseDescriptions: {
-    200: 'The mandates that the stop paused, and that nobody moved since, are active.',
+    200: 'The mandates paused by the stop, and not changed since, are active.',
   },
   errors: [],
 })

@@ -9,28 +9,27 @@ export const StoreKind = OneOf(storeKinds)
 
 export const System = Type.Object({
   version: Text(maxLengths.word, { description: 'Version of the service.' }),
-  interface_version: Text(maxLengths.word, { description: 'Version of the interface that it serves.' }),
-  node_version: Text(maxLengths.word, { description: 'Version of Node.js that it runs on.' }),
-  started_at: described(Timestamp, 'When the process that answers was started.'),
-  uptime_seconds: Type.Integer({ description: 'Whole seconds since then.' }),
+  interface_version: Text(maxLengths.word, { description: 'Version of the interface.' }),
+  node_version: Text(maxLengths.word, { description: 'Version of Node.js.' }),
+  started_at: described(Timestamp, 'When the answering process was started.'),
+  uptime_seconds: Type.Integer({ description: 'Whole seconds since its start.' }),
   workers: Type.Integer({
-    description:
-      'Number of processes that answer on this machine; the figures below are of the one that answered.',
+    description: 'Number of processes on this machine; the figures below are for the one that answered.',
   }),
   store: Type.Object(
     {
       kind: described(StoreKind, 'Kind of database.'),
       place: Text(maxLengths.message, { description: 'The file, or the server without its password.' }),
-      schema_version: Type.Integer({ description: 'Number of migrations that the database has.' }),
+      schema_version: Type.Integer({ description: 'Number of applied migrations.' }),
     },
     { title: 'SystemStore', description: 'The database.' },
   ),
   queue: Type.Object(
     {
-      waiting: Type.Integer({ description: 'Number of operations that wait for a transaction.' }),
-      most: Type.Integer({ description: 'Max number that may wait; one more is turned away.' }),
+      waiting: Type.Integer({ description: 'Number of operations waiting for a transaction.' }),
+      most: Type.Integer({ description: 'Max number of waiting operations; more are refused.' }),
     },
-    { title: 'SystemQueue', description: 'What waits for the database.' },
+    { title: 'SystemQueue', description: 'Operations waiting for the database.' },
   ),
   commit: Type.Object(
     {
@@ -46,27 +45,27 @@ export const System = Type.Object({
     },
     {
       title: 'SystemCommit',
-      description: 'Transactions of this process; durations are those of the last 1,024.',
+      description: 'Transactions of this process; durations are for the last 1,024.',
     },
   ),
   disk: Type.Object(
     {
       ledger_bytes: Type.Integer({
-        description: 'Size in bytes of the file and its log, or of the database on its server.',
+        description: 'Size in bytes of the file and its WAL, or of the database on its server.',
       }),
       free_bytes: described(
         Nullable(Type.Integer()),
-        'Free bytes on the disk of the file; null for a server, whose disk is not seen from here.',
+        'Free bytes on the disk of the file; null for a server, whose disk is not visible.',
       ),
       total_bytes: described(
         Nullable(Type.Integer()),
-        'Size of that disk in bytes; null for a server, whose disk is not seen from here.',
+        'Size of that disk in bytes; null for a server, whose disk is not visible.',
       ),
     },
-    { title: 'SystemDisk', description: 'How much room the ledger takes and has.' },
+    { title: 'SystemDisk', description: 'Disk usage of the ledger.' },
   ),
   memory_bytes: Type.Integer({ description: 'Memory of the process in bytes.' }),
-  open_feeds: Type.Integer({ description: 'Number of live feeds that are open.' }),
+  open_feeds: Type.Integer({ description: 'Number of open live feeds.' }),
 })
 export type System = Static<typeof System>
 
@@ -75,7 +74,7 @@ export const getSystem = endpoint({
   method: 'GET',
   path: '/v1/console/system',
   tag: 'Console',
-  summary: 'How the service itself is.',
+  summary: 'Returns the state of the service.',
   roles: ['operator'],
   responses: { 200: System },
   responseDescriptions: { 200: 'The state of the process that answered.' },

@@ -20,37 +20,37 @@ import { ReasonCode } from '../policy.ts'
 import { csvColumns, Transaction, TransactionStatus } from '../transactions.ts'
 import { maxLengths } from '../lengths.ts'
 
-/** Payments and decisions of own agents, or what own sellers received from agents of other accounts. */
+/** Activity of the account's agents, or payments its sellers received from agents of other accounts. */
 const directions = ['sent', 'received'] as const
 export const Direction = OneOf(directions)
 
-/** A transaction with the names of what it is about; null where they are another account's, or not known. */
+/** A transaction with display names, null if they belong to another account or are unknown. */
 export const NamedTransaction = Type.Object({
   ...Transaction.properties,
   agent_name: described(
     Nullable(Name),
-    "Name of the agent; null when it is another account's, or does not exist.",
+    'Name of the agent; null if it belongs to another account or does not exist.',
   ),
   mandate_purpose: described(
     Nullable(Purpose),
-    "Purpose of the mandate; null when it is another account's, or does not exist.",
+    'Purpose of the mandate; null if it belongs to another account or does not exist.',
   ),
   seller_name: described(
     Nullable(Name),
-    "Name of the seller; null when it is another account's, or not registered.",
+    'Name of the seller; null if it belongs to another account or is not registered.',
   ),
 })
 export type NamedTransaction = Static<typeof NamedTransaction>
 
 const filters = {
-  agent_id: Type.Optional(described(Id, 'Only those of this agent.')),
-  mandate_id: Type.Optional(described(Id, 'Only those under this mandate.')),
-  status: Type.Optional(described(TransactionStatus, 'Only those with this status.')),
-  merchant_domain: Type.Optional(described(Domain, 'Only those with this domain.')),
+  agent_id: Type.Optional(described(Id, 'Only transactions of this agent.')),
+  mandate_id: Type.Optional(described(Id, 'Only transactions under this mandate.')),
+  status: Type.Optional(described(TransactionStatus, 'Only transactions with this status.')),
+  merchant_domain: Type.Optional(described(Domain, 'Only transactions with this domain.')),
   direction: Type.Optional(
     described(
       Direction,
-      '`sent`: only those of agents of this account. `received`: only those of agents of other accounts.',
+      '`sent`: only transactions by agents of this account. `received`: only by agents of other accounts.',
     ),
   ),
   reason_code: Type.Optional(described(ReasonCode, 'Only decisions with this reason.')),
@@ -58,14 +58,14 @@ const filters = {
     Type.String({
       format: 'date-time',
       maxLength: maxLengths.timestamp,
-      description: 'Only those made at or after this time, which has a zone.',
+      description: 'Only transactions at or after this time, with a time zone.',
     }),
   ),
   created_before: Type.Optional(
     Type.String({
       format: 'date-time',
       maxLength: maxLengths.timestamp,
-      description: 'Only those made before this time, which has a zone.',
+      description: 'Only transactions before this time, with a time zone.',
     }),
   ),
 }
@@ -76,7 +76,7 @@ export const listConsoleTransactions = endpoint({
   path: '/v1/console/transactions',
   tag: 'Console',
   summary:
-    'Transactions, newest first. A page may hold fewer than asked for while `Link` still names a next one.',
+    'Lists transactions, newest first. A page may have fewer items than requested although `Link` has a next page.',
   roles: ownerRoles,
   query: Type.Object({ ...pageParameters, ...filters }),
   responses: { 200: PageOf(NamedTransaction) },
@@ -84,7 +84,7 @@ export const listConsoleTransactions = endpoint({
   errors: ['query_too_slow'],
 })
 
-/** The columns of the export, in their order: those of a transaction, with each name beside its id. */
+/** The columns of the export, in order: those of a transaction, with each name beside its id. */
 export const namedCsvColumns = csvColumns.flatMap((column): (keyof NamedTransaction)[] =>
   column === 'agent_id'
     ? [column, 'agent_name']
@@ -101,21 +101,24 @@ export const exportTransactions = endpoint({
   path: '/v1/console/transactions.csv',
   tag: 'Console',
   summary:
-    'Every transaction that fits, newest first, as CSV (RFC 4180), streamed. A stream that could not be finished breaks off without its end.',
+    'Streams every matching transaction, newest first, as CSV (RFC 4180). If the export fails midway, the stream is aborted.',
   roles: ownerRoles,
   query: Type.Object({
     environment: Type.Optional(
-      described(Environment, 'As the header `X-Purser-Environment`, for a link, which cannot set one.'),
+      described(
+        Environment,
+        'Same as the header `X-Purser-Environment`, for links, which cannot set headers.',
+      ),
     ),
     ...filters,
   }),
   produces: 'text/csv',
   responses: { 200: Type.String() },
-  responseDescriptions: { 200: 'The file: a line of column names, then one for each transaction.' },
+  responseDescriptions: { 200: 'The file: a header line, then one line per transaction.' },
   errors: ['too_many_streams', 'query_too_slow'],
 })
 
-/** What each of the nine policy checks asks, in their order (Policy checks). */
+/** What each of the nine policy checks asks, in order (Policy checks). */
 export const checkNames = [
   'agent_exists',
   'agent_active',
@@ -130,21 +133,21 @@ export const checkNames = [
 export const CheckName = OneOf(checkNames)
 
 /**
- * What came of a check. `not_reached`: an earlier one failed. `not_asked`: this kind of decision does not ask
- * it. `unknown`: the decision was recorded by a release that did not keep what it would take to tell.
+ * The result of a check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of
+ * decision. `unknown`: recorded by a release that did not store enough to tell.
  */
 export const checkStates = ['passed', 'failed', 'not_reached', 'not_asked', 'unknown'] as const
 export const CheckState = OneOf(checkStates)
 
 export const PolicyCheck = Type.Object({
-  check: Type.Integer({ minimum: 1, maximum: 9, description: 'Number of the check, in their order.' }),
+  check: Type.Integer({ minimum: 1, maximum: 9, description: 'Number of the check, in order.' }),
   name: described(CheckName, 'What the check asks.'),
   state: described(
     CheckState,
-    'What came of it. `not_reached`: an earlier one failed. `not_asked`: this kind of decision does not ask it. `unknown`: it was not recorded.',
+    'Result of the check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of decision. `unknown`: not recorded.',
   ),
   values: Text(maxLengths.message, {
-    description: 'The values that were compared, such as `4.20 + 6.00 > 10.00`; may be empty.',
+    description: 'The compared values, such as `4.20 + 6.00 > 10.00`; may be empty.',
   }),
 })
 export type PolicyCheck = Static<typeof PolicyCheck>
@@ -153,24 +156,23 @@ export const TransactionDetail = Type.Object({
   transaction: described(Transaction, 'The transaction itself.'),
   agent_name: described(
     Nullable(Name),
-    "Name of the agent; null when it is another account's, or does not exist.",
+    'Name of the agent; null if it belongs to another account or does not exist.',
   ),
   mandate_purpose: described(
     Nullable(Purpose),
-    "Purpose of the mandate; null when it is another account's, or does not exist.",
+    'Purpose of the mandate; null if it belongs to another account or does not exist.',
   ),
   checked_at: described(
     Nullable(Timestamp),
-    'When the checks were made: for a payment, when its proof was issued. Null when `checks` is empty.',
+    'When the checks were run: for a payment, when its proof was issued. Null if `checks` is empty.',
   ),
   checks: Type.Array(PolicyCheck, {
     maxItems: checkNames.length,
-    description:
-      'The nine checks in order; empty for what was received from another account, whose mandate is its own.',
+    description: 'The nine checks in order; empty for payments received from another account.',
   }),
   proof: described(
     Nullable(ProofRecord),
-    "Proof that the payment captured; null for a decision, and for another account's.",
+    "Proof of the payment; null for a decision, and for another account's proof.",
   ),
 })
 export type TransactionDetail = Static<typeof TransactionDetail>
@@ -180,7 +182,7 @@ export const getConsoleTransaction = endpoint({
   method: 'GET',
   path: '/v1/console/transactions/{transaction_id}',
   tag: 'Console',
-  summary: 'One transaction with the nine checks, the values that they compared, and its proof.',
+  summary: 'Returns a transaction with the nine checks, the compared values, and its proof.',
   roles: ownerRoles,
   params: Type.Object({ transaction_id: described(Id, 'Id of the transaction.') }),
   responses: { 200: TransactionDetail },

@@ -1,77 +1,127 @@
 import type { NetChange, ReadAnswer } from './driver.ts'
 import { KeyMap } from './key-map.ts'
-import { readText, type Change, type Facts, type RangeRead, type Read } from './operation.ts'
+import { readText, type Change, type Facts, type RangeRead, type Read, type RowRead } from './operation.ts'
 import type { Table, TableKey, TableRow } from './table.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
 interface Place {
   readonly table: Table
+  /** How it was asked for; undefined when it was not. */
+  read: RowRead | undefined
+  /** Whether it was looked for, or written. */
+  isKnown: boolean
   /** As the database has it; undefined when it has none. */
   before: Row | undefined
   /** As the operations of the batch leave it. */
   now: Row | undefined
+  isChanged: boolean
 }
 
-/** What a batch has read, and what its operations have changed so far. */
+/** The rows of a range; undefined until they are found. */
+interface RangePlaces {
+  readonly read: RangeRead
+  found: readonly Place[] | undefined
+}
+
+/** What a batch asks for, what of it was found, and what its operations have changed so far. */
 export class BatchFacts implements Facts {
   readonly isRerun: boolean
   /** How often operations have looked at what was found, or at whether anything was. */
   looks = 0
   readonly #places = new KeyMap<Place>()
-  readonly #all: Place[] = []
-  readonly #ranges = new Map<string, readonly Place[]>()
+  readonly #ranges = new Map<string, RangePlaces>()
+  #asked: (Place | RangePlaces)[] = []
+  #changed: Place[] = []
   /** Places of rows that the batch adds. */
   readonly #added = new Map<Table, Place[]>()
+  #isLearned = false
 
   constructor({ isRerun }: { readonly isRerun: boolean }) {
     this.isRerun = isRerun
   }
 
-  /** Takes in what a driver has found for all that was asked for, and forgets what operations have changed. */
-  learn(reads: readonly Read[], { found, blocked }: ReadAnswer): void {
+  /** What was asked for, each once: with a lock, if it was ever asked for with one. */
+  get reads(): Read[] {
+    return this.#asked.map(({ read }) => read!)
+  }
+
+  /** Whether it asks for anything new. */
+  ask(read: Read): boolean {
+    if (read.kind === 'range') {
+      const text = readText(read)
+      if (this.#ranges.has(text)) return false
+      const range = { read, found: undefined }
+      this.#ranges.set(text, range)
+      this.#asked.push(range)
+      return true
+    }
+    const place = this.#placeOf(read.table, read.key)
+    if (!place.read) this.#asked.push(place)
+    else if (place.read.isLocked || !read.isLocked) return false
+    place.read = read
+    return true
+  }
+
+  /** Takes in what a driver has found for `reads`, and forgets what operations have changed. */
+  learn({ found, blocked }: ReadAnswer): void {
+    const asked = this.#asked
     // Calls that were decided on what was read before are decided anew, and may write other rows.
-    this.#places.clear()
-    this.#all.length = 0
-    this.#ranges.clear()
-    this.#added.clear()
-    for (const [index, read] of reads.entries()) {
-      if (blocked.has(read)) continue
+    if (this.#isLearned) this.#forget()
+    this.#isLearned = true
+    for (const [index, one] of asked.entries()) {
       const rows = found[index] ?? []
-      if (read.kind === 'row') this.#learnRow(read.table, read.key, rows[0])
-      else {
-        const places = rows.map((row) => this.#learnRow(read.table, row, row))
-        this.#ranges.set(readText(read), places)
-      }
+      if (blocked.has(one.read!)) continue
+      if ('found' in one) one.found = rows.map((row) => learnRow(this.#placeOf(one.read.table, row), row))
+      else learnRow(one, rows[0])
+    }
+    if (blocked.size === 0) return
+    this.#asked = asked.filter(({ read }) => !blocked.has(read!))
+    for (const read of blocked) {
+      if (read.kind === 'row') this.#placeOf(read.table, read.key).read = undefined
+      else this.#ranges.delete(readText(read))
     }
   }
 
-  #learnRow(table: Table, key: Row, row: Row | undefined): Place {
-    const known = this.#places.get(table, key)
-    if (known) return Object.assign(known, { before: row, now: row })
-    const place = { table, before: row, now: row }
-    this.#places.set(table, key, place)
-    this.#all.push(place)
+  /** All but what was asked for. */
+  #forget(): void {
+    this.#places.clear()
+    this.#changed = []
+    this.#added.clear()
+    for (const one of this.#asked) {
+      if ('found' in one) continue
+      one.isKnown = false
+      one.isChanged = false
+      this.#places.set(one.table, one.read!.key, one)
+    }
+  }
+
+  #placeOf(table: Table, key: Row): Place {
+    let place = this.#places.get(table, key)
+    if (!place) {
+      place = { table, read: undefined, isKnown: false, before: undefined, now: undefined, isChanged: false }
+      this.#places.set(table, key, place)
+    }
     return place
   }
 
   knows(read: Read): boolean {
     this.looks += 1
     return read.kind === 'row'
-      ? this.#places.get(read.table, read.key) !== undefined
-      : this.#ranges.has(readText(read))
+      ? this.#places.get(read.table, read.key)?.isKnown === true
+      : this.#ranges.get(readText(read))?.found !== undefined
   }
 
   row<Of extends Table>(table: Of, key: TableKey<Of>): TableRow<Of> | undefined {
     this.looks += 1
     const place = this.#places.get(table, key)
-    if (!place) throw new Error(`${table.name} ${JSON.stringify(key)} was not asked for`)
+    if (!place?.isKnown) throw new Error(`${table.name} ${JSON.stringify(key)} was not asked for`)
     return place.now as TableRow<Of> | undefined
   }
 
   rows<Of extends Table>(_table: Of, range: RangeRead): readonly TableRow<Of>[] {
     this.looks += 1
-    const places = this.#ranges.get(readText(range))
+    const places = this.#ranges.get(readText(range))?.found
     if (!places) throw new Error(`a range of ${range.table.name} was not asked for`)
     const added = (this.#added.get(range.table) ?? []).filter(
       ({ before, now }) => before === undefined && now !== undefined && isWithin(range, now),
@@ -86,13 +136,11 @@ export class BatchFacts implements Facts {
   /** Makes the changes of an operation visible to the next. */
   apply(changes: readonly Change[]): void {
     for (const { kind, table, row } of changes) {
-      let place = this.#places.get(table, row)
-      if (!place) {
-        place = { table, before: undefined, now: undefined }
-        this.#places.set(table, row, place)
-        this.#all.push(place)
-      }
+      const place = this.#placeOf(table, row)
+      if (!place.isChanged) this.#changed.push(place)
       if (!place.before && !place.now) this.#noteAdded(place)
+      place.isKnown = true
+      place.isChanged = true
       place.now = kind === 'put' ? row : undefined
     }
   }
@@ -105,8 +153,15 @@ export class BatchFacts implements Facts {
 
   /** What the batch changes in all: each row once. */
   netChanges(): NetChange[] {
-    return this.#all.filter(({ before, now }) => before !== now)
+    return this.#changed.filter(({ before, now }) => before !== now)
   }
+}
+
+function learnRow(place: Place, row: Row | undefined): Place {
+  place.isKnown = true
+  place.before = row
+  place.now = row
+  return place
 }
 
 /** Whether a row is one of those that a range asks for. */

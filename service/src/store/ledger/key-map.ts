@@ -4,14 +4,14 @@ type Key = Readonly<Record<string, unknown>>
 
 /** Values by the keys of rows. A level for each column finds them without joining the columns into one text. */
 export class KeyMap<Value> {
-  readonly #tables = new Map<Table, Level>()
+  #tables: (Level | undefined)[] = []
 
   get(table: Table, key: Key): Value | undefined {
     return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
   }
 
   set(table: Table, key: Key, value: Value): void {
-    let level = inside(this.#tables, table)
+    let level = (this.#tables[table.lockOrder] ??= new Map())
     for (let index = 0; index < table.key.length - 1; index++) {
       level = inside(level, partOf(key[table.key[index]!]))
     }
@@ -24,12 +24,12 @@ export class KeyMap<Value> {
   }
 
   clear(): void {
-    this.#tables.clear()
+    this.#tables = []
   }
 
   /** Where the last column of a key leads to its value. */
   #levelOf(table: Table, key: Key): Level | undefined {
-    let level = this.#tables.get(table)
+    let level = this.#tables[table.lockOrder]
     for (let index = 0; level && index < table.key.length - 1; index++) {
       level = level.get(partOf(key[table.key[index]!])) as Level | undefined
     }
@@ -40,7 +40,7 @@ export class KeyMap<Value> {
 type Level = Map<unknown, unknown>
 
 /** The level below, which is made when there is none. */
-function inside<Part>(level: Map<Part, unknown>, part: Part): Level {
+function inside(level: Level, part: unknown): Level {
   let next = level.get(part) as Level | undefined
   if (!next) {
     next = new Map()

@@ -11,7 +11,6 @@ import {
 } from './driver.ts'
 import { readText, type Operation } from './operation.ts'
 import { activityPartsOf } from './operations/activity.ts'
-import { ReadSet } from './read-set.ts'
 
 /** The time as the ledger measures it: it never goes back, and says nothing about the date. */
 export interface Stopwatch {
@@ -47,12 +46,17 @@ export interface RunOptions {
   readonly patienceMs?: number
 }
 
+/** Who is told of an outcome, once it is durable, or why there is none. */
+export interface Settle<Outcome> {
+  readonly resolve: (outcome: Outcome) => void
+  readonly reject: (error: unknown) => void
+}
+
 interface Waiting {
   readonly operation: Operation<unknown, unknown>
   readonly call: unknown
+  readonly settle: Settle<unknown>
   readonly deadlineMs: number
-  readonly resolve: (outcome: unknown) => void
-  readonly reject: (error: unknown) => void
   /** Whether an attempt at it may have been committed. */
   isRerun: boolean
   /** How often it was put off because its row was locked, and too many others were waited for. */
@@ -132,26 +136,39 @@ export class Ledger {
   run<Call, Outcome>(
     operation: Operation<Call, Outcome>,
     call: Call,
-    { patienceMs = this.#patienceMs }: RunOptions = {},
+    options?: RunOptions,
   ): Promise<Outcome> {
-    if (this.#waiting >= this.#maxWaiting) return Promise.reject(unavailable('too many calls wait for it'))
+    return new Promise<Outcome>((resolve, reject) =>
+      this.submit(operation, call, { resolve, reject }, options),
+    )
+  }
+
+  /** As `run`, for a caller who needs no promise. */
+  submit<Call, Outcome>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    settle: Settle<Outcome>,
+    { patienceMs = this.#patienceMs }: RunOptions = {},
+  ): void {
+    if (this.#waiting >= this.#maxWaiting) {
+      settle.reject(unavailable('too many calls wait for it'))
+      return
+    }
     this.#waiting += 1
-    return new Promise<Outcome>((resolve, reject) => {
-      const settle = (end: () => void) => {
-        this.#waiting -= 1
-        end()
-      }
-      this.#enqueue({
-        operation: operation as Operation<unknown, unknown>,
-        call,
-        deadlineMs: this.#stopwatch.nowMs() + patienceMs,
-        resolve: (outcome) => settle(() => resolve(outcome as Outcome)),
-        reject: (error) => settle(() => reject(error)),
-        isRerun: false,
-        delays: 0,
-        hasFixedReads: false,
-      })
+    this.#enqueue({
+      operation: operation as Operation<unknown, unknown>,
+      call,
+      settle: settle as Settle<unknown>,
+      deadlineMs: this.#stopwatch.nowMs() + patienceMs,
+      isRerun: false,
+      delays: 0,
+      hasFixedReads: false,
     })
+  }
+
+  #reject(one: Waiting, error: unknown): void {
+    this.#waiting -= 1
+    one.settle.reject(error)
   }
 
   #enqueue(one: Waiting): void {
@@ -242,7 +259,7 @@ export class Ledger {
         if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
           for (const one of left) one.isRerun = true
         } else if (error instanceof StoreUnavailableError) {
-          for (const one of left) one.reject(error)
+          for (const one of left) this.#reject(one, error)
           return
         } else if (error instanceof RowLockedError && !row) {
           await this.#writeAround(left)
@@ -263,7 +280,7 @@ export class Ledger {
     error: unknown,
   ): Promise<void> {
     if (batch.length === 1) {
-      batch[0]?.reject(error)
+      this.#reject(batch[0]!, error)
       return
     }
     for (const one of batch) await this.#write([one], row)
@@ -280,7 +297,7 @@ export class Ledger {
     const nowMs = this.#stopwatch.nowMs()
     return batch.filter((one) => {
       if (one.deadlineMs > nowMs) return true
-      one.reject(unavailable('it could not be done in time', lastError))
+      this.#reject(one, unavailable('it could not be done in time', lastError))
       return false
     })
   }
@@ -299,7 +316,8 @@ export class Ledger {
       waitedMs: Math.max(0, startedAtMs - (deadlineMs - this.#patienceMs)),
       tookMs: this.#stopwatch.nowMs() - startedAtMs,
     })
-    for (const [one, outcome] of answers) one.resolve(outcome)
+    this.#waiting -= answers.size
+    for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
     return []
   }
@@ -356,14 +374,12 @@ async function decideAndCommit(
   { waitsForLocks }: { readonly waitsForLocks: boolean },
 ): Promise<Attempt> {
   const facts = new BatchFacts({ isRerun: batch.some(({ isRerun }) => isRerun) })
-  const asked = new ReadSet()
   const blocked = new Map<Waiting, string>()
   let free = [...batch]
   for (const one of free) one.hasFixedReads = false
-  addReads(asked, free, facts)
+  addReads(free, facts)
   for (let step = 0; step < maxSteps; step++) {
-    const reads = asked.list()
-    const answer = await transaction.read(reads, { waitsForLocks })
+    const answer = await transaction.read(facts.reads, { waitsForLocks })
     if (answer.blocked.size > 0) {
       const names = new Set([...answer.blocked].map(readText))
       free = free.filter((one) => {
@@ -374,10 +390,9 @@ async function decideAndCommit(
         if (name !== undefined) blocked.set(one, name)
         return name === undefined
       })
-      for (const read of answer.blocked) asked.delete(read)
     }
-    facts.learn(reads, answer)
-    const answers = decideAll(free, facts, asked)
+    facts.learn(answer)
+    const answers = decideAll(free, facts)
     if (!answers) continue
     const changes = facts.netChanges()
     await transaction.commit([...changes, ...activityPartsOf(changes)])
@@ -390,14 +405,10 @@ async function decideAndCommit(
  * Decides the calls one after the other, each on what those before it leave. Undefined when a call looks at a row that was
  * not read: then all of them are read and decided anew.
  */
-function decideAll(
-  batch: readonly Waiting[],
-  facts: BatchFacts,
-  asked: ReadSet,
-): ReadonlyMap<Waiting, unknown> | undefined {
+function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> | undefined {
   const answers = new Map<Waiting, unknown>()
   for (const one of batch) {
-    if (addReads(asked, [one], facts)) return undefined
+    if (addReads([one], facts)) return undefined
     const decision = one.operation.decide(one.call, facts)
     facts.apply(decision.changes)
     answers.set(one, decision.outcome)
@@ -406,12 +417,12 @@ function decideAll(
 }
 
 /** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
-function addReads(asked: ReadSet, batch: readonly Waiting[], facts: BatchFacts): boolean {
+function addReads(batch: readonly Waiting[], facts: BatchFacts): boolean {
   let isNew = false
   for (const one of batch) {
     if (one.hasFixedReads) continue
     const { looks } = facts
-    for (const read of one.operation.reads(one.call, facts)) if (asked.add(read)) isNew = true
+    for (const read of one.operation.reads(one.call, facts)) if (facts.ask(read)) isNew = true
     one.hasFixedReads = facts.looks === looks
   }
   return isNew

@@ -120,7 +120,8 @@ function closeMinute<Count extends DenialCount>(
 
 /** As `closeMinute`, for the denials of a mandate. */
 export function closeMinuteOf(mandate: MandateRow, nowMs: number, id: string | undefined) {
-  return closeMinute(mandate, { ...mandate, mandateId: mandate.id }, nowMs, id)
+  const { accountId, environment, id: mandateId } = mandate
+  return closeMinute(mandate, { accountId, environment, mandateId }, nowMs, id)
 }
 
 export interface StrayDenial {

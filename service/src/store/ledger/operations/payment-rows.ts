@@ -59,7 +59,7 @@ export function releaseExpired(
   const expired = found.filter(
     (payment) => payment.status === 'open' && statusOf(payment, mandate, nowMs) === 'expired',
   )
-  const released = expired.reduce(releasePayment, mandate)
+  const released = expired.reduce((left, payment) => releasePayment(left, payment), mandate)
   const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
   const left = { ...released, releasedUntilMs: Math.max(mandate.releasedUntilMs, releasedUntilMs) }
   return {
@@ -70,13 +70,15 @@ export function releaseExpired(
   }
 }
 
-/** The mandate without what an open payment of its epoch held. */
+/** The mandate without what an open payment of its epoch held, all of which is spent when it is captured. */
 export function releasePayment(
   mandate: MandateRow,
   { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
+  { isSpent = false } = {},
 ): MandateRow {
   return {
     ...mandate,
+    spentMicro: isSpent ? addMicro(mandate.spentMicro, amountMicro) : mandate.spentMicro,
     heldMicro: subtractMicro(mandate.heldMicro, amountMicro),
     openPayments: mandate.openPayments - 1,
   }

@@ -245,7 +245,7 @@ function changesOfCapture(
     sellerAccountId: seller?.accountId ?? null,
     sellerId: seller?.sellerId ?? null,
   }
-  const spent = { ...releasePayment(mandate, payment), spentMicro: addMicro(mandate.spentMicro, amountMicro) } // 6
+  const spent = releasePayment(mandate, payment, { isSpent: true }) // 6
   const entry = {
     accountId: payment.accountId,
     id: transactionId,

@@ -14,4 +14,4 @@ export const noJit = localSetting('jit', 'off')
  * idle session, it is in the middle of a statement. Servers before 17 cannot be told so.
  */
 export const transactionTimeout = `case when current_setting('server_version_num')::int >= 170000
-  then ${localSetting('transaction_timeout', '11000')} end`
+  then ${localSetting('transaction_timeout', '11000')} else '' end`

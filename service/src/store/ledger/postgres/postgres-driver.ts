@@ -1,4 +1,4 @@
-import type { Pool, PoolClient } from 'pg'
+import { DatabaseError, type Pool, type PoolClient } from 'pg'
 
 import { breaksConnection } from './retries.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
@@ -8,29 +8,47 @@ import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer }
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
 import { explainFailure } from './errors.ts'
-import { findRanges, findRows, lockRows, shapeOf, writeStatements, type FoundRow } from './statements.ts'
+import { KnownRows } from './known-rows.ts'
+import {
+  findRanges,
+  findRows,
+  isReal,
+  lockRows,
+  shapeOf,
+  writeStatements,
+  type FoundRow,
+} from './statements.ts'
 
 /**
  * A driver that keeps the ledger in PostgreSQL. A transaction takes two round trips: one that locks and then reads, and one
- * that writes and commits. Nothing is left behind on a connection, which a pool may share between transactions.
+ * that writes and commits. Where every row is known it takes one, which checks them, and when it fails the work is done again
+ * in two. Nothing is left behind on a connection, which a pool may share between transactions.
  */
 export function createPostgresDriver(pool: Pool): Driver {
+  const known = new KnownRows()
   return {
     async transaction(work, { patienceMs } = { patienceMs: defaultPatienceMs }) {
       const client = await pool.connect().catch((error: unknown) => {
         throw explainFailure(error, { isCommitSent: false })
       })
-      const transaction = new PostgresTransaction(client, patienceMs)
+      const transaction = new PostgresTransaction(client, patienceMs, known)
+      const handle: DriverTransaction = {
+        read: (reads, options) => transaction.read(reads, options),
+        commit: (changes) => transaction.commit(changes),
+      }
       let isBroken = true
       try {
-        const result = await work({
-          read: (reads, options) => transaction.read(reads, options),
-          commit: (changes) => transaction.commit(changes),
-        })
+        const result = await work(handle)
+          .then(transaction.refuseUnchecked)
+          .catch(async (error: unknown) => {
+            if (!(await transaction.isToBeDoneAgain(error))) throw error
+            return work(handle)
+          })
         isBroken = !transaction.isCommitted && !(await transaction.rollBack())
         return result
       } catch (error) {
         isBroken = transaction.isBrokenBy(error) || !(await transaction.rollBack())
+        if (isBroken) known.forget()
         throw transaction.explain(error)
       } finally {
         transaction.end()
@@ -46,12 +64,19 @@ class PostgresTransaction implements DriverTransaction {
   readonly #guard: NodeJS.Timeout
   #isBegun = false
   #isCommitSent = false
+  readonly #known: KnownRows
+  /** Whether all that was read is known, so that the server was not asked. */
+  #isKnown = false
+  /** Whether what is known is used at all. */
+  #usesKnown = true
+  #reads: readonly RowRead[] = []
   /** The error of a round trip; any other error is of the work. */
   #failure: unknown
   isCommitted = false
 
-  constructor(client: PoolClient, patienceMs: number) {
+  constructor(client: PoolClient, patienceMs: number, known: KnownRows) {
     this.#client = client
+    this.#known = known
     this.#limitMs = Math.max(minLimitMs, Math.ceil(patienceMs))
     // A network that swallows everything answers nothing, ever.
     this.#guard = setTimeout(() => {
@@ -66,6 +91,18 @@ class PostgresTransaction implements DriverTransaction {
   ): Promise<ReadAnswer> {
     // A read by an id that a caller made up finds nothing.
     const askable = reads.filter(canFind)
+    if (this.#usesKnown && !waits && !this.#isBegun) {
+      const rows = this.#known.find(askable)
+      if (rows) {
+        this.#isKnown = true
+        this.#reads = askable as readonly RowRead[]
+        if (askable.length === reads.length) return { found: rows, blocked: new Set() }
+        const byRead = new Map(askable.map((read, index) => [read, rows[index] ?? []]))
+        return { found: reads.map((read) => byRead.get(read) ?? []), blocked: new Set() }
+      }
+      if (this.#isKnown) throw staleError
+      this.#usesKnown = false
+    }
     const lockGroups = groupReads(
       askable.filter(({ isLocked }) => isLocked),
       ({ table }) => table.name,
@@ -85,23 +122,56 @@ class PostgresTransaction implements DriverTransaction {
     for (const { read, row } of rowsOf(answers.slice(0, lockGroups.length))) locked.add(nameOf(read, row))
     const found = new Map<Read, FoundRow['row'][]>()
     const blocked = new Set<Read>()
-    for (const { read, row } of rowsOf(answers.slice(lockGroups.length))) {
+    const byKey = new Map<Read, FoundRow>()
+    for (const answer of rowsOf(answers.slice(lockGroups.length))) {
+      const { read, row } = answer
+      if (read.kind === 'row') byKey.set(read, answer)
       if (read.isLocked && !locked.has(nameOf(read, row))) blocked.add(read)
       const rows = found.get(read)
       if (rows) rows.push(row)
       else found.set(read, [row])
     }
+    this.#known.learn(
+      askable.filter((read) => read.kind === 'row'),
+      byKey,
+    )
     return { found: reads.map((read) => (blocked.has(read) ? [] : (found.get(read) ?? []))), blocked }
   }
 
   async commit(changes: readonly NetChange[]): Promise<void> {
-    const statements = writeStatements(changes)
+    const real = changes.filter(isReal)
+    const statements = this.#isKnown ? this.#known.write(this.#reads, real) : writeStatements(real)
+    this.#known.begin(real)
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
-    const answers = await this.#send([...statements, { text: 'commit' }])
+    const answers = await this.#send([
+      ...statements,
+      ...(real.length > 0 ? [ownVersion] : []),
+      { text: 'commit' },
+    ])
     // The server answers so when the transaction had failed before.
     if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
     this.isCommitted = true
+    const version = answers.at(-2)?.rows[0] as string | undefined
+    if (real.length > 0 && version !== undefined) this.#known.end(real, version)
+  }
+
+  /** What was decided on known rows counts once they are checked. */
+  readonly refuseUnchecked = <Result>(result: Result): Result => {
+    if (this.#isKnown && !this.isCommitted) throw staleError
+    return result
+  }
+
+  /** Whether rows were not as they were known, or locked: nothing was committed then, and the work is done with what is read. */
+  async isToBeDoneAgain(error: unknown): Promise<boolean> {
+    if (!this.#isKnown || (error !== staleError && !isStale(error, this.#failure))) return false
+    if (!(await this.rollBack())) return false
+    this.#isBegun = false
+    this.#isCommitSent = false
+    this.#isKnown = false
+    this.#usesKnown = false
+    this.#failure = undefined
+    return true
   }
 
   /** Whether the connection can be used again. */
@@ -125,11 +195,17 @@ class PostgresTransaction implements DriverTransaction {
     clearTimeout(this.#guard)
   }
 
+  #begin({ waits }: { readonly waits: boolean }): Statement[] {
+    if (!this.#isKnown) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, anyServer)
+    return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
+  }
+
   async #send(statements: readonly Statement[], { waits } = { waits: false }): Promise<Answer[]> {
-    const begin = this.#isBegun ? [] : beginWithin(this.#limitMs, { waits })
+    const begin = this.#isBegun ? [] : this.#begin({ waits })
     this.#isBegun = true
     try {
       const answers = await roundTrip(this.#client, [...begin, ...statements])
+      if (begin.length > 0) this.#known.meet(answers[1]?.rows[0] as string | undefined)
       return answers.slice(begin.length)
     } catch (error) {
       this.#failure = error
@@ -146,6 +222,8 @@ const minLimitMs = 100
  * hold up a whole batch.
  */
 const lockLimitMs = 200
+/** How long a transaction waits for a lock that can also be done in two trips, which leave out what is locked. */
+const knownLockLimitMs = 20
 /** How much longer than the limit of its statements a transaction is waited for. */
 const graceMs = 500
 
@@ -154,14 +232,16 @@ const graceMs = 500
  * small, and kept; so what would be good for small tables only is ruled out. Each row is found by its key, and
  * ranges go along the index that gives their order.
  */
-function beginWithin(limitMs: number, { waits }: { readonly waits: boolean }): Statement[] {
+function beginWithin(
+  limitMs: number,
+  lockLimit: number,
+  { name, text }: Statement,
+  server?: string,
+): Statement[] {
+  const values = [`${limitMs}`, `${lockLimit}`, ...(server === undefined ? [] : [server])]
   return [
     { name: 'purser_begin', text: 'begin isolation level read committed' },
-    {
-      name: 'purser_limits',
-      text: `select ${settings.join(', ')}`,
-      values: [`${limitMs}`, waits ? '0' : `${lockLimitMs}`],
-    },
+    { name, text, values, decodeRow: ([started]) => started },
   ]
 }
 
@@ -175,6 +255,33 @@ const settings = [
   ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map(ruleOut),
   noJit,
 ]
+
+/** The transaction that writes. */
+const ownVersion: Statement = {
+  name: 'purser_version',
+  text: 'select pg_current_xact_id()::xid',
+  decodeRow: ([version]) => version,
+}
+
+const serverStart = 'pg_postmaster_start_time()::text'
+const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')
+const anyServer = { name: 'purser_limits', text: `select ${serverStart} where ${areSet}` }
+/** Fails on any other server than the one that the rows are known from. */
+const sameServer = {
+  name: 'purser_limits_known',
+  text: `select ${serverStart} where 1 / (${serverStart} = $3)::int = 1 and ${areSet}`,
+}
+
+const staleError = new Error('not all rows are known')
+
+/** What the server answers when a row is not as it was known, or is locked. */
+function isStale(error: unknown, failure: unknown): boolean {
+  return (
+    error === failure &&
+    error instanceof DatabaseError &&
+    ['22012', '55P03', '40P01', '40001'].includes(error.code ?? '')
+  )
+}
 
 function ruleOut(plan: string): string {
   return localSetting(`enable_${plan}`, 'off')

@@ -16,6 +16,8 @@ export interface FoundRow {
   readonly read: Read
   /** Of a row that was locked, the key at least. */
   readonly row: Row
+  /** The transaction that has written it, where it was looked up by its key. */
+  readonly version?: string | undefined
 }
 
 /**
@@ -74,9 +76,9 @@ export function findRows(reads: readonly RowRead[]): Statement {
       table,
       '',
       () => `
-      select place${others.map((column) => `, found.${sqlName(column)}`).join('')}
+      select place, version${others.map((column) => `, found.${sqlName(column)}`).join('')}
       from ${unnest(keyColumns, 'wanted')}
-        cross join lateral (select * from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
+        cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
     values: arrays(keyColumns, reads.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
@@ -85,9 +87,9 @@ export function findRows(reads: readonly RowRead[]): Statement {
       // It has the key that was looked up: only the rest is sent and read.
       for (const column of key) row[column] = read.key[column]
       for (let index = 0; index < others.length; index++) {
-        row[others[index] as string] = decoders[index]?.(fields[index + 1] ?? null)
+        row[others[index] as string] = decoders[index]?.(fields[index + 2] ?? null)
       }
-      return { read, row }
+      return { read, row, version: fields[1] as string }
     },
   }
 }
@@ -200,9 +202,9 @@ export async function readTable(pool: Pool, { name, columns }: Table): Promise<r
 }
 
 /** What a transaction writes: one statement for each table and kind of change. */
-export function writeStatements(changes: readonly NetChange[]): Statement[] {
+export function writeStatements(changes: readonly NetChange[], versionOf?: VersionOf): Statement[] {
   const byKind = new Map<string, NetChange[]>()
-  for (const change of changes.filter(isReal)) {
+  for (const change of changes) {
     const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined}`
     const same = byKind.get(kind)
     if (same) same.push(change)
@@ -211,12 +213,15 @@ export function writeStatements(changes: readonly NetChange[]): Statement[] {
   return [...byKind.values()].map((same) => {
     const [{ before, now }] = same as [NetChange]
     if (!before) return insertRows(same)
-    return now ? updateRows(same) : deleteRows(same)
+    return now ? updateRows(same, versionOf) : deleteRows(same, versionOf)
   })
 }
 
+/** The transaction that has written a row as it is known. What changes then fails when another has written it since. */
+export type VersionOf = (table: Table, row: Row) => string | null
+
 /** Whether a row is another one afterwards: an operation may put one that is as it was. */
-function isReal({ table, before, now }: NetChange): boolean {
+export function isReal({ table, before, now }: NetChange): boolean {
   return !before || !now || layoutOf(table).names.some((column) => before[column] !== now[column])
 }
 
@@ -239,7 +244,7 @@ function insertRows(changes: readonly NetChange[]): Statement {
 }
 
 /** Only columns that change in one of the rows are sent and written. */
-function updateRows(changes: readonly NetChange[]): Statement {
+function updateRows(changes: readonly NetChange[], versionOf: VersionOf | undefined): Statement {
   const { table } = changes[0] as NetChange
   const { name, key } = table
   const changed = layoutOf(table).others.filter((column) =>
@@ -247,28 +252,105 @@ function updateRows(changes: readonly NetChange[]): Statement {
   )
   const sent = columnsOf(table, [...key, ...changed])
   return {
-    ...prepared('update', table, changed.join(), () => {
+    ...prepared(versionOf ? 'update_known' : 'update', table, changed.join(), () => {
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-      return counted(`update ${name} own set ${sets.join(', ')} from ${located(table, sent, 'changed')}`)
+      const from = located(table, sent, 'changed', versionOf !== undefined)
+      return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
     }),
-    values: arrays(
-      sent,
-      changes.map(({ now }) => now as Row),
-    ),
+    values: [
+      ...arrays(
+        sent,
+        changes.map(({ now }) => now as Row),
+      ),
+      ...versionsOf(changes, versionOf),
+    ],
   }
 }
 
-function deleteRows(changes: readonly NetChange[]): Statement {
+function deleteRows(changes: readonly NetChange[], versionOf: VersionOf | undefined): Statement {
   const { table } = changes[0] as NetChange
   const sent = columnsOf(table, table.key)
   return {
-    ...prepared('delete', table, '', () =>
-      counted(`delete from ${table.name} own using ${located(table, sent, 'removed')}`),
+    ...prepared(versionOf ? 'delete_known' : 'delete', table, '', () =>
+      counted(
+        `delete from ${table.name} own using ${located(table, sent, 'removed', versionOf !== undefined)}`,
+      ),
     ),
-    values: arrays(
-      sent,
-      changes.map(({ before }) => before as Row),
+    values: [
+      ...arrays(
+        sent,
+        changes.map(({ before }) => before as Row),
+      ),
+      ...versionsOf(changes, versionOf),
+    ],
+  }
+}
+
+function versionsOf(changes: readonly NetChange[], versionOf: VersionOf | undefined): string[] {
+  return versionOf ? [xids(changes.map(({ table, before }) => versionOf(table, before as Row)))] : []
+}
+
+function xids(versions: readonly (string | null)[]): string {
+  return `{${versions.map((version) => version ?? 'null').join()}}`
+}
+
+/** Rows by their keys, as they are known: null for one that is not there. */
+export interface KnownRow {
+  readonly key: Row
+  readonly version: string | null
+}
+
+/** Fails unless every row was written last by the transaction that is named, or is not there where none is. */
+export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>): Statement {
+  const parts = [...rows]
+  const values = parts.flatMap(([table, known]) => [
+    ...arrays(
+      layoutOf(table).keyColumns,
+      known.map(({ key }) => key),
     ),
+    xids(known.map(({ version }) => version)),
+  ])
+  const tables = parts.map(([{ name }]) => name).join()
+  return {
+    ...prepared('check', { name: '' }, tables, () => {
+      let parameters = 1
+      const counts = parts.map(([table]) => {
+        const { keyColumns } = layoutOf(table)
+        const list = unnest(keyColumns, 'wanted', parameters, true)
+        parameters += table.key.length + 1
+        return `(select count(*) from ${list} where (
+          select own.xmin from ${table.name} own where ${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
+      })
+      return `select 1 / (${counts.join(' + ')} = $1::int)::int`
+    }),
+    values: [parts.reduce((sum, [, known]) => sum + known.length, 0), ...values],
+    decodeRow: () => undefined,
+  }
+}
+
+/** Locks rows, and fails unless every one was written last by the transaction that is named. */
+export function lockKnownRows(table: Table, known: readonly KnownRow[]): Statement {
+  const { keyColumns } = layoutOf(table)
+  return {
+    ...prepared(
+      'lock_known',
+      table,
+      '',
+      () => `
+      with locked as materialized (
+        select from ${unnest(keyColumns, 'wanted', 0, true)} cross join lateral (
+          select from ${table.name} own where ${equal(table.key, 'own', 'wanted')} and own.xmin = wanted.version
+          for no key update) found)
+      select 1 / (count(*) = cardinality($1))::int from locked`,
+    ),
+    values: [
+      ...arrays(
+        keyColumns,
+        known.map(({ key }) => key),
+      ),
+      xids(known.map(({ version }) => version)),
+    ],
+    decodeRow: () => undefined,
   }
 }
 
@@ -284,9 +366,15 @@ function counted(change: string): string {
  * The parameters of a change, each with the place of its row. Joined to the table by the key, they could be joined the other
  * way round, which reads the whole table.
  */
-function located({ name, key }: Table, sent: Readonly<Record<string, Column>>, alias: string): string {
-  return `${unnest(sent, alias)} cross join lateral (
-    select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found where own.ctid = found.ctid`
+function located(
+  { name, key }: Table,
+  sent: Readonly<Record<string, Column>>,
+  alias: string,
+  isKnown: boolean,
+): string {
+  return `${unnest(sent, alias, 0, isKnown)} cross join lateral (
+    select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
+    where own.ctid = found.ctid${isKnown ? ` and own.xmin = ${alias}.version` : ''}`
 }
 
 function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Record<string, Column>> {
@@ -294,11 +382,20 @@ function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Reco
 }
 
 /** The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. */
-function unnest(columns: Readonly<Record<string, Column>>, alias: string, before = 0): string {
+function unnest(
+  columns: Readonly<Record<string, Column>>,
+  alias: string,
+  before = 0,
+  isKnown = false,
+): string {
   const types = Object.values(columns).map(
     ({ kind }, index) => `$${before + index + 1}::${columnTypes[kind].name}[]`,
   )
-  return `unnest(${types.join(', ')}) with ordinality as ${alias} (${names([...Object.keys(columns), 'place'])})`
+  if (!isKnown) {
+    return `unnest(${types.join(', ')}) with ordinality as ${alias} (${names([...Object.keys(columns), 'place'])})`
+  }
+  types.push(`$${before + types.length + 1}::xid[]`)
+  return `unnest(${types.join(', ')}) as ${alias} (${names([...Object.keys(columns), 'version'])})`
 }
 
 function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[]): Buffer[] {
@@ -313,7 +410,12 @@ const known = new Map<string, Prepared>()
  * A statement of a shape, whose text is made once. Its name depends on its text: a pool may share what a process has prepared
  * with one of another version.
  */
-function prepared(verb: string, { name }: Table, shape: string, makeText: () => string): Prepared {
+function prepared(
+  verb: string,
+  { name }: Pick<Table, 'name'>,
+  shape: string,
+  makeText: () => string,
+): Prepared {
   const id = `${verb} ${name} ${shape}`
   const found = known.get(id)
   if (found) return found

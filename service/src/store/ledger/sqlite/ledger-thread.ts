@@ -18,7 +18,7 @@ import { StoreUnavailableError } from '../../store.ts'
 import { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import { operationsByName } from '../operations/by-name.ts'
-import { Packer, Unpacker, type Packed, type Shape } from './packing.ts'
+import { Packer, Unpacker, type Parcel } from './packing.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 
 export interface SqliteLedgerOptions {
@@ -42,10 +42,8 @@ interface ThreadStart {
   readonly marks: SharedArrayBuffer
 }
 
-/** What crosses between the threads: shapes that are new, and calls or replies. */
-interface Parcel {
-  readonly shapes: readonly Shape[]
-  readonly items: readonly Packed[]
+/** What the thread answers with. */
+interface Replies extends Parcel {
   /** The batch that the replies are of, once it is durable. */
   readonly written?: Pick<WrittenBatch, 'size' | 'tookMs'> | undefined
 }
@@ -80,7 +78,6 @@ export class SqliteLedger {
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
   readonly #unpacker = new Unpacker()
-  #unsent: Packed[] = []
   /** Who waits for an outcome, by the number of the call. */
   readonly #waiting = new Map<number, Waiting>()
   #lastCall = 0
@@ -95,7 +92,7 @@ export class SqliteLedger {
     const start: ThreadStart = { ledgerPath: path, maxBatch, marks: this.#marks.shared }
     this.#worker = new Worker(new URL(import.meta.url), { workerData: start })
     this.#worker.unref()
-    this.#worker.on('message', (parcel: Parcel) => this.#settle(parcel))
+    this.#worker.on('message', (replies: Replies) => this.#settle(replies))
     this.#worker.on('error', (error) => this.#fail(error))
     this.#worker.on('exit', () => this.#fail(undefined))
   }
@@ -128,10 +125,9 @@ export class SqliteLedger {
       )
     }
     const number = ++this.#lastCall
-    const [shape, ...values] = this.#packer.pack(label, value)
-    const unsent = this.#unsent.push([shape, ...values, number])
-    if (unsent === 1) setImmediate(() => this.#send())
-    if (unsent === sentTogether) this.#send()
+    this.#packer.add(label, number, value)
+    if (this.#packer.count === 1) setImmediate(() => this.#send())
+    if (this.#packer.count === sentTogether) this.#send()
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.size === 0) this.#worker.ref()
     const sinceMs = this.#onWritten ? performance.now() : 0
@@ -155,30 +151,29 @@ export class SqliteLedger {
   }
 
   #send(): void {
-    if (this.#unsent.length === 0) return
-    const items = this.#unsent
-    this.#unsent = []
-    this.#worker.postMessage({ shapes: this.#packer.takeFresh(), items } satisfies Message)
+    if (this.#packer.count > 0) this.#worker.postMessage(this.#packer.take() satisfies Message)
   }
 
-  #settle({ shapes, items, written }: Parcel): void {
-    this.#unpacker.learn(shapes)
-    if (written) this.#tellWritten(written, items)
-    for (const item of items) {
-      const number = item.at(-1) as number
-      const { label, value } = this.#unpacker.unpack(item)
+  #settle(replies: Replies): void {
+    const { written } = replies
+    let isFirst = true
+    this.#unpacker.unpack(replies, (label, number, value) => {
       const waiting = this.#waiting.get(number)
       this.#waiting.delete(number)
+      if (isFirst && written) this.#tellWritten(written, waiting)
+      isFirst = false
       if (label === 'done') waiting?.resolve(value)
       else this.#reject(waiting, value as Failure)
-    }
+    })
     this.#reads.letGo()
     this.#rest()
   }
 
-  #tellWritten({ size, tookMs }: NonNullable<Parcel['written']>, [first]: readonly Packed[]): void {
-    const sinceMs = first && this.#waiting.get(first.at(-1) as number)?.sinceMs
-    const waitedMs = sinceMs === undefined ? 0 : performance.now() - tookMs - sinceMs
+  #tellWritten(
+    { size, tookMs }: NonNullable<Replies['written']>,
+    { sinceMs }: Pick<Waiting, 'sinceMs'> = { sinceMs: Infinity },
+  ): void {
+    const waitedMs = performance.now() - tookMs - sinceMs
     this.#onWritten?.({ size, tookMs, waitedMs: Math.max(0, waitedMs) })
   }
 
@@ -247,8 +242,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
   const packer = new Packer()
   const unpacker = new Unpacker()
-  let replies: Packed[] = []
-  let written: Parcel['written']
+  let written: Replies['written']
 
   function sync(): void {
     try {
@@ -273,32 +267,29 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
 
   function take(message: Message): void {
     if (message === 'close') return close()
-    unpacker.learn(message.shapes)
-    for (const item of message.items) {
-      const number = item.at(-1)
-      const { label, value } = unpacker.unpack(item)
+    unpacker.unpack(message, (label, number, value) => {
       if (label === indexEntries) {
         attempt(() => driver.indexEntries(value as string[]), number)
-        continue
+        return
       }
       if (label === probeCommit) {
         attempt(probe, number)
-        continue
+        return
       }
       const operation = operationsByName.get(label)
       if (!operation) throw new Error(`the operation ${label} is not known`)
-      ledger.run(operation, value).then(
-        (outcome) => answer('done', outcome, number),
-        (error: unknown) => answer('failed', failureOf(error), number),
-      )
-    }
+      ledger.submit(operation, value, {
+        resolve: (outcome) => answer('done', number, outcome),
+        reject: (error) => answer('failed', number, failureOf(error)),
+      })
+    })
   }
 
-  function attempt(work: () => void, number: unknown): void {
+  function attempt(work: () => void, number: number): void {
     try {
-      answer('done', work(), number)
+      answer('done', number, work())
     } catch (error) {
-      answer('failed', failureOf(error), number)
+      answer('failed', number, failureOf(error))
     }
   }
 
@@ -311,15 +302,13 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     sync()
   }
 
-  function answer(label: 'done' | 'failed', value: unknown, number: unknown): void {
-    const [shape, ...values] = packer.pack(label, value)
-    if (replies.push([shape, ...values, number]) === 1) setImmediate(reply)
+  function answer(label: 'done' | 'failed', number: number, value: unknown): void {
+    packer.add(label, number, value)
+    if (packer.count === 1) setImmediate(reply)
   }
 
   function reply(): void {
-    if (replies.length === 0) return
-    port.postMessage({ shapes: packer.takeFresh(), items: replies, written } satisfies Parcel)
-    replies = []
+    if (packer.count > 0) port.postMessage({ ...packer.take(), written } satisfies Replies)
     written = undefined
   }
 
@@ -338,7 +327,7 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
   })
 
   function close(): void {
-    if (ledger.waiting > 0 || replies.length > 0) return void setImmediate(close)
+    if (ledger.waiting > 0 || packer.count > 0) return void setImmediate(close)
     void checkpoints.stop().finally(() => {
       closeSync(log)
       database.close()

@@ -16,15 +16,20 @@ test('What is packed comes out as it was, and the names of its fields are sent o
     {},
     null,
   ]
-  const shapes = []
-  for (const value of values) {
-    const packed = structuredClone(packer.pack('label', value))
-    shapes.push(...packer.takeFresh())
-    unpacker.learn(structuredClone(shapes.splice(0)))
-    assert.deepEqual(unpacker.unpack(packed), { label: 'label', value })
-  }
-  packer.pack('label', { one: 5n, two: 6 })
-  assert.deepEqual(packer.takeFresh(), [])
-  packer.pack('other', { one: 5n, two: 6 })
-  assert.deepEqual(packer.takeFresh(), [['other', ['one', 'two']]])
+  for (const [at, value] of values.entries()) packer.add('label', at, value)
+  assert.equal(packer.count, values.length)
+  packer.add('other', 7, { one: 5n, two: 6 })
+  const unpacked: unknown[] = []
+  unpacker.unpack(structuredClone(packer.take()), (...item) => unpacked.push(item))
+  assert.deepEqual(unpacked, [
+    ...values.map((value, at) => ['label', at, value]),
+    ['other', 7, { one: 5n, two: 6 }],
+  ])
+  assert.equal(packer.count, 0)
+  packer.add('label', 9, { two: 6, one: 5n })
+  const parcel = packer.take()
+  assert.deepEqual(parcel.shapes, [])
+  unpacker.unpack(parcel, (label, number, value) =>
+    assert.deepEqual([label, number, value], ['label', 9, { two: 6, one: 5n }]),
+  )
 })

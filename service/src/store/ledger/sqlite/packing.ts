@@ -1,8 +1,12 @@
-/** A value with a label: the number of its shape, and then the values of its fields, or the value itself. */
-export type Packed = readonly [shape: number, ...values: unknown[]]
-
 /** What the other side must learn before it can unpack: the label of a shape, and its fields where it is an object. */
 export type Shape = readonly [label: string, fields: readonly string[] | undefined]
+
+/** Values with their labels and numbers, one after the other: the shape of each, its number, and its fields or itself. */
+export interface Parcel {
+  /** Shapes that are new. */
+  readonly shapes: readonly Shape[]
+  readonly items: readonly unknown[]
+}
 
 /**
  * Packs what goes to another thread. There objects are copied with the names of their fields, which costs more than their
@@ -10,51 +14,80 @@ export type Shape = readonly [label: string, fields: readonly string[] | undefin
  */
 export class Packer {
   readonly #shapes = new Map<string, number>()
-  #fresh: Shape[] = []
+  /** The shape that each label had last. */
+  readonly #latest = new Map<
+    string,
+    { readonly fields: readonly string[] | undefined; readonly shape: number }
+  >()
+  #freshShapes: Shape[] = []
+  #items: unknown[] = []
+  #count = 0
 
-  pack(label: string, value: unknown): Packed {
+  /** How many values are packed. */
+  get count(): number {
+    return this.#count
+  }
+
+  add(label: string, number: number, value: unknown): void {
+    this.#count += 1
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      return [this.#numberOf(label, undefined), value]
+      this.#items.push(this.#shapeOf(label, undefined), number, value)
+      return
     }
-    return [
-      this.#numberOf(label, Object.keys(value)),
-      ...Object.values(value as Readonly<Record<string, unknown>>),
-    ]
+    const fields = Object.keys(value)
+    this.#items.push(this.#shapeOf(label, fields), number)
+    for (const field of fields) this.#items.push((value as Readonly<Record<string, unknown>>)[field])
   }
 
-  /** The shapes that were met since this was last asked. */
-  takeFresh(): readonly Shape[] {
-    const fresh = this.#fresh
-    this.#fresh = []
-    return fresh
+  /** What was packed since this was last asked. */
+  take(): Parcel {
+    const parcel = { shapes: this.#freshShapes, items: this.#items }
+    this.#freshShapes = []
+    this.#items = []
+    this.#count = 0
+    return parcel
   }
 
-  #numberOf(label: string, fields: readonly string[] | undefined): number {
+  #shapeOf(label: string, fields: readonly string[] | undefined): number {
+    const latest = this.#latest.get(label)
+    if (latest && areSame(latest.fields, fields)) return latest.shape
     const name = fields ? `${label}\0${fields.join()}` : label
-    const known = this.#shapes.get(name)
-    if (known !== undefined) return known
-    const number = this.#shapes.size
-    this.#shapes.set(name, number)
-    this.#fresh.push([label, fields])
-    return number
+    let shape = this.#shapes.get(name)
+    if (shape === undefined) {
+      shape = this.#shapes.size
+      this.#shapes.set(name, shape)
+      this.#freshShapes.push([label, fields])
+    }
+    this.#latest.set(label, { fields, shape })
+    return shape
   }
+}
+
+function areSame(some: readonly string[] | undefined, others: readonly string[] | undefined): boolean {
+  if (some?.length !== others?.length) return false
+  return some === undefined || some.every((field, index) => field === others?.[index])
 }
 
 /** Unpacks what a `Packer` has packed. */
 export class Unpacker {
   readonly #shapes: Shape[] = []
 
-  learn(shapes: readonly Shape[]): void {
+  /** Hands each value on, in their order. */
+  unpack({ shapes, items }: Parcel, take: (label: string, number: number, value: unknown) => void): void {
     this.#shapes.push(...shapes)
-  }
-
-  unpack(packed: Packed): { readonly label: string; readonly value: unknown } {
-    const shape = this.#shapes[packed[0]]
-    if (!shape) throw new Error(`the shape ${packed[0]} is not known`)
-    const [label, fields] = shape
-    if (!fields) return { label, value: packed[1] }
-    const value: Record<string, unknown> = {}
-    for (const [index, field] of fields.entries()) value[field] = packed[index + 1]
-    return { label, value }
+    let next = 0
+    while (next < items.length) {
+      const shape = this.#shapes[items[next++] as number]
+      if (!shape) throw new Error('a shape is not known')
+      const [label, fields] = shape
+      const number = items[next++] as number
+      if (!fields) {
+        take(label, number, items[next++])
+        continue
+      }
+      const value: Record<string, unknown> = {}
+      for (const field of fields) value[field] = items[next++]
+      take(label, number, value)
+    }
   }
 }

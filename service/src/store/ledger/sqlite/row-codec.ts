@@ -25,12 +25,12 @@ export class RowCodec {
 
   /** The value of a column, as SQLite has it. */
   encode(name: string, value: unknown): SqlValue {
-    return value === null || value === undefined ? null : this.#codecOf(name).encode(value)
+    return value === null || value === undefined ? null : this.codecOf(name).encode(value)
   }
 
   /** What turns a row into the values of some columns. */
   encoderOf(names: readonly string[]): (row: Row) => SqlValue[] {
-    const columns = names.map((name) => ({ name, encode: this.#codecOf(name).encode }))
+    const columns = names.map((name) => ({ name, encode: this.codecOf(name).encode }))
     return (row) =>
       columns.map(({ name, encode }) => {
         const value = row[name]
@@ -49,7 +49,7 @@ export class RowCodec {
     return row
   }
 
-  #codecOf(name: string): ColumnCodec {
+  codecOf(name: string): ColumnCodec {
     const codec = this.#codecs.get(name)
     if (!codec) throw new TypeError(`no column ${name}`)
     return codec

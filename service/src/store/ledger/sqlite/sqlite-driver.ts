@@ -5,12 +5,12 @@ import { StoreUnavailableError } from '../../store.ts'
 import type { NetChange } from '../driver.ts'
 import { RowExistsError, type Driver, type DriverTransaction } from '../driver.ts'
 import type { Read } from '../operation.ts'
+import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
 import { EntriesOfMandates, OpenPayments } from './late-index.ts'
 import type { Row } from './row-codec.ts'
-import { RowCache } from './row-cache.ts'
-import { TableStatements } from './table-statements.ts'
+import { TableStatements, type FoundRow } from './table-statements.ts'
 
 export interface SqliteDriverOptions {
   readonly database: SqliteDatabase
@@ -41,9 +41,11 @@ export function createSqliteDriver({
   generationSize,
 }: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
-  const cache = new RowCache()
+  const cache = new RowCache<FoundRow | null>()
   const openPayments = new OpenPayments(database, generationSize)
   const entriesOfMandates = new EntriesOfMandates(database, generationSize)
+  const begin = database.prepare('begin immediate')
+  const end = database.prepare('commit')
   let isBusy = false
   let failure: Error | undefined
 
@@ -68,21 +70,21 @@ export function createSqliteDriver({
     return found ? [found.row] : []
   }
 
-  /** The number of the row, where it has one. */
-  function write({ table, before, now }: NetChange): bigint | undefined {
+  /** The row as it is written, or as it was kept before. */
+  function write({ table, before, now }: NetChange): FoundRow | undefined {
     const prepared = statementsOf(table)
-    if (!before) return prepared.insert(now!)
-    const no = cache.get(table, before)?.no
-    if (now) prepared.update({ row: before, no }, now)
+    if (!before) return { row: now!, no: prepared.insert(now!) }
+    const kept = cache.get(table, before) ?? undefined
+    if (now) prepared.update({ row: before, no: kept?.no }, now)
     else prepared.delete(before)
-    return no
+    return kept
   }
 
   function inTransaction(work: () => void): void {
-    database.exec('begin immediate')
+    begin.run()
     try {
       work()
-      database.exec('commit')
+      end.run()
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
       onRollback?.()
@@ -93,9 +95,9 @@ export function createSqliteDriver({
 
   function commit(changes: readonly NetChange[]): void {
     if (changes.length === 0) return
-    const numbers: (bigint | undefined)[] = []
+    const written: (FoundRow | undefined)[] = []
     inTransaction(() => {
-      for (const change of changes) numbers.push(write(change))
+      for (const change of changes) written.push(write(change))
       openPayments.write(changes)
       entriesOfMandates.write(changes)
       onCommit?.()
@@ -112,16 +114,16 @@ export function createSqliteDriver({
     }
     openPayments.committed(changes)
     entriesOfMandates.committed(changes)
-    for (const [index, change] of changes.entries()) refresh(change, numbers[index])
+    for (const [index, change] of changes.entries()) refresh(change, written[index])
   }
 
   /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
-  function refresh({ table, before, now }: NetChange, no: bigint | undefined): void {
-    const key = (now ?? before)!
-    const isOpen = table === payments && now?.['status'] === 'open'
-    if (table === payments && !isOpen) cache.forget(table, key)
-    else if (isOpen || cache.get(table, key) !== undefined)
-      cache.set(table, key, now ? { row: now, no } : null)
+  function refresh({ table, before, now }: NetChange, written: FoundRow | undefined): void {
+    if (!now) cache.set(table, before!, null)
+    else if (table === payments && now['status'] !== 'open') cache.forget(table, now)
+    else if (before) {
+      if (written) written.row = now
+    } else if (table === payments || cache.get(table, now) !== undefined) cache.set(table, now, written!)
   }
 
   const transaction: DriverTransaction = {

@@ -1,21 +1,36 @@
 import type { SqliteDatabase } from './open.ts'
 import type { RangeRead } from '../operation.ts'
 import { canHold, indexOf, sqlName, type Table } from '../table.ts'
-import type { FoundRow } from './row-cache.ts'
 import { RowCodec, type Row, type SqlValue } from './row-codec.ts'
 import { columnList, growingTables, numberedTables, partsOf, type Part } from './schema.ts'
+
+/** A row with its number, where its table has numbers. */
+export interface FoundRow {
+  row: Row
+  readonly no: number | bigint | undefined
+}
 
 interface RunResult {
   readonly changes: number
   readonly lastInsertRowid: number | bigint
 }
 
-/** A statement, and what encodes the columns of a row that it binds. */
-interface Statement {
-  readonly encode: (row: Row) => SqlValue[]
-  readonly run: (...values: (SqlValue | undefined)[]) => RunResult
+type Run = (...values: SqlValue[]) => RunResult
+
+interface Query {
   readonly get: (...values: SqlValue[]) => SqlValue[] | undefined
   readonly all: (...values: SqlValue[]) => SqlValue[][]
+}
+
+/** How a part of the table is written. */
+interface PartWriter {
+  readonly part: Part
+  readonly columns: readonly { readonly name: string; readonly encode: (value: unknown) => SqlValue }[]
+  /** By the columns that they set: 1 for the first, 2 for the second, 4 for the third, and so on. */
+  readonly inserts: Map<number, Run>
+  readonly updates: Map<number, Run>
+  readonly updatesByKey: Map<number, Run>
+  delete?: Run
 }
 
 /** The statements of one table. Each is prepared when it is first needed. */
@@ -23,13 +38,13 @@ export class TableStatements {
   readonly #db: SqliteDatabase
   readonly #table: Table
   readonly #codec: RowCodec
-  readonly #prepared = new Map<string, Statement>()
+  readonly #queries = new Map<string, Query>()
   /** Columns that never change. */
   readonly #fixed: ReadonlySet<string>
   readonly #whereKey: string
   readonly #selected: string
   readonly #isNumbered: boolean
-  readonly #parts: readonly Part[]
+  readonly #parts: readonly PartWriter[]
   readonly #encodeKey: (row: Row) => SqlValue[]
 
   constructor(db: SqliteDatabase, table: Table) {
@@ -38,7 +53,13 @@ export class TableStatements {
     this.#codec = new RowCodec(table)
     this.#fixed = new Set([...table.key, ...table.indexes.flat()])
     this.#whereKey = `where ${equal(table.key)}`
-    this.#parts = partsOf(table)
+    this.#parts = partsOf(table).map((part) => ({
+      part,
+      columns: part.columns.map((name) => ({ name, encode: this.#codec.codecOf(name).encode })),
+      inserts: new Map(),
+      updates: new Map(),
+      updatesByKey: new Map(),
+    }))
     this.#encodeKey = this.#codec.encoderOf(table.key)
     this.#isNumbered = numberedTables.includes(table)
     this.#selected = selectAll(table)
@@ -48,7 +69,7 @@ export class TableStatements {
   find(key: Row): FoundRow | undefined {
     const { columns, key: names } = this.#table
     if (!names.every((name) => canHold(columns[name]!, key[name]))) return undefined
-    const statement = this.#prepare('find', [], () => `${this.#selected} ${this.#whereKey}`, true)
+    const statement = this.#prepareQuery('find', () => `${this.#selected} ${this.#whereKey}`)
     const values = statement.get(...this.#encodeKey(key))
     if (!values) return undefined
     const no = this.#isNumbered ? (values.pop() as bigint) : undefined
@@ -66,43 +87,53 @@ export class TableStatements {
     ]
     if (!values.every(([name, value]) => canHold(columns[name as string]!, value))) return []
     const shape = `range ${names.join()} ${orderBy}${after === undefined ? '' : ' after'}${upTo === undefined ? '' : ' up to'}`
-    const statement = this.#prepare(shape, [], () => this.#rangeText(range), true)
+    const statement = this.#prepareQuery(shape, () => this.#rangeText(range))
     const encoded = values.map(([name, value]) => this.#codec.encode(name as string, value))
     return statement.all(...encoded, limit).map((found) => this.#codec.decode(found))
   }
 
   /** The number of the new row, where the table has numbers. */
-  insert(row: Row): bigint | undefined {
-    let no: bigint | undefined
-    for (const part of this.#parts) {
-      const statement = this.#prepare(`insert ${part.name}`, part.columns, () => this.#insertText(part))
-      const values = statement.encode(row)
-      const { lastInsertRowid } =
-        this.#parts.length > 1 ? statement.run(no, ...values) : statement.run(...values)
-      no = BigInt(lastInsertRowid)
+  insert(row: Row): number | bigint | undefined {
+    let no: number | bigint | undefined
+    for (const writer of this.#parts) {
+      const values: SqlValue[] = no === undefined ? [] : [no]
+      const shape = takeChanged(writer, { from: noRow, to: row, values })
+      let run = writer.inserts.get(shape)
+      if (!run) {
+        run = this.#prepareRun(insertText(writer.part, row, no !== undefined))
+        writer.inserts.set(shape, run)
+      }
+      no = run(...values).lastInsertRowid
     }
     return this.#isNumbered ? no : undefined
   }
 
   /** Writes what differs between a row and what it becomes. */
   update({ row: before, no }: FoundRow, now: Row): void {
-    for (const part of this.#parts) {
-      const changed = part.columns.filter((name) => before[name] !== now[name])
-      if (changed.length === 0) continue
-      const where = no === undefined ? this.#whereKeyOf(part) : 'where no = ?'
-      const shape = `${changed.join()} ${where}`
-      const statement = this.#prepare(shape, changed, () => this.#updateText(part, changed, where))
-      const key = no === undefined ? this.#encodeKey(before) : [no]
-      this.#expectOne(statement.run(...statement.encode(now), ...key))
+    for (const writer of this.#parts) {
+      const values: SqlValue[] = []
+      const shape = takeChanged(writer, { from: before, to: now, values })
+      if (shape === 0) continue
+      const updates = no === undefined ? writer.updatesByKey : writer.updates
+      let run = updates.get(shape)
+      if (!run) {
+        const where = no === undefined ? this.#whereKeyOf(writer.part) : 'where no = ?'
+        run = this.#prepareRun(`${this.#updateText(writer.part, before, now)} ${where}`)
+        updates.set(shape, run)
+      }
+      if (no === undefined) values.push(...this.#encodeKey(before))
+      else values.push(no)
+      this.#expectOne(run(...values))
     }
   }
 
   delete(row: Row): void {
     const key = this.#encodeKey(row)
     // The part with the key leads to the others, and goes last.
-    for (const part of this.#parts.toReversed()) {
-      const text = () => `delete from ${part.name} ${this.#whereKeyOf(part)}`
-      this.#expectOne(this.#prepare(`delete ${part.name}`, [], text).run(...key))
+    for (const writer of this.#parts.toReversed()) {
+      const { part } = writer
+      writer.delete ??= this.#prepareRun(`delete from ${part.name} ${this.#whereKeyOf(part)}`)
+      this.#expectOne(writer.delete(...key))
     }
   }
 
@@ -111,14 +142,8 @@ export class TableStatements {
     if (changes !== 1) throw new Error(`${changes} rows of ${this.#table.name} have the key of one`)
   }
 
-  #insertText({ name, columns }: Part): string {
-    const no = this.#parts.length > 1 ? 'no, ' : ''
-    const marks = Array.from({ length: columns.length + (no ? 1 : 0) }, () => '?')
-    return `insert into ${name} (${no}${columnList(columns)}) values (${marks.join(', ')})`
-  }
-
   #whereKeyOf(part: Part): string {
-    if (part === this.#parts[0]) return this.#whereKey
+    if (part.name === this.#table.name) return this.#whereKey
     return `where no = (select no from ${this.#table.name} ${this.#whereKey})`
   }
 
@@ -130,29 +155,58 @@ export class TableStatements {
     return `${this.#selected} where ${equal(names)}${bounds} order by ${column} limit ?`
   }
 
-  #updateText(part: Part, changed: readonly string[], where: string): string {
+  #updateText(part: Part, before: Row, now: Row): string {
+    const changed = part.columns.filter((name) => isChanged(before[name], now[name]))
     const fixed = changed.find((name) => this.#fixed.has(name))
     if (fixed !== undefined) throw new Error(`${this.#table.name}.${fixed} never changes`)
     const blank = growingTables.includes(this.#table) ? ', blank = null' : ''
     const set = changed.map((name) => `${sqlName(name)} = ?`).join(', ')
-    return `update ${part.name} set ${set}${blank} ${where}`
+    return `update ${part.name} set ${set}${blank}`
   }
 
-  #prepare(shape: string, bound: readonly string[], text: () => string, isQuery = false): Statement {
-    let statement = this.#prepared.get(shape)
-    if (!statement) {
-      const prepared = this.#db.prepare<SqlValue[], SqlValue[]>(text())
-      if (isQuery) prepared.raw()
-      statement = {
-        encode: this.#codec.encoderOf(bound),
-        run: prepared.run.bind(prepared) as Statement['run'],
-        get: prepared.get.bind(prepared),
-        all: prepared.all.bind(prepared),
-      }
-      this.#prepared.set(shape, statement)
-    }
-    return statement
+  #prepareRun(text: string): Run {
+    const prepared = this.#db.prepare<SqlValue[]>(text)
+    return prepared.run.bind(prepared)
   }
+
+  #prepareQuery(shape: string, text: () => string): Query {
+    let query = this.#queries.get(shape)
+    if (!query) {
+      query = this.#db.prepare<SqlValue[], SqlValue[]>(text()).raw()
+      this.#queries.set(shape, query)
+    }
+    return query
+  }
+}
+
+const noRow: Row = {}
+
+/** Adds the values of the columns in which two rows differ; which columns they are. What is null in a new row is not bound. */
+function takeChanged(
+  { columns }: PartWriter,
+  { from, to, values }: { readonly from: Row; readonly to: Row; readonly values: SqlValue[] },
+): number {
+  let shape = 0
+  let bit = 1
+  for (const { name, encode } of columns) {
+    const value = to[name]
+    if (isChanged(from[name], value)) {
+      shape += bit
+      values.push(value === null || value === undefined ? null : encode(value))
+    }
+    bit *= 2
+  }
+  return shape
+}
+
+function isChanged(before: unknown, now: unknown): boolean {
+  return (before ?? null) !== (now ?? null)
+}
+
+function insertText({ name, columns }: Part, row: Row, hasNo: boolean): string {
+  const names = columns.filter((column) => isChanged(null, row[column]))
+  const marks = Array.from({ length: names.length + (hasNo ? 1 : 0) }, () => '?')
+  return `insert into ${name} (${hasNo ? 'no, ' : ''}${columnList(names)}) values (${marks.join(', ')})`
 }
 
 function selectAll(table: Table): string {

@@ -1,29 +1,29 @@
-import { KeyMap } from '../key-map.ts'
-import type { Table } from '../table.ts'
-import { payments } from '../tables.ts'
-import type { Row } from './row-codec.ts'
+import { KeyMap } from './key-map.ts'
+import type { Table } from './table.ts'
+import { payments } from './tables.ts'
 
-/** A row with its number, where its table has numbers. */
-export interface FoundRow {
-  readonly row: Row
-  readonly no: bigint | undefined
+type Row = Readonly<Record<string, unknown>>
+
+interface Generation<Found> {
+  readonly rows: KeyMap<Found>
+  count: number
 }
 
-interface Generation {
-  readonly rows: KeyMap<FoundRow | null>
-  count: number
+interface Generations<Found> {
+  young: Generation<Found>
+  old: Generation<Found>
 }
 
 /** So many rows of a table are kept, and at most twice as many: of payments, those that wait to be captured. */
 const rowsPerTable = 8_192
 const paymentRows = 32_768
 
-/** Rows as they are committed, or null for a key that has none. Those not asked for of late are forgotten. */
-export class RowCache {
-  readonly #tables = new Map<Table, { young: Generation; old: Generation }>()
+/** What is known of rows, by their keys. Those not asked for of late are forgotten. */
+export class RowCache<Found> {
+  readonly #tables = new Map<Table, Generations<Found>>()
 
   /** Undefined when it is not known. */
-  get(table: Table, key: Row): FoundRow | null | undefined {
+  get(table: Table, key: Row): Found | undefined {
     const generations = this.#tables.get(table)
     if (!generations) return undefined
     const found = generations.young.rows.get(table, key)
@@ -33,7 +33,7 @@ export class RowCache {
     return older
   }
 
-  set(table: Table, key: Row, found: FoundRow | null): void {
+  set(table: Table, key: Row, found: Found): void {
     let generations = this.#tables.get(table)
     if (!generations) {
       generations = { young: newGeneration(), old: newGeneration() }
@@ -55,6 +55,6 @@ export class RowCache {
   }
 }
 
-function newGeneration(): Generation {
+function newGeneration<Found>(): Generation<Found> {
   return { rows: new KeyMap(), count: 0 }
 }

@@ -1,0 +1,127 @@
+import type { Statement } from './round-trip.ts'
+import type { NetChange } from '../driver.ts'
+import type { Read, RowRead } from '../operation.ts'
+import { RowCache } from '../row-cache.ts'
+import type { Table } from '../table.ts'
+import { checkRows, lockKnownRows, writeStatements, type FoundRow, type KnownRow } from './statements.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+/** A row as this process knows it, from when it has read or written it last. */
+interface Known {
+  /** Undefined when there was none. */
+  readonly row: Row | undefined
+  /** The transaction that has written it. */
+  readonly version: string | null
+  /** Whether a transaction of this process may be writing it. */
+  isBusy: boolean
+  /** How often it must be read unchanged before it is used again: others write it, too. */
+  waits: number
+  readonly penalty: number
+}
+
+/**
+ * The rows that this process has read or written last. A transaction can decide on them without a trip to the server: the
+ * one trip in which it writes and commits locks them, and fails unless each was written last by the transaction that is known
+ * here. So no decision is kept whose facts the same transaction has not checked.
+ */
+export class KnownRows {
+  #rows = new RowCache<Known>()
+  /** Tables of which rows were read: rows of others are not kept. */
+  readonly #read = new Set<Table>()
+  /** When the server was started, which tells it from another that has taken its place, and numbers transactions anew. */
+  server: string | undefined
+
+  /** Forgets everything unless it is the same server as before. */
+  meet(server: string | undefined): void {
+    if (server !== undefined && server !== this.server) this.forget()
+    this.server = server ?? this.server
+  }
+
+  forget(): void {
+    this.#rows = new RowCache()
+  }
+
+  /** The rows that were asked for; undefined when one of them is not known well enough. */
+  find(reads: readonly Read[]): (readonly Row[])[] | undefined {
+    const found: (readonly Row[])[] = []
+    for (const read of reads) {
+      const known = read.kind === 'row' ? this.#rows.get(read.table, read.key) : undefined
+      if (!known || known.isBusy || known.waits > 0) return undefined
+      found.push(known.row ? [known.row] : [])
+    }
+    return found
+  }
+
+  /** Takes in what was read by keys: rows, or that there are none. */
+  learn(reads: readonly RowRead[], answers: ReadonlyMap<Read, FoundRow>): void {
+    for (const read of reads) {
+      this.#read.add(read.table)
+      const answer = answers.get(read)
+      this.#set(read.table, read.key, answer?.row, answer?.version ?? null)
+    }
+  }
+
+  /** What checks the rows that were decided on, and writes. */
+  write(reads: readonly RowRead[], changes: readonly NetChange[]): Statement[] {
+    const updated = new Map<Row, NetChange>()
+    for (const change of changes) if (change.before) updated.set(change.before, change)
+    const looked = new Map<Table, KnownRow[]>()
+    const locked = new Map<Table, { readonly rows: KnownRow[]; readonly changes: NetChange[] }>()
+    for (const { table, key, isLocked } of reads) {
+      const known = this.#rows.get(table, key) as Known
+      const change = known.row && updated.get(known.row)
+      if (known.row && isLocked) {
+        const own = locked.get(table) ?? { rows: [], changes: [] }
+        locked.set(table, own)
+        own.rows.push({ key, version: known.version })
+        if (change) own.changes.push(change)
+      } else if (!change) {
+        const own = looked.get(table)
+        if (own) own.push({ key, version: known.version })
+        else looked.set(table, [{ key, version: known.version }])
+      }
+    }
+    const versionOf = (table: Table, row: Row) => this.#rows.get(table, row)?.version ?? null
+    const first: Statement[] = []
+    const written = new Set<NetChange>()
+    for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
+      if (own.changes.length < own.rows.length) first.push(lockKnownRows(table, own.rows))
+      else {
+        first.push(...writeStatements(own.changes, versionOf))
+        for (const change of own.changes) written.add(change)
+      }
+    }
+    const rest = changes.filter((change) => !written.has(change))
+    return [...first, ...(looked.size > 0 ? [checkRows(looked)] : []), ...writeStatements(rest, versionOf)]
+  }
+
+  /** Uses no row that is being written. */
+  begin(changes: readonly NetChange[]): void {
+    for (const { table, before } of changes) {
+      const known = before && this.#rows.get(table, before)
+      if (known) known.isBusy = true
+    }
+  }
+
+  /** Takes in what was committed. */
+  end(changes: readonly NetChange[], version: string): void {
+    for (const { table, before, now } of changes) {
+      if (now && this.#read.has(table)) this.#set(table, now, now, version, true)
+      else if (before) this.#rows.forget(table, before)
+    }
+  }
+
+  #set(table: Table, key: Row, row: Row | undefined, version: string | null, isOwn = false): void {
+    const before = this.#rows.get(table, key)
+    let { waits, penalty } = before ?? { waits: 0, penalty: 0 }
+    if (before && !isOwn && before.version !== version) {
+      penalty = Math.min(penalty * 2 + 1, maxPenalty)
+      waits = penalty
+    } else if (waits > 0) waits -= 1
+    else penalty >>= 1
+    this.#rows.set(table, key, { row, version, isBusy: false, waits, penalty })
+  }
+}
+
+const maxPenalty = 255
