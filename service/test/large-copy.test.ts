@@ -48,14 +48,17 @@ test(`A copy of ${transactions} transactions that is killed in the middle goes o
 
   const copied = await runProcess(context, order)
   assert.deepEqual([copied.code, copied.signal], [0, null], copied.stderr)
-  assert.match(copied.stdout, /^ {2}transactions +200,000 rows {2}agrees$/m)
+  assert.match(copied.stdout, /^ {2}entries +200,000 rows {2}agrees$/m)
   assert.doesNotMatch(copied.stdout, /DIFFERS/)
   assert.deepEqual(await readOldest(database.url), oldest, 'what was there is not written again')
 
   const source = new Database(path, { readonly: true })
-  const sums = `select 'of ' || status || ' ' || count(*) || ' ' || sum(amount_micro) as sum from`
-  for (const table of ['transactions', 'holds']) {
-    const statement = `${sums} ${table} group by status order by status`
+  for (const [table, kind] of [
+    ['entries', 'kind'],
+    ['payments', 'status'],
+  ]) {
+    const sums = `select 'of ' || ${kind} || ' ' || count(*) || ' ' || sum(amount_micro) as sum from`
+    const statement = `${sums} ${table} group by ${kind} order by ${kind}`
     assert.deepEqual(await execute(database.url, statement), source.prepare(statement).all(), table)
   }
   source.close()
@@ -90,38 +93,44 @@ async function fillLedger(path: string): Promise<Mandate[]> {
   return found.map((mandate) => mandate ?? assert.fail('there is no such mandate'))
 }
 
-/** Writes each transaction, and each hold, many times over, under ids of their own. */
+/** Writes each payment and each evaluation, with their entries, many times over, under ids of their own. */
 function multiply(path: string): void {
   const database = new Database(path)
   const copies = transactions / (mandateCount * (1 + evaluations)) - 1
-  for (const { table, ids } of [
-    { table: 'transactions', ids: ['id', 'nonce'] },
-    { table: 'holds', ids: ['nonce', 'transaction_id'] },
-  ]) {
+  database.exec(`
+    create temp table turns as
+      with recursive turn (n) as (select 1 union all select n + 1 from turn where n < ${copies}) select n from turn;
+    create temp table copies as
+      select e.id, e.nonce, randomblob(16) as new_id, iif(e.nonce is null, null, randomblob(16)) as new_nonce
+      from entries e cross join turns`)
+  insertCopies('payments', 'nonce', { nonce: 'c.new_nonce', transaction_id: 'c.new_id' })
+  insertCopies('evaluations', 'id', { id: 'c.new_id' })
+  insertCopies('entries', 'id', { id: 'c.new_id', nonce: 'c.new_nonce' })
+  database.exec(`update mandates_sums set spent_micro = (
+    select sum(p.amount_micro) from payments p join mandates m on m.account_id = p.account_id and m.id = p.mandate_id
+    where m.no = mandates_sums.no and p.status = 'captured')`)
+  database.close()
+
+  function insertCopies(table: string, key: string, own: Readonly<Record<string, string>>): void {
     const columns = database
-      .prepare<[string], string>('select name from pragma_table_info(?)')
+      .prepare<[string], string>("select name from pragma_table_info(?) where name not in ('no', 'blank')")
       .pluck()
       .all(table)
-    const values = columns.map((name) => (ids.includes(name) ? `${name} || printf('_%06d', n)` : name))
-    database.exec(`
-      with recursive turn (n) as (select 1 union all select n + 1 from turn where n < ${copies})
-      insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ${table} cross join turn`)
+    const values = columns.map((name) => own[name] ?? `t.${name}`)
+    database.exec(`insert into ${table} (${columns.join(', ')})
+      select ${values.join(', ')} from ${table} t join copies c on c.${key} = t.${key}`)
   }
-  database.exec(`update mandate_sums set spent_micro = (
-    select sum(t.amount_micro) from transactions t join mandate_terms m on m.id = t.mandate_id
-    where m.no = mandate_sums.no and t.status = 'paid')`)
-  database.close()
 }
 
 /** How many transactions have been copied. */
 async function readCount(url: string): Promise<number> {
-  const [found] = await execute<{ oid: string | null }>(url, `select to_regclass('transactions') as oid`)
+  const [found] = await execute<{ oid: string | null }>(url, `select to_regclass('entries') as oid`)
   if (found?.oid == null) return 0
-  const [row] = await execute<{ count: number }>(url, 'select count(*)::int as count from transactions')
+  const [row] = await execute<{ count: number }>(url, 'select count(*)::int as count from entries')
   return row?.count ?? 0
 }
 
 /** The transaction that was copied first, and by which write. */
 function readOldest(url: string): Promise<unknown[]> {
-  return execute(url, 'select id, xmin from transactions order by account_id, id limit 1')
+  return execute(url, 'select id, xmin from entries order by account_id, id limit 1')
 }
