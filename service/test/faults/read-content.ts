@@ -1,88 +1,86 @@
-import type { MandateStatus } from '@purser/wire/mandates'
-import type { ProofStatus } from '@purser/wire/payments'
-
+import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
+import { maxDenialsPerMinute } from '../../src/store/ledger/operations/denials.ts'
+import type { Table } from '../../src/store/ledger/table.ts'
+import type { TableRow } from '../../src/store/ledger/table.ts'
+import {
+  agents,
+  auditEvents,
+  entries,
+  evaluations,
+  mandates,
+  payments,
+} from '../../src/store/ledger/tables.ts'
 import type { LedgerContent } from './history.ts'
 
-/** Asks the database itself, not the service. */
-export type Query = (text: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
+export interface ReadOptions {
+  readonly readAtMs: number
+  readonly sweptUntilMs: number
+  readonly clockSkewMs?: number
+  /** When each payment was asked for and captured, by its nonce and its transaction, where clocks of services may be wrong. */
+  readonly madeAtMs?: ReadonlyMap<string, number>
+}
 
-/** The content of a ledger, in SQL that SQLite and PostgreSQL share. */
-export async function readContent(
-  query: Query,
-  { readAtMs, sweptUntilMs }: Pick<LedgerContent, 'readAtMs' | 'sweptUntilMs'>,
-): Promise<LedgerContent> {
-  const agents = await query('select id, status from agents')
-  const mandates = await query(
-    'select id, agent_id, status, max_total_micro, max_per_transaction_micro, spent_micro, held_micro from mandates',
+/** The tables that the checker looks at. */
+export const checkedTables: readonly Table[] = [agents, mandates, payments, evaluations, entries, auditEvents]
+
+/** The content of a ledger as the checker has it, from all rows of its tables, which no service has read. */
+export function readContent(
+  allRows: (table: Table) => readonly unknown[],
+  { readAtMs, sweptUntilMs, clockSkewMs = 0, madeAtMs = new Map() }: ReadOptions,
+): LedgerContent {
+  const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
+  const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
+  const betweenAccounts = new Set(
+    rowsOf(payments).flatMap(({ nonce, sellerAccountId, accountId }) =>
+      sellerAccountId !== null && sellerAccountId !== accountId ? [nonce] : [],
+    ),
   )
-  const holds = await query(
-    `select nonce, mandate_id, amount_micro, status, issued_at_ms, expires_at_ms, transaction_id, captured_by,
-       idempotency_key from holds`,
+  const deniedProofs = new Set(
+    rowsOf(evaluations).flatMap(({ id, subject }) => (subject === 'proof' ? [id] : [])),
   )
-  const transactions = await query(
-    `select account_id, id, side, status, mandate_id, amount_micro, nonce, created_at_ms, seller_account_id
-     from transactions`,
+  const denialEntries = rowsOf(entries).filter(
+    ({ id, kind }) => kind === 'more_denied' || deniedProofs.has(id),
   )
-  const events = await query('select type, subject_id, data from audit_events')
+  const paid = rowsOf(entries).filter(({ kind }) => kind === 'paid')
   return {
     readAtMs,
     sweptUntilMs,
-    agents: agents.map((row) => ({ id: text(row['id']), status: text(row['status']) })),
-    mandates: mandates.map((row) => ({
-      id: text(row['id']),
-      agentId: text(row['agent_id']),
-      status: row['status'] as MandateStatus,
-      maxTotalMicro: whole(row['max_total_micro']),
-      maxPaymentMicro: whole(row['max_per_transaction_micro']),
-      spentMicro: whole(row['spent_micro']),
-      heldMicro: whole(row['held_micro']),
+    agents: rowsOf(agents).map(({ id, status }) => ({ id, status })),
+    mandates: rowsOf(mandates).map((mandate) => ({
+      ...mandate,
+      maxPaymentMicro: mandate.maxPerTransactionMicro,
     })),
-    holds: holds.map((row) => ({
-      nonce: text(row['nonce']),
-      mandateId: text(row['mandate_id']),
-      amountMicro: whole(row['amount_micro']),
-      status: row['status'] as ProofStatus,
-      issuedAtMs: Number(row['issued_at_ms']),
-      expiresAtMs: Number(row['expires_at_ms']),
-      transactionId: textOrNull(row['transaction_id']),
-      capturedBy: textOrNull(row['captured_by']),
-      idempotencyKey: textOrNull(row['idempotency_key']),
-    })),
-    transactions: transactions.map((row) => {
-      const seller = textOrNull(row['seller_account_id'])
+    holds: rowsOf(payments).map((payment) => {
+      const mandate = mandateOf.get(payment.mandateId)
+      const issuedAtMs = madeAtMs.get(payment.nonce) ?? payment.issuedAtMs
+      const expiresAtMs = issuedAtMs + payment.expiresAtMs - payment.issuedAtMs
       return {
-        id: text(row['id']),
-        side: row['side'] as 'payer' | 'payee',
-        isBetweenAccounts: row['side'] === 'payee' || (seller !== null && seller !== row['account_id']),
-        status: text(row['status']),
-        mandateId: text(row['mandate_id']),
-        amountMicro: whole(row['amount_micro']),
-        nonce: textOrNull(row['nonce']),
-        createdAtMs: Number(row['created_at_ms']),
+        ...payment,
+        issuedAtMs,
+        expiresAtMs,
+        status: mandate ? statusOf(payment, mandate, readAtMs) : payment.status,
       }
     }),
-    events: events.map((row) => ({
-      type: text(row['type']),
-      subjectId: text(row['subject_id']),
-      nonce: nonceOf(row['data']),
+    clockSkewMs,
+    denials: rowsOf(mandates).map(({ id, denials }) => ({
+      mandateId: id,
+      count: denialEntries
+        .filter(({ mandateId }) => mandateId === id)
+        .reduce((sum, { count }) => sum + count, Math.max(0, denials - maxDenialsPerMinute)),
     })),
+    transactions: rowsOf(entries)
+      .filter((entry) => !denialEntries.includes(entry))
+      .map((entry) => ({
+        ...entry,
+        mandateId: entry.mandateId ?? '',
+        side: entry.kind === 'received' ? 'payee' : 'payer',
+        isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
+        status: entry.kind === 'received' ? 'paid' : entry.kind,
+        createdAtMs: madeAtMs.get(entry.id) ?? entry.atMs,
+      })),
+    events: [
+      ...rowsOf(auditEvents).map(({ type, subjectId }) => ({ type, subjectId, nonce: null })),
+      ...paid.map(({ id, nonce }) => ({ type: 'payment.verified', subjectId: id, nonce })),
+    ],
   }
-}
-
-function nonceOf(data: unknown): string | null {
-  const fields = (typeof data === 'string' ? JSON.parse(data) : data) as { readonly nonce?: string }
-  return fields.nonce ?? null
-}
-
-function whole(value: unknown): bigint {
-  return BigInt(value as number | bigint | string)
-}
-
-function text(value: unknown): string {
-  if (typeof value !== 'string') throw new TypeError(`not a text: ${String(value)}`)
-  return value
-}
-
-function textOrNull(value: unknown): string | null {
-  return value === null ? null : text(value)
 }

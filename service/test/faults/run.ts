@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Client } from 'pg'
 
+import { readTable } from '../../src/store/ledger/postgres/statements.ts'
+import type { Table } from '../../src/store/ledger/table.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { sweptWithinMs } from './checks/holds.ts'
 import { findComplaints } from './checker.ts'
@@ -16,7 +18,7 @@ import { createHttpSend } from './http-send.ts'
 import { trade } from './market.ts'
 import { MortalPostgres } from './mortal-postgres.ts'
 import { PostgresProxy } from './postgres-proxy.ts'
-import { readContent } from './read-content.ts'
+import { checkedTables, readContent } from './read-content.ts'
 import { record } from './recorder.ts'
 import { readClock } from './service-clock.ts'
 import { Services } from './services.ts'
@@ -165,8 +167,9 @@ async function runIn(
   // To stop takes its time on a busy machine, and holds go on expiring meanwhile.
   const sweptUntilMs = now()
   await services.stop()
-  const query = async (text: string) => (await client.query(text)).rows
-  const content = await readContent(query, { readAtMs: now(), sweptUntilMs })
+  const rows = new Map<Table, readonly unknown[]>()
+  for (const table of checkedTables) rows.set(table, await readTable(client, table))
+  const content = readContent((table) => rows.get(table) ?? [], { readAtMs: now(), sweptUntilMs })
   await client.end()
   const evidence = { calls: recorder.calls, content }
   const complaints = findComplaints(evidence)
@@ -200,7 +203,9 @@ async function failAfter(ms: number, complaint: string): Promise<never> {
 /** Waits until what has expired has ended, or should have by now; then the checker complains. */
 async function untilSwept(client: Client, now: () => number): Promise<void> {
   for (const untilMs = performance.now() + sweepingMs; performance.now() < untilMs; await sleep(100)) {
-    const expired = `select 1 from holds where status = 'open' and expires_at_ms < $1 limit 1`
+    const expired = `
+      select 1 from payments p join mandates m on m.account_id = p.account_id and m.id = p.mandate_id
+      where p.status = 'open' and p.epoch = m.epoch and p.expires_at_ms < $1 limit 1`
     const { rows } = await client.query(expired, [now() - sweptWithinMs / 2])
     if (rows.length === 0) return
   }

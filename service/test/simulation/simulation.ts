@@ -40,7 +40,7 @@ import type { Answer, Evidence, Request } from '../faults/history.ts'
 import { collectorDomain, trade } from '../faults/market.ts'
 import { record } from '../faults/recorder.ts'
 import { createFaultyDriver } from './faulty-driver.ts'
-import { readMemory } from './read-memory.ts'
+import { readContent } from '../faults/read-content.ts'
 import { VirtualTime } from './virtual-time.ts'
 
 export interface SimulationOptions {
@@ -134,8 +134,9 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   }))
   return {
     calls: [...recorder.calls, ...gaveUp],
-    content: readMemory(database, {
+    content: readContent((table) => database.rowsOf(table), {
       readAtMs: time.nowMs,
+      sweptUntilMs: time.nowMs,
       clockSkewMs: maxClockSkewMs,
       madeAtMs: world.madeAtMs,
     }),

@@ -186,7 +186,10 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
 }
 
 /** Every row of a table, in no order. */
-export async function readTable(pool: Pool, { name, columns }: Table): Promise<readonly Row[]> {
+export async function readTable(
+  pool: Pick<Pool, 'query'>,
+  { name, columns }: Table,
+): Promise<readonly Row[]> {
   const entries = Object.entries(columns)
   // As text, as the driver reads them.
   const fields = Object.keys(columns).map((column) => `${sqlName(column)}::text`)
