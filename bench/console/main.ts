@@ -5,11 +5,12 @@ import { parseArgs } from 'node:util'
 
 import { readConfig } from '../../service/src/settings/config.ts'
 import { startService, type RunningService } from '../../service/src/start/start.ts'
-import { openPostgresStore } from '../../service/src/store/postgres/postgres-store.ts'
-import { openSqliteStore } from '../../service/src/store/sqlite/sqlite-store.ts'
+import { createIdsOfTimes } from '../../service/src/ids.ts'
+import { openPostgresLedgerStore } from '../../service/src/store/ledger/postgres/postgres-ledger-store.ts'
+import { openSqliteLedgerStore } from '../../service/src/store/ledger/sqlite/sqlite-ledger-store.ts'
+import { execute } from '../../service/testing/postgres-databases.ts'
 import { askInTurn, type Asked } from './compare.ts'
-import { fillPostgres, fillSqlite } from './fill.ts'
-import { beginLedger, ledgerKey, type LargeLedger, type Size } from './large-ledger.ts'
+import { fillLedger, ledgerKey, type LargeLedger, type Size } from './large-ledger.ts'
 import { questionsOf } from './screens.ts'
 import { reportScreens } from './verdicts.ts'
 import { PostgresBed } from '../postgres-bed.ts'
@@ -68,21 +69,19 @@ async function serve(name: string, size: Size): Promise<Asked> {
 
 /** Fills a ledger, adds it up, and has it checked as a whole. */
 async function fill(database: string, size: Size): Promise<LargeLedger> {
-  const open = () =>
-    bed ? openPostgresStore({ url: database }) : openSqliteStore({ path: database.slice('sqlite:'.length) })
+  const nextId = createIdsOfTimes()
+  const store = bed
+    ? await openPostgresLedgerStore({ url: database, nextId })
+    : openSqliteLedgerStore({ path: database.slice('sqlite:'.length), nextId })
   const startedAtMs = performance.now()
-  const first = await open()
-  const ledger = await beginLedger(first, size)
-  await first.close()
-  if (bed) await fillPostgres(database, ledger)
-  else fillSqlite(database.slice('sqlite:'.length), ledger)
+  const ledger = await fillLedger(store, size)
   const filledAtMs = performance.now()
-  const store = await open()
   while (await store.addUpActivity());
   const addedUpAtMs = performance.now()
   const faults = await store.findLedgerFaults()
   if (faults.length > 0) throw new Error(`the ledger does not add up: ${JSON.stringify(faults.slice(0, 3))}`)
   await store.close()
+  if (bed) await execute(database, 'vacuum analyze')
   console.log(
     `${size.transactions} transactions were written in ${seconds(filledAtMs - startedAtMs)}, and added up in ${seconds(addedUpAtMs - filledAtMs)}`,
   )
