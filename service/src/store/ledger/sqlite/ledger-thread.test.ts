@@ -7,31 +7,30 @@ import { test, type TestContext } from 'node:test'
 
 import Database from 'better-sqlite3'
 
-import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { CommitTimes } from '../commit-times.ts'
-import { StoreUnavailableError } from '../store.ts'
-import { LedgerThread } from './ledger-thread.ts'
-import type { Call } from './ledger.ts'
-import { extendLog } from '../ledger/sqlite/open.ts'
-import { openSqliteStore } from './sqlite-store.ts'
+import { StoreLedger } from '../../../../testing/store-ledger.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
+import { StoreUnavailableError, type Store } from '../../store.ts'
+import { readStops } from '../operations/stops.ts'
+import { SqliteLedger } from './ledger-thread.ts'
+import { extendLog } from './open.ts'
+import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
-const noCall: Call = { act: 'releaseExpiredHolds', input: [0, 1] }
+const readNothing = [readStops, { accountId: '', environment: 'sandbox' }] as const
 
 test('A thread that cannot open its file fails every call as unavailable, and can be closed [decision.27]', async (context) => {
   const thread = threadFor(join(folderFor(context), 'missing', 'purser.db'))
   for (const when of ['while it starts', 'after it has ended']) {
-    await assert.rejects(thread.submit(noCall), StoreUnavailableError, when)
+    await assert.rejects(thread.run(...readNothing), StoreUnavailableError, when)
   }
-  await thread.drain()
   await thread.close()
 })
 
 test('A store whose thread has ended says that it is not ready [decision.28]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
-  const store = openSqliteStore({ path, ownThread: true })
+  const store = openAt(path)
   context.after(() => store.close())
   // Gone before the thread looks for it.
-  new Database(path).exec('drop table list_progress').close()
+  new Database(path).exec('drop table index_marks').close()
   await assert.rejects(store.addTallies({ refusals: [], keyUses: [] }), StoreUnavailableError)
   await assert.rejects(store.checkReady(), StoreUnavailableError)
 })
@@ -42,9 +41,11 @@ test('Without room for the whole log the ledger is written all the same [decisio
   writeFileSync(
     program,
     `
-    import { openSqliteStore } from ${JSON.stringify(join(import.meta.dirname, 'sqlite-store.ts'))}
-    const store = openSqliteStore({ path: ${JSON.stringify(join(folder, 'purser.db'))}, ownThread: true })
-    await store.addTallies({ refusals: [], keyUses: [{ accountId: 'a', keyId: 'k', usedAtMs: 1 }] })
+    import { openSqliteLedgerStore } from ${JSON.stringify(join(import.meta.dirname, 'sqlite-ledger-store.ts'))}
+    const store = openSqliteLedgerStore({ path: ${JSON.stringify(join(folder, 'purser.db'))}, nextId: () => '' })
+    const refusal = { kind: 'verification', subject: 'a', reason: 'nonce_reused', startsAtMs: 0, count: 1 }
+    const accountId = ${JSON.stringify(accountId)}
+    await store.addTallies({ refusals: [{ ...refusal, accountId, environment: 'sandbox' }], keyUses: [] })
     await store.close()
     console.log('written')`,
   )
@@ -57,10 +58,10 @@ test('Without room for the whole log the ledger is written all the same [decisio
 test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive [decision.27]', (context) => {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises'
-    import { LedgerThread } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
+    import { SqliteLedger } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
     const options = { path: ${JSON.stringify(join(folderFor(context), 'missing', 'purser.db'))}, maxBatch: 1, maxWaiting: 1 }
     for (let turn = 0; turn < 12; turn++) {
-      const thread = new LedgerThread(options)
+      const thread = new SqliteLedger(options)
       await sleep(8 * turn)
       await thread.close()
     }
@@ -74,21 +75,21 @@ test('A thread that fails while it is told to close is closed, though nothing el
 
 test('One call more than maxWaiting is turned away, and those that wait are answered in their order [decision.27]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
-  const store = openSqliteStore({ path })
+  const store = openAt(path)
   const thread = threadFor(path, 3)
-  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => thread.submit(noCall)))
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => thread.run(...readNothing)))
   assert.deepEqual(
     outcomes.map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
   )
-  assert.equal(await thread.submit(noCall), 0, 'what was turned away blocks nobody')
+  assert.equal((await thread.run(...readNothing)).presses, 0, 'what was turned away blocks nobody')
   await thread.close()
   await store.close()
 })
 
 test('Acts that were sent before the store closes are written before it has closed [decision.9]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
-  const store = openSqliteStore({ path, ownThread: true })
+  const store = openAt(path)
   const ledger = new StoreLedger({ store, close: () => store.close() })
   const owner = await ledger.tenant()
   const agents = Array.from({ length: 200 }, () => ledger.agent(owner.sandbox))
@@ -96,7 +97,7 @@ test('Acts that were sent before the store closes are written before it has clos
   const { length } = await Promise.all(agents)
   await closed
   await assert.rejects(ledger.agent(owner.sandbox), StoreUnavailableError)
-  const again = openSqliteStore({ path })
+  const again = openAt(path)
   const { items } = await again.listAgents(owner.sandbox, {}, { limit: 500 })
   assert.equal(items.length, length)
   await again.close()
@@ -104,10 +105,10 @@ test('Acts that were sent before the store closes are written before it has clos
 
 test('A log that was given its length beforehand holds nothing, and what is written into it stays [decision.9]', async (context) => {
   const path = join(folderFor(context), 'purser.db')
-  const first = openSqliteStore({ path })
+  const first = openAt(path)
   await new StoreLedger({ store: first, close: () => first.close() }).tenant()
   await first.close()
-  const store = openSqliteStore({ path })
+  const store = openAt(path)
   extendLog(path)
   const { size } = statSync(`${path}-wal`)
   assert(size >= 16 * 1024 * 1024, `${size}`)
@@ -120,8 +121,14 @@ test('A log that was given its length beforehand holds nothing, and what is writ
   await store.close()
 })
 
-function threadFor(path: string, maxWaiting = 100): LedgerThread {
-  return new LedgerThread({ path, maxBatch: 10, maxWaiting, commitTimes: new CommitTimes() })
+const accountId = createIdsOfTimes()('account', 0)
+
+function threadFor(path: string, maxWaiting = 100): SqliteLedger {
+  return new SqliteLedger({ path, maxBatch: 10, maxWaiting })
+}
+
+function openAt(path: string): Store {
+  return openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
 }
 
 function folderFor(context: TestContext): string {
