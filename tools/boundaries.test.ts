@@ -171,7 +171,7 @@ test('A file imports only from the rooms that its own may know', () => {
 test('A forbidden import is seen', () => {
   const planted = {
     path: 'service/src/domain/money.ts',
-    text: "import { openSqliteStore } from '../store/sqlite/sqlite-store.ts'\nimport type { A } from '../store/store.ts'",
+    text: "import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'\nimport type { A } from '../store/store.ts'",
   }
   assert.equal(forbiddenImports(planted).length, 2)
 })
