@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Caller, Mandate, Scope } from '../domain/records.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { shopDomain, type StoreLedger } from '../../testing/store-ledger.ts'
-import { quarterMs } from './activity.ts'
+import { quarterMs } from './ledger/activity.ts'
 import type { Activity, ActivityQuestion } from './console/store.ts'
 
 const hourMs = 4 * quarterMs

@@ -5,7 +5,7 @@ import { holdLifeMs, scopeOf, shopDomain } from '../../testing/store-ledger.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { storeConformance } from '../../testing/stores.ts'
 import { validityWindowMs } from '../domain/proof.ts'
-import { decideEvaluation, decideHold } from './payment-records.ts'
+import { checkPolicy } from '../domain/policy.ts'
 import type { Capture } from './store.ts'
 
 const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
@@ -62,9 +62,11 @@ storeConformance((open) => {
     for (const [scope, agentId, mandateId, facts] of rows) {
       const fields = { ...scopeOf(scope), agentId, mandateId }
       const hold = ledger.newHold(mandate, '1.00', fields)
-      assert.deepEqual(await ledger.store.issueProof(hold), decideHold(hold, facts))
+      const held = checkPolicy(facts, { ...hold, countHolds: true }, ledger.clock.nowMs)
+      assert.deepEqual(await ledger.store.issueProof(hold), held)
       const proposal = ledger.newProposal(mandate, fields)
-      assert.deepEqual(await ledger.store.evaluate(proposal), decideEvaluation(proposal, facts))
+      const asked = { ...proposal, seller: proposal, countHolds: false }
+      assert.deepEqual(await ledger.store.evaluate(proposal), checkPolicy(facts, asked, ledger.clock.nowMs))
     }
   })
 

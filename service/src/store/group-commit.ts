@@ -141,12 +141,12 @@ export class GroupCommit<Call, Outcome> implements CommitQueue<Call, Outcome> {
 }
 
 /** What a call hears that finds the queue full. */
-export function tooManyCalls(): StoreUnavailableError {
+function tooManyCalls(): StoreUnavailableError {
   return new StoreUnavailableError('too many calls wait for the store', { retryAfterSeconds: 1 })
 }
 
 /** How long a batch that has been written took, and its first call waited. */
-export function measure(
+function measure(
   batch: readonly Pick<Waiting<unknown, unknown>, 'sinceMs'>[],
   startedAtMs: number,
 ): WrittenBatch {
@@ -155,10 +155,7 @@ export function measure(
 }
 
 /** Hands each call of a batch its own outcome. */
-export function settle<Call, Outcome>(
-  batch: readonly Waiting<Call, Outcome>[],
-  outcomes: Settled<Outcome>[],
-): void {
+function settle<Call, Outcome>(batch: readonly Waiting<Call, Outcome>[], outcomes: Settled<Outcome>[]): void {
   for (const [index, { resolve, reject }] of batch.entries()) {
     const settled = outcomes[index] ?? { error: new Error('the batch has no outcome for this call') }
     if ('error' in settled) reject(settled.error)

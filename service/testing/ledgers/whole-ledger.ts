@@ -1,6 +1,6 @@
 import { denialCodes } from '@purser/wire/policy'
 
-import { activityDimensions } from '../../src/store/activity.ts'
+import { activityDimensions } from '../../src/store/ledger/activity.ts'
 import { shopDomain } from '../store-ledger.ts'
 import type { Store, Page, PageOf } from '../../src/store/store.ts'
 import type { MixedLedger } from './mixed-ledger.ts'

@@ -9,7 +9,7 @@ import type { MicroUsdc } from '../../domain/money.ts'
 export const quarterMs = 15 * 60_000
 
 /** Revenue is shown of months, so whole days will do. */
-export const dayMs = 24 * 60 * 60_000
+const dayMs = 24 * 60 * 60_000
 
 /** What the sums are kept of; `subject` says of which one. */
 export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller_total'] as const

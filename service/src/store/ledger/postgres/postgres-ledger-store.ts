@@ -25,7 +25,7 @@ import { StoreUnavailableError, type Store } from '../../store.ts'
 import type { Driver } from '../driver.ts'
 import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
-import { idFrom, type Reader } from '../reads/dialect.ts'
+import { idFrom } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
@@ -139,9 +139,9 @@ function createStore({
   const retryingDb = kyselyOver(
     (text, values) => retry(async () => (await reading.query(text, values.map(storable))).rows),
     new PostgresDialect({ pool: reading }),
-  ) as Reader
+  )
   const askForConsole = prepareQueries(watching, { retry })
-  const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching })) as Reader
+  const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching }))
   const callers = prepareCallers(reading, { maxWaiting, beside, retry, lookUp: lookUpCallers })
   const accountsOfMandates = new Map<string, string>()
   const lookUps = new GroupCommit<string, string | undefined>({

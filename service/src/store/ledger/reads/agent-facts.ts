@@ -1,6 +1,6 @@
 import { normalizeHostName } from '../../../domain/host-name.ts'
 import { idsFrom } from '../../../domain/id-time.ts'
-import { recentTransactions } from '../../risk-facts.ts'
+import { manyDenials, manyTransactions } from '../../../domain/risk.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import { sellersPaidIn, type ActivityPart } from '../activity.ts'
 import { canHold, sqlName, type Column, type Table } from '../table.ts'
@@ -18,6 +18,9 @@ import {
 } from '../tables.ts'
 import { toAgent, toMandate } from './records.ts'
 import { clockSlackMs } from './transactions.ts'
+
+/** How many of a mandate's latest transactions the risk signals look at. */
+const recentTransactions = Math.max(manyDenials, manyTransactions)
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -4,12 +4,11 @@ import { idsFrom } from '../../../domain/id-time.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
-import type { Int } from '../../rows.ts'
 import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
 import { activity, activityParts, agents, mandates, payments, refusals, sellers } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
-import { boundOf, idOf, tableOf, type ReadDialect, type Reader } from './dialect.ts'
+import { boundOf, idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000

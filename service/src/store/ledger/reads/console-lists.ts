@@ -5,7 +5,6 @@ import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
 import type { Agent, Scope } from '../../../domain/records.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord } from '../../console/store.ts'
-import type { Int } from '../../rows.ts'
 import type { Page, PageOf } from '../../store.ts'
 import type { Table } from '../table.ts'
 import {
@@ -38,6 +37,7 @@ import {
   tableOf,
   type ReadDialect,
   type Reader,
+  type Int,
 } from './dialect.ts'
 import { toAgent, toApiKey, toHold, toListedSeller } from './records.ts'
 import { clockSlackMs } from './transactions.ts'

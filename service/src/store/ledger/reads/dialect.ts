@@ -3,6 +3,9 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 
+/** A 64-bit integer as databases answer it. */
+export type Int = number | bigint | string
+
 /** A connection that reads. Statements are written out: no table is declared twice. */
 export type Reader = Kysely<unknown>
 

@@ -6,14 +6,14 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
 import type { Scope, Transaction } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
-import type { ConsoleReads } from '../../console/store.ts'
-import type { ListFilter } from '../../console/source.ts'
+import type { ConsoleFilter, ConsoleReads } from '../../console/store.ts'
 import {
   QueryTooSlowError,
   StoreUnavailableError,
   type Page,
   type PageOf,
   type RecordKey,
+  type TransactionFilter,
 } from '../../store.ts'
 import {
   activity,
@@ -28,6 +28,9 @@ import {
 } from '../tables.ts'
 import { sqlName, type Table, type TableRow } from '../table.ts'
 import { boundOf, idFrom, idOf, tableOf, valueOf, type ReadDialect, type Reader } from './dialect.ts'
+
+/** What transactions are looked for by, in the console or elsewhere. */
+type ListFilter = ConsoleFilter & TransactionFilter
 
 /** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
 export const clockSlackMs = 10 * 60_000

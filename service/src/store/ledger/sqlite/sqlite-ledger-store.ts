@@ -64,7 +64,7 @@ function createStore(
   const writing = new SqliteDialect({ database })
   const db: Reader = new Kysely<unknown>({ dialect: writing })
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
-  const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing) as Reader
+  const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing)
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
   const health = new CommitHealth(() => ledger.probe())
