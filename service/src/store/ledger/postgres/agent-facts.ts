@@ -8,6 +8,7 @@ import {
   AgentReader,
   factsEncoder,
   factsStatement,
+  hasPaid,
   mandateColumns,
   parameterNames,
   type FoundFacts,
@@ -21,6 +22,9 @@ import type { Statement } from './round-trip.ts'
 import { guardOf } from './schema.ts'
 
 type Values = Readonly<Record<string, unknown>>
+
+/** A row of the statement. */
+type Found = Omit<FoundFacts, 'hasPaidThisSeller'> & { readonly waiting: string | null }
 
 const text = factsStatement({
   parameter: (name, { kind }) => `$${parameterNames.indexOf(name) + 1}::${columnTypes[kind].name}`,
@@ -55,19 +59,22 @@ export function prepareAgentFacts(
   pool: Pool,
   { maxWaiting, retry }: AgentFactsOptions,
 ): (question: AgentQuestion) => Promise<AgentFacts> {
-  const questions = new GroupCommit<Values, FoundFacts | undefined>({
+  const questions = new GroupCommit<Values, Found | undefined>({
     maxBatch: 64,
     maxWaiting,
     lanes: 2,
     writeBatch: (batch) => retry(() => ask(pool, batch)),
   })
-  const reader = new AgentReader((asked) => questions.submit(encode(asked)))
+  const reader = new AgentReader(async (asked) => {
+    const found = await questions.submit(encode(asked))
+    return found && { ...found, hasPaidThisSeller: hasPaid(found.waiting, asked) }
+  })
   return (question) => reader.read(question)
 }
 
 const encode = factsEncoder(encoderOf)
 
-async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<FoundFacts | undefined>[]> {
+async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<Found | undefined>[]> {
   const statements = batch.map((values): Statement => ({
     name: 'purser_facts',
     text,
@@ -76,7 +83,7 @@ async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<FoundF
   }))
   const answers = await askOnce(pool, [...begin, ...statements, { text: 'commit' }])
   return batch.map((_, index) => ({
-    value: answers[begin.length + index]?.rows[0] as FoundFacts | undefined,
+    value: answers[begin.length + index]?.rows[0] as Found | undefined,
   }))
 }
 
@@ -84,7 +91,7 @@ const agentDecoders = agentColumns.map(({ name, column }) => ({ name, decode: de
 const mandateDecoders = mandateColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
 const mandateEnd = agentDecoders.length + mandateDecoders.length
 
-function decodeFacts(fields: readonly (string | null)[]): FoundFacts {
+function decodeFacts(fields: readonly (string | null)[]): Found {
   const isMandateThere = typeof fields[agentDecoders.length] === 'string'
   return {
     agent: decodeRow(agentDecoders, fields, 0) as unknown as AgentRow,

@@ -165,7 +165,7 @@ export interface FoundFacts {
   readonly agent: AgentRow
   readonly mandate: MandateRow | undefined
   readonly recent: string | null
-  readonly waiting: string | null
+  readonly hasPaidThisSeller: boolean
 }
 
 /** Max sellers that are known to be paid, by mandate. */
@@ -195,7 +195,7 @@ export class AgentReader {
     const agent = toAgent(found.agent)
     if (!found.mandate) return { agent, mandate: undefined, risk: undefined }
     const mandate = toMandate(found.mandate)
-    const hasPaidThisSeller = hasPaid(found.waiting, { mandateId, merchantDomain })
+    const { hasPaidThisSeller } = found
     if (hasPaidThisSeller && !isKnownToPay) this.#remember(key)
     return {
       agent,
@@ -227,9 +227,10 @@ function countRecent(recent: string | null, nowMs: number) {
   return { deniedInLastHour, transactionsInLastMinute }
 }
 
-function hasPaid(
+/** Whether the mandate has paid the seller, by what the statement has found as `waiting`. */
+export function hasPaid(
   waiting: string | null,
-  asked: { readonly mandateId: string; readonly merchantDomain: string },
+  asked: Pick<AgentQuestion, 'mandateId' | 'merchantDomain'>,
 ): boolean {
   if (waiting === null) return true
   const batches = JSON.parse(`[${waiting}]`) as readonly (readonly ActivityPart[])[]

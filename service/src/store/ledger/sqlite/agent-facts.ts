@@ -4,6 +4,7 @@ import {
   AgentReader,
   factsEncoder,
   factsStatement,
+  hasPaid,
   mandateColumns,
   type AskedFacts,
   type FactsDialect,
@@ -49,7 +50,12 @@ export interface KnownFacts extends FoundFacts {
   readonly mandate: MandateRow
   /** The number of the mandate. */
   readonly no: SqlValue
+  /** Whether it has paid each of the sellers that were asked about. */
+  readonly sellers: ReadonlyMap<string, boolean>
 }
+
+/** Max sellers of a mandate that are known. */
+const maxSellers = 16
 
 /**
  * What verify-agent reports on. Of a mandate for which no call was made since the last question, only what may have changed is
@@ -78,9 +84,10 @@ export function prepareAgentFacts(
 
   /** Undefined when it has to be looked up as a whole. */
   function findKnown(asked: AskedFacts): FoundFacts | undefined {
-    const { caller, agentId, mandateId, merchantDomain, isKnownToPay } = asked
+    const { caller, agentId, mandateId, merchantDomain } = asked
     const known = indexed.knownOf(mandateId)
-    if (!known || !isKnownToPay) return undefined
+    const hasPaidThisSeller = known?.sellers.get(merchantDomain)
+    if (!known || hasPaidThisSeller === undefined) return undefined
     const { accountId, environment, id } = known.agent
     if (id !== agentId || environment !== caller.environment) return undefined
     const found =
@@ -97,7 +104,7 @@ export function prepareAgentFacts(
       agent: { ...known.agent, ...changed.agent } as AgentRow,
       mandate: { ...known.mandate, ...changed.mandate } as MandateRow,
       recent: known.recent,
-      waiting: null,
+      hasPaidThisSeller,
     }
   }
 
@@ -107,12 +114,17 @@ export function prepareAgentFacts(
     const values = found.slice(mandateStart, mandateEnd)
     const agent = agentCodec.decode(found.slice(0, mandateStart)) as unknown as AgentRow
     const recent = found[mandateEnd] as string | null
-    const waiting = found[mandateEnd + 1] as string | null
-    if (values[0] === null) return { agent, mandate: undefined, recent, waiting }
+    const hasPaidThisSeller = hasPaid(found[mandateEnd + 1] as string | null, asked)
+    if (values[0] === null) return { agent, mandate: undefined, recent, hasPaidThisSeller }
     const mandate = mandateCodec.decode(values) as unknown as MandateRow
+    const facts = { agent, mandate, recent, hasPaidThisSeller }
     const [no] = findNumber.get(...encodeMandate(mandate)) ?? []
-    if (no !== undefined) indexed.know(asked.mandateId, { agent, mandate, recent, waiting, no })
-    return { agent, mandate, recent, waiting }
+    if (no !== undefined) {
+      const others = [...(indexed.knownOf(asked.mandateId)?.sellers ?? [])].slice(1 - maxSellers)
+      const sellers = new Map([...others, [asked.merchantDomain, hasPaidThisSeller]])
+      indexed.know(asked.mandateId, { ...facts, no, sellers })
+    }
+    return facts
   }
 
   const reader = new AgentReader(find)
