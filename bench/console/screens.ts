@@ -84,6 +84,5 @@ function listFilters({ agentId, mandateId }: { agentId: string; mandateId: strin
     ['of a seller', seller],
     ['of a seller, denied', `${seller}&status=denied`],
     ['of a seller, of no such reason', `${seller}&reason_code=agent_revoked`],
-    ['of the other environment', 'environment=production'],
   ]
 }
