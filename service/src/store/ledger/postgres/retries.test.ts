@@ -4,36 +4,45 @@ import { test } from 'node:test'
 
 import { DatabaseError } from 'pg'
 
-import { breaksConnection, leavesOpen } from './retries.ts'
+import { breaksConnection, withRetries } from './retries.ts'
 
-test('After every error of the network or of this process, what was sent may be done [decision.61]', () => {
+test('A connection is of no more use after an error of the network or of this process [decision.61]', () => {
   const codes = [...Object.keys(constants.errno), 'ERR_STREAM_DESTROYED', undefined]
   assert.ok(codes.includes('EPIPE'))
   for (const code of codes) {
     const error = Object.assign(new Error('write failed'), code === undefined ? {} : { code })
-    assert.deepEqual([leavesOpen(error), breaksConnection(error)], [true, true], code)
+    assert.equal(breaksConnection(error), true, code)
   }
 })
 
-test('Of what the server says, only an error that ends a transaction in good order proves a rollback [decision.61]', () => {
-  const proofs = ['22P02', '22012', '23505', '23514', '40001', '40P01', '42P01', '42883', '55P03', '25P02']
-  for (const code of proofs)
-    assert.deepEqual([leavesOpen(said(code)), breaksConnection(said(code))], [false, false], code)
-  const open = [
-    '08006',
-    '08P01',
-    '40003',
-    '53100',
-    '53200',
-    '53300',
-    '57P01',
-    '57P02',
-    '57P03',
-    '58030',
-    'F0000',
-    'XX000',
-  ]
-  for (const code of [...open, '57014', '25P04']) assert.equal(leavesOpen(said(code)), true, code)
+test('A connection is kept after an error of a statement, and given up when the server ends [decision.61]', () => {
+  const kept = ['22P02', '22012', '23505', '23514', '40001', '40P01', '42P01', '42883', '55P03', '25P02']
+  for (const code of kept) assert.equal(breaksConnection(said(code)), false, code)
+  for (const code of ['57P01', '57P02', '57P03', '57014', '25P04', '26000', '0A000']) {
+    assert.equal(breaksConnection(said(code)), true, code)
+  }
+})
+
+test('A read is tried again where another attempt may succeed, and not where the server has no room [decision.65]', async () => {
+  for (const [code, attempts] of [
+    ['40001', 3],
+    ['08006', 3],
+    ['57P01', 3],
+    ['53300', 3],
+    ['53100', 1],
+    ['58030', 1],
+    ['XX000', 1],
+    ['22P02', 1],
+  ] as const) {
+    let made = 0
+    const read = withRetries({ deadlineMs: performance.now() + 1_000, random: () => 0 }, async () => {
+      if (++made < 3) throw said(code)
+      return 'read'
+    })
+    const outcome = await read.catch((error: Error) => error.name)
+    const failed = code === '22P02' ? 'error' : 'StoreUnavailableError'
+    assert.deepEqual([outcome, made], [attempts === 3 ? 'read' : failed, attempts], code)
+  }
 })
 
 function said(code: string): DatabaseError {

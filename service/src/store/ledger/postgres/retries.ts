@@ -14,12 +14,12 @@ export interface RetryOptions {
 }
 
 /**
- * What the work gives, tried again while PostgreSQL says that another attempt may succeed. The work is
- * told which attempt it is. Throws a `StoreUnavailableError` when none succeeds in time.
+ * What a read gives, tried again while PostgreSQL says that another attempt may succeed. Throws a
+ * `StoreUnavailableError` when none succeeds in time.
  */
 export async function withRetries<Result>(
   { deadlineMs, random }: RetryOptions,
-  work: (attempt: number) => Promise<Result>,
+  work: () => Promise<Result>,
 ): Promise<Result> {
   let lastError: unknown
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -30,10 +30,10 @@ export async function withRetries<Result>(
     }
     if (performance.now() >= deadlineMs) break
     try {
-      return await work(attempt)
+      return await work()
     } catch (error) {
       lastError = error
-      const verdict = judge(error, attempt)
+      const verdict = judge(error)
       if (verdict === 'fault') throw error
       if (verdict === 'unavailable') break
     }
@@ -45,7 +45,7 @@ const maxAttempts = 24
 const shortestPauseMs = 2
 const longestPauseMs = 500
 
-/** The statement must be asked again: two acts met, or the server is about to be another one. */
+/** The statement must be asked again: two transactions met, or the server is about to be another one. */
 const passing = [
   '40001', // serialization_failure
   '40P01', // deadlock_detected
@@ -67,26 +67,16 @@ const exhausted = ['53', '58', 'XX']
 
 type Verdict = 'again' | 'unavailable' | 'fault'
 
-function judge(error: unknown, attempt: number): Verdict {
+function judge(error: unknown): Verdict {
   const code = codeOf(error)
   if (passing.includes(code) || code.startsWith('08') || isConnectionFailure(error)) return 'again'
-  // A commit whose answer was lost can still arrive while the act is being run again. And of two requests with one
-  // Idempotency-Key that race, the second finds the first when it is run again.
-  if (code === '23505' && (attempt > 0 || isHoldOfRequest(error))) return 'again'
-  return code.length === 5 && exhausted.includes(code.slice(0, 2)) ? 'unavailable' : 'fault'
-}
-
-/** Whether a hold could not be written because another has the key of its request. Citus adds a number to the name. */
-function isHoldOfRequest(error: unknown): boolean {
-  const constraint = error instanceof Error && 'constraint' in error ? error.constraint : undefined
-  return typeof constraint === 'string' && constraint.startsWith('holds_by_request')
+  return isExhausted(code) ? 'unavailable' : 'fault'
 }
 
 function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
   const options = { retryAfterSeconds: 2, cause: error }
-  if (!(error instanceof Error))
-    return new StoreUnavailableError('the store has no time for this act', options)
+  if (!(error instanceof Error)) return new StoreUnavailableError('the store has no time for this', options)
   const code = codeOf(error)
   return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
@@ -99,14 +89,6 @@ export function cannotCommit(code: string): boolean {
 /** Whether it will answer so again for a while. */
 export function isExhausted(code: string): boolean {
   return code.length === 5 && code !== '53300' && exhausted.includes(code.slice(0, 2))
-}
-
-/**
- * Whether what was sent may be done all the same, or still be on its way, after this error. Only what the server itself
- * says proves a rollback, and not everything: a server that ends, fails or has lost its disk may have committed before.
- */
-export function leavesOpen(error: unknown): boolean {
-  return breaksConnection(error) || /^(08|40003|53|58|F0|XX)/.test(codeOf(error))
 }
 
 /** Whether the connection is of no more use after this error. */

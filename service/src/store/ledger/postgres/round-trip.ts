@@ -20,44 +20,14 @@ export interface Answer {
  * after the first that fails the server skips the others, and its error is thrown. A transaction that they
  * have begun is then still open, and must be rolled back.
  */
-export function roundTrip(
-  client: PoolClient,
-  statements: readonly Statement[],
-  { isAhead = false }: RoundTripOptions = {},
-): Promise<Answer[]> {
+export function roundTrip(client: PoolClient, statements: readonly Statement[]): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
     const trip = new RoundTrip(statements, (error, answers) => {
       if (error === null) resolve(answers)
       else reject(error)
     })
-    if (isAhead) joinQueue(client, trip)
-    else client.query(trip)
+    client.query(trip)
   })
-}
-
-/** The trips that are sent ahead, by connection, in their order; the first is the one that is being answered. */
-const queues = new WeakMap<PoolClient, RoundTrip[]>()
-
-/** Sends a trip if it can be sent now, and hands it to `pg` when those before it are answered, or have failed. */
-function joinQueue(client: PoolClient, trip: RoundTrip): void {
-  const queue = queues.get(client) ?? []
-  queues.set(client, queue)
-  if (queue.every(({ isSent }) => isSent)) trip.sendPrepared(client.connection)
-  queue.push(trip)
-  trip.onEnd = () => {
-    queue.shift()
-    const [next] = queue
-    if (next) client.query(next)
-  }
-  if (queue.length === 1) client.query(trip)
-}
-
-export interface RoundTripOptions {
-  /**
-   * Sends the statements behind those that have been sent, where `pg` would wait for the answers to these. It has to be
-   * known of all of them that the server has prepared them; else it waits.
-   */
-  readonly isAhead?: boolean
 }
 
 /**
@@ -67,9 +37,6 @@ export interface RoundTripOptions {
 class RoundTrip implements Submittable {
   /** A client that has a time limit puts its own in front of this one. */
   callback: (error: unknown, answers: Answer[]) => void
-  isSent = false
-  /** To be called when all answers to it have come, before anything else does. */
-  onEnd: (() => void) | undefined
   readonly #statements: readonly Statement[]
   readonly #answers: Answer[] = []
   /** The columns of the statements with a name that this connection has asked before. */
@@ -92,20 +59,7 @@ class RoundTrip implements Submittable {
     return this.#statements[this.#answers.length]?.text
   }
 
-  /** `pg` calls this when the answers that come are those to this. */
   submit(connection: Connection): void {
-    if (!this.isSent) this.#send(connection)
-  }
-
-  /** Sends it, unless the server has to prepare something first. */
-  sendPrepared(connection: Connection): void {
-    const { parsedStatements } = connection as unknown as Wire
-    const isPrepared = this.#statements.every(({ name }) => name === undefined || name in parsedStatements)
-    if (isPrepared) this.#send(connection)
-  }
-
-  #send(connection: Connection): void {
-    this.isSent = true
     const wire = connection as unknown as Wire
     this.#known = knownColumnsOf(wire)
     const sent = new Set<string>()
@@ -151,12 +105,10 @@ class RoundTrip implements Submittable {
   }
 
   handleError(error: unknown): void {
-    this.onEnd?.()
     this.callback(error, this.#answers)
   }
 
   handleReadyForQuery(): void {
-    this.onEnd?.()
     this.callback(this.#fault, this.#answers)
   }
 }
