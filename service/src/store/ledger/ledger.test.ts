@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { LedgerTenant } from '../../../testing/ledger-tenant.ts'
+import { hourMs, openMemoryLedger } from '../../../testing/memory-ledger.ts'
+import { parseAmount } from '../../domain/money.ts'
 import { createIds } from '../../ids.ts'
 import { StoreUnavailableError } from '../store.ts'
 import type { Driver } from './driver.ts'
@@ -10,6 +12,7 @@ import { Ledger, type LedgerOptions } from './ledger.ts'
 import { MemoryDatabase } from './memory/memory-database.ts'
 import { createMemoryDriver } from './memory/memory-driver.ts'
 import { lock } from './operation.ts'
+import { voidPayment } from './operations/voids.ts'
 import { mandates } from './tables.ts'
 
 test('Calls for more locked rows than are waited for at once are tried again, not refused', async () => {
@@ -57,6 +60,39 @@ test('Batches of one account each have no call for another', async () => {
     batches.map(() => 1),
   )
   assert.ok(batches.length < 6, `${batches.length} batches`)
+})
+
+test('Calls that each have to read twice are one transaction', async () => {
+  const ledger = await openMemoryLedger()
+  const own = await Promise.all(Array.from({ length: 60 }, () => ledger.mandate()))
+  const holds = await Promise.all(own.map((mandate) => ledger.proof(mandate, '1.00')))
+  const before = ledger.transactions()
+  await Promise.all(
+    holds.map(({ accountId, environment, nonce }) => {
+      const event = ledger.event('proof.voided', nonce)
+      return ledger.run(voidPayment, { accountId, environment, nonce, event })
+    }),
+  )
+  assert.equal(ledger.transactions() - before, 1)
+})
+
+test('Proofs asked for at once under a budget that waits for expired ones are a few transactions', async () => {
+  const ledger = await openMemoryLedger()
+  const mandate = await ledger.mandate({ maxTotalMicro: parseAmount('20.00') })
+  // One look at what has expired finds a fraction of it.
+  for (let held = 0; held < 100; held++) {
+    await Promise.all(Array.from({ length: 100 }, () => ledger.proof(mandate, '0.002')))
+    ledger.clock.nowMs += 1
+  }
+  ledger.clock.nowMs += 2 * hourMs
+  const before = ledger.transactions()
+  const decided = Array.from({ length: 100 }, () => {
+    ledger.clock.nowMs += 1
+    return ledger.decide(mandate, '1.00')
+  })
+  const outcomes = (await Promise.all(decided)).map(({ decision }) => decision)
+  assert.equal(outcomes.filter((decision) => decision === 'approved').length, 20)
+  assert.ok(ledger.transactions() - before < 10, `${ledger.transactions() - before} transactions`)
 })
 
 async function openTenant(options: Partial<LedgerOptions>) {

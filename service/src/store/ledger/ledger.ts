@@ -253,7 +253,7 @@ export class Ledger {
       if (left.length === 0) return
       try {
         left = await this.#attempt(left, row)
-        if (left.length === 0) return
+        continue
       } catch (error) {
         lastError = error
         if (error instanceof OutcomeUnknownError || error instanceof RowExistsError) {
@@ -302,7 +302,7 @@ export class Ledger {
     })
   }
 
-  /** Writes a batch once; resolves to those that are left to be written, because they met rows that others have locked. */
+  /** Writes a batch once; resolves to those that are left to be written, because they asked for too many rows in turn. */
   async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
     // It ends with the patience of the first that has to be told.
     const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
@@ -319,7 +319,7 @@ export class Ledger {
     this.#waiting -= answers.size
     for (const [one, outcome] of answers) one.settle.resolve(outcome)
     for (const [one, name] of blocked) this.#moveToRow(one, name)
-    return []
+    return batch.filter((one) => !answers.has(one) && !blocked.has(one))
   }
 
   #moveToRow(one: Waiting, name: string): void {
@@ -359,7 +359,7 @@ function traitsOf({ operation, call }: Waiting): Traits {
 const minPauseMs = 2
 const maxPauseMs = 500
 
-/** A read that depends on others is found in as many steps; more of them are a bug. */
+/** A read that depends on others is found in as many steps. What a batch asks for then is left to the next; one call is a bug. */
 const maxSteps = 8
 
 interface Attempt {
@@ -393,7 +393,7 @@ async function decideAndCommit(
     }
     facts.learn(answer)
     const answers = decideAll(free, facts)
-    if (!answers) continue
+    if (answers.size < free.length && (step < maxSteps - 1 || answers.size === 0)) continue
     const changes = facts.netChanges()
     await transaction.commit([...changes, ...activityPartsOf(changes)])
     return { answers, blocked }
@@ -402,18 +402,37 @@ async function decideAndCommit(
 }
 
 /**
- * Decides the calls one after the other, each on what those before it leave. Undefined when a call looks at a row that was
- * not read: then all of them are read and decided anew.
+ * Decides the calls one after the other, each on what those before it leave, up to one that looks at a row that was not read:
+ * then all of them are read and decided anew.
  */
-function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> | undefined {
+function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> {
   const answers = new Map<Waiting, unknown>()
-  for (const one of batch) {
-    if (addReads([one], facts)) return undefined
+  for (const [index, one] of batch.entries()) {
+    if (addReads([one], facts)) {
+      addReadsOfOthers(batch.slice(index), facts)
+      return answers
+    }
     const decision = one.operation.decide(one.call, facts)
     facts.apply(decision.changes)
     answers.set(one, decision.outcome)
   }
   return answers
+}
+
+/**
+ * Adds what calls for other rows look at, too, so that they are not found one in each step. What a call looks at behind
+ * another of the same row depends on what that one leaves.
+ */
+function addReadsOfOthers(batch: readonly Waiting[], facts: BatchFacts): void {
+  const locked = new Set<string>()
+  for (const one of batch) {
+    if (one.hasFixedReads) continue
+    const reads = one.operation.reads(one.call, facts)
+    const names = reads.filter(({ isLocked }) => isLocked).map(readText)
+    if (names.some((name) => locked.has(name))) continue
+    for (const name of names) locked.add(name)
+    for (const read of reads) facts.ask(read)
+  }
 }
 
 /** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
