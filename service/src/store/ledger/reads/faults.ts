@@ -5,13 +5,20 @@ import type { LedgerFault } from '../../store.ts'
 import type { Table } from '../table.ts'
 import {
   accounts,
+  activity,
+  activityParts,
+  agentAccounts,
+  agents,
   apiKeys,
   entries,
   evaluations,
+  identities,
   keyHashes,
   mandateAccounts,
   mandates,
   payments,
+  sellerDomains,
+  sellers,
 } from '../tables.ts'
 import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
 
@@ -63,25 +70,62 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
     sql`${ofMandate('it is not found by its id')}
       left join ${from(mandateAccounts)} d on d.mandate_id = m.id and d.account_id = m.account_id
       where d.mandate_id is null`,
+    sql`${ofMandate('it has no agent')}
+      left join ${from(agents)} a on a.account_id = m.account_id and a.id = m.agent_id and a.environment = m.environment
+      where a.id is null`,
+    sql`select a.account_id, a.id, 'agent', 'it is not found by its id' from ${from(agents)} a
+      left join ${from(agentAccounts)} d on d.agent_id = a.id and d.account_id = a.account_id
+      where d.agent_id is null`,
+    sql`${ofPayment('it has no mandate, or one of another agent or of an earlier epoch')}
+      left join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.agent_id = p.agent_id
+        and m.environment = p.environment and m.epoch >= p.epoch
+      where m.id is null`,
     sql`${ofPayment('captured without its entry')}
       left join ${from(entries)} e on e.account_id = p.account_id and e.id = p.transaction_id and e.kind = 'paid'
         and e.nonce = p.nonce and e.amount_micro = p.amount_micro and e.mandate_id = p.mandate_id
+        and e.environment = p.environment and e.at_ms = p.captured_at_ms
       where p.status = 'captured' and e.id is null`,
     sql`${ofPayment('captured for another account without its entry there')}
       left join ${from(entries)} e on e.account_id = p.seller_account_id and e.id = p.transaction_id
         and e.kind = 'received' and e.nonce = p.nonce and e.amount_micro = p.amount_micro
+        and e.environment = p.environment and e.at_ms = p.captured_at_ms
       where p.status = 'captured' and p.seller_account_id <> p.account_id and e.id is null`,
     sql`${ofEntry('an entry without its captured payment')}
       left join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce and p.transaction_id = e.id
-        and p.status = 'captured' and (e.kind = 'paid' or p.seller_account_id = e.account_id)
+        and p.status = 'captured'
+        and (e.account_id = e.payer_id) = (e.kind = 'paid')
+        and (e.kind = 'paid' or p.seller_account_id = e.account_id)
       where e.kind in ('paid', 'received') and p.nonce is null`,
     sql`${ofEntry('an entry without its evaluation')}
       left join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id
-        and (v.reason_code is null) = (e.kind = 'approved')
+        and e.payer_id = e.account_id and (v.reason_code is null) = (e.kind = 'approved')
       where e.kind in ('approved', 'denied') and v.id is null`,
     sql`select v.account_id, v.id, 'transaction', 'an evaluation without its entry' from ${from(evaluations)} v
-      left join ${from(entries)} e on e.account_id = v.account_id and e.id = v.id
+      left join ${from(entries)} e on e.account_id = v.account_id and e.id = v.id and e.kind in ('approved', 'denied')
+        and e.environment = v.environment and e.amount_micro = v.amount_micro and e.at_ms = v.created_at_ms
       where e.id is null`,
+    sql`select e.account_id, e.account_id, 'account', 'the sums of its console differ from its entries' from (
+        select account_id, environment,
+          sum(case when kind = 'paid' then count else 0 end) as paid,
+          sum(case when kind = 'paid' then amount_micro & 4294967295 else 0 end) as low,
+          sum(case when kind = 'approved' then count else 0 end) as approved,
+          sum(case when kind in ('denied', 'more_denied') then count else 0 end) as denied
+        from ${from(entries)} where kind <> 'received' group by account_id, environment) e
+      left join (
+        select account_id, environment, sum(paid_count) as paid, sum(paid_low) as low, sum(approved_count) as approved,
+          sum(denied_count) as denied
+        from ${from(activity)} where dimension = 'all' group by account_id, environment) s
+      on s.account_id = e.account_id and s.environment = e.environment
+      where (coalesce(s.paid, 0) <> e.paid or coalesce(s.approved, 0) <> e.approved or coalesce(s.denied, 0) <> e.denied
+          or (coalesce(s.low, 0) - e.low) % 4294967296 <> 0)
+        and not exists (select 1 from ${from(activityParts)} w where w.account_id = e.account_id)`,
+    sql`select a.id, a.id, 'account', 'it is not found by its user' from ${from(accounts)} a
+      left join ${from(identities)} i on i.account_id = a.id
+      where i.account_id is null`,
+    sql`select d.account_id, d.seller_id, 'seller', 'a domain without its seller' from ${from(sellerDomains)} d
+      left join ${from(sellers)} s on s.account_id = d.account_id and s.id = d.seller_id and s.domain = d.domain
+        and s.environment = d.environment
+      where s.id is null`,
     sql`select a.id, a.id, 'account', 'it counts other keys of owners than work' from ${from(accounts)} a
       left join (
         select account_id, count(*) as keys from ${from(apiKeys)}

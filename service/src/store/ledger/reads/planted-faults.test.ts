@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { Kysely, SqliteDialect } from 'kysely'
+
+import { openPostgres, openSqlite, type DriverBed } from '../../../../test/simulation/driver-beds.ts'
+import { LedgerTenant } from '../../../../testing/ledger-tenant.ts'
+import { postgresServers } from '../../../../testing/postgres.ts'
+import { createIds } from '../../../ids.ts'
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { Ledger } from '../ledger.ts'
+import { addUpActivity } from '../operations/activity.ts'
+import { evaluate } from '../operations/evaluations.ts'
+import { moveMandate } from '../operations/mandates.ts'
+import { capture } from '../operations/payments.ts'
+import { createSeller } from '../operations/sellers.ts'
+import { postgresDialect, readerOn } from '../postgres/postgres-reader.ts'
+import { sqliteTables } from '../sqlite/sqlite-reader.ts'
+import type { Table, TableRow } from '../table.ts'
+import {
+  accounts,
+  activity,
+  agentAccounts,
+  agents,
+  apiKeys,
+  entries,
+  evaluations,
+  identities,
+  keyHashes,
+  mandateAccounts,
+  mandates,
+  payments,
+  sellerDomains,
+} from '../tables.ts'
+import type { TableDialect, Reader } from './dialect.ts'
+import { findLedgerFaults } from './faults.ts'
+
+interface Bed extends DriverBed {
+  readonly reader: Reader
+  readonly dialect: TableDialect
+}
+
+const beds: readonly {
+  readonly name: string
+  readonly missing?: string | undefined
+  readonly open: () => Promise<Bed>
+}[] = [
+  {
+    name: 'SQLite',
+    open: async () => {
+      const bed = await openSqlite()
+      const reader = new Kysely<unknown>({ dialect: new SqliteDialect({ database: bed.database }) })
+      return { ...bed, reader, dialect: sqliteTables }
+    },
+  },
+  ...postgresServers
+    .filter(({ isDistributed }) => !isDistributed)
+    .map((server) => ({
+      name: server.name,
+      missing: server.missing,
+      open: async () => {
+        const bed = await openPostgres(server)
+        return { ...bed, reader: readerOn(bed.pool), dialect: postgresDialect }
+      },
+    })),
+]
+
+/** A row of a table, what becomes of it (nothing: it is removed), and the faults that are then found. */
+interface Planted {
+  readonly name: string
+  readonly table: Table
+  readonly isIt?: (row: never) => boolean
+  readonly now?: (row: never) => Readonly<Record<string, unknown>>
+  readonly isAdded?: boolean
+  readonly faults: readonly string[]
+}
+
+function planted<Of extends Table>(
+  name: string,
+  table: Of,
+  faults: readonly string[],
+  now?: (row: TableRow<Of>) => Readonly<Record<string, unknown>>,
+  { isIt, isAdded }: { readonly isIt?: (row: TableRow<Of>) => boolean; readonly isAdded?: boolean } = {},
+): Planted {
+  return { name, table, faults, ...(now && { now }), ...(isIt && { isIt }), ...(isAdded && { isAdded }) }
+}
+
+const spent = 'spent differs from the sum of its captured payments'
+const held = 'held differs from the sum of its open payments'
+const counts = 'it counts other open payments than there are'
+const noEntry = 'captured without its entry'
+const noPayment = 'an entry without its captured payment'
+const noMandate = 'it has no mandate, or one of another agent or of an earlier epoch'
+const noEvaluation = 'an entry without its evaluation'
+const noEntryOfIt = 'an evaluation without its entry'
+const sums = 'the sums of its console differ from its entries'
+
+const isCaptured = ({ status }: TableRow<typeof payments>) => status === 'captured'
+const isOpen = ({ status, epoch }: TableRow<typeof payments>) => status === 'open' && epoch === 1
+const isKind = (kind: string) => ({
+  isIt: (row: TableRow<typeof entries>) => row.kind === kind,
+})
+const more = (micro: MicroUsdc) => (micro + 1n) as MicroUsdc
+const other = createIds(() => 1_700_000_000_000)
+
+const kinds: readonly Planted[] = [
+  planted('more spent than was paid', mandates, [spent], (row) => ({
+    ...row,
+    spentMicro: more(row.spentMicro),
+  })),
+  planted('more held than is open', mandates, [held], (row) => ({ ...row, heldMicro: more(row.heldMicro) })),
+  planted('another count of open payments', mandates, [counts], (row) => ({ ...row, openPayments: 7 })),
+  planted('a mandate whose epoch has begun again', mandates, [held, counts, noMandate, noMandate], (row) => ({
+    ...row,
+    epoch: row.epoch - 1,
+  })),
+  planted('a mandate that is not found by its id', mandateAccounts, ['it is not found by its id']),
+  planted('an agent that is not found by its id', agentAccounts, ['it is not found by its id']),
+  planted('an agent that is gone', agents, ['it has no agent']),
+  planted('a captured payment that is gone', payments, [spent, noPayment, noPayment], undefined, {
+    isIt: isCaptured,
+  }),
+  planted('an open payment that is gone', payments, [held, counts], undefined, { isIt: isOpen }),
+  planted(
+    'an open payment that expired and gave nothing back',
+    payments,
+    [held, counts],
+    (row) => ({ ...row, status: 'expired' }),
+    {
+      isIt: isOpen,
+    },
+  ),
+  planted(
+    'a payment of another amount',
+    payments,
+    [held],
+    (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
+    {
+      isIt: isOpen,
+    },
+  ),
+  planted(
+    'a payment of another environment',
+    payments,
+    [noEntry, 'captured for another account without its entry there', noMandate],
+    (row) => ({ ...row, environment: 'production' }),
+    {
+      isIt: isCaptured,
+    },
+  ),
+  planted(
+    'a payment captured at another time',
+    payments,
+    [noEntry, 'captured for another account without its entry there'],
+    (row) => ({ ...row, capturedAtMs: 1 }),
+    {
+      isIt: isCaptured,
+    },
+  ),
+  planted(
+    'an open payment without a mandate',
+    payments,
+    [noMandate],
+    (row) => ({ ...row, nonce: other.nonce(), mandateId: other.next('mandate') }),
+    {
+      isIt: isOpen,
+      isAdded: true,
+    },
+  ),
+  planted(
+    'a payment that is opened again',
+    payments,
+    [spent, held, counts, noPayment, noPayment],
+    (row) => ({
+      ...row,
+      status: 'open',
+      transactionId: null,
+    }),
+    { isIt: isCaptured },
+  ),
+  planted('a payment whose entry is gone', entries, [noEntry, sums], undefined, isKind('paid')),
+  planted(
+    'a payment whose entry has another amount',
+    entries,
+    [noEntry, sums],
+    (row) => ({ ...row, amountMicro: more(row.amountMicro) }),
+    isKind('paid'),
+  ),
+  planted(
+    'a payment whose entry is gone where it was received',
+    entries,
+    ['captured for another account without its entry there'],
+    undefined,
+    isKind('received'),
+  ),
+  planted(
+    'the entry of a payment in the account of a stranger',
+    entries,
+    [noPayment, sums],
+    (row) => ({ ...row, accountId: other.next('account') }),
+    {
+      ...isKind('paid'),
+      isAdded: true,
+    },
+  ),
+  planted('an evaluation that is gone', evaluations, [noEvaluation]),
+  planted('an evaluation that was denied afterwards', evaluations, [noEvaluation], (row) => ({
+    ...row,
+    reasonCode: 'agent_revoked',
+  })),
+  planted('an evaluation of another amount', evaluations, [noEntryOfIt], (row) => ({
+    ...row,
+    amountMicro: more(row.amountMicro),
+  })),
+  planted('an evaluation whose entry is gone', entries, [noEntryOfIt, sums], undefined, isKind('approved')),
+  planted(
+    'a sum of the console that counts twice',
+    activity,
+    [sums],
+    (row) => ({ ...row, paidCount: row.paidCount + 1 }),
+    {
+      isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
+    },
+  ),
+  planted(
+    'a sum of the console of another amount',
+    activity,
+    [sums],
+    (row) => ({ ...row, paidLow: row.paidLow + 1 }),
+    {
+      isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
+    },
+  ),
+  planted('a sum of the console that is gone', activity, [sums], undefined, {
+    isIt: ({ dimension, paidCount }) => dimension === 'all' && paidCount > 0,
+  }),
+  planted(
+    'another count of keys of owners',
+    accounts,
+    ['it counts other keys of owners than work'],
+    (row) => ({ ...row, ownerKeys: 0 }),
+  ),
+  planted('a key that is not found', keyHashes, ['a key that is not found by its hash']),
+  planted(
+    'a hash that leads to the key of another',
+    keyHashes,
+    ['a key that is not found by its hash'],
+    (row) => ({ ...row, keyId: other.next('apiKey') }),
+  ),
+  planted('a key that works again', apiKeys, ['it counts other keys of owners than work'], (row) => ({
+    ...row,
+    revokedAtMs: 1,
+  })),
+  planted('an account that is not found by its user', identities, ['it is not found by its user']),
+  planted('a domain that belongs to no seller', sellerDomains, ['a domain without its seller'], (row) => ({
+    ...row,
+    sellerId: other.next('seller'),
+  })),
+]
+
+for (const { name, missing, open } of beds) {
+  describe(name, { skip: missing ?? false }, () => {
+    test('Every planted fault is found, each once, and none in a ledger that only operations wrote [decision.9] [decision.25]', async (context) => {
+      const bed = await open()
+      context.after(() => bed.close())
+      const find = async () => {
+        const found = await findLedgerFaults(bed.reader, bed.dialect)
+        return found.map(({ fault }) => fault).sort()
+      }
+      const payerId = await writeLedger(bed)
+      assert.deepEqual(await find(), [])
+      for (const { name: kind, table, isIt = () => true, now, isAdded = false, faults } of kinds) {
+        const rows = (await bed.rowsOf(table)).filter(isIt as (row: unknown) => boolean)
+        const row = rows.find(({ accountId, id }) => (accountId ?? id) === payerId) ?? rows[0]
+        assert(row, kind)
+        const before = isAdded ? undefined : row
+        const after = now?.(row as never)
+        await bed.driver.transaction(({ commit }) => commit([{ table, before, now: after }]))
+        assert.deepEqual(await find(), faults.toSorted(), kind)
+        await bed.driver.transaction(({ commit }) => commit([{ table, before: after, now: before }]))
+      }
+      assert.deepEqual(await find(), [])
+    })
+  })
+}
+
+/** A ledger with something of each kind, in which one mandate is in its second epoch; the account that pays. */
+async function writeLedger({ driver }: Bed): Promise<string> {
+  const ledger = new Ledger({
+    driver,
+    stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
+    random: Math.random,
+  })
+  const clock = { ms: Date.UTC(2026, 10, 20, 12) }
+  const ids = createIds(() => clock.ms)
+  const payer = await LedgerTenant.create({ ledger, ids, clock })
+  const shop = await LedgerTenant.create({ ledger, ids, clock })
+  const { accountId, environment } = shop.caller
+  const seller = { accountId, environment, id: ids.next('seller'), name: 'Shop', domain: 'shop.example' }
+  await ledger.run(createSeller, {
+    seller: { ...seller, priceConfig: '{}', createdAtMs: clock.ms },
+    event: shop.event('seller.created', seller.id),
+  })
+  const id = await payer.mandate()
+  const mandate = { accountId: payer.caller.accountId, environment, id }
+  await Promise.all([payer.proof(id), payer.proof(id)])
+  for (const to of ['paused', 'active'] as const) {
+    await ledger.run(moveMandate, { mandate, to, event: payer.event('mandate.paused', id) })
+  }
+  await ledger.run(evaluate, payer.proposal(id))
+  const captured = await payer.proof(id)
+  await ledger.run(capture, { ...payer.captureCall(captured), caller: shop.caller })
+  await payer.proof(id)
+  for (const owner of [payer, shop]) {
+    const upToId = ids.next('transaction')
+    await ledger.run(addUpActivity, { accountId: owner.caller.accountId, upToId, limit: 100 })
+  }
+  return payer.caller.accountId
+}
