@@ -47,7 +47,8 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
-    if (!(await lookOnce(options, { press: pressed ?? null, isFirst: look === 0, looks }))) break
+    if (!(await lookOnce(options, { press: pressed ?? null, own: look === 0 ? 'locked' : 'left', looks })))
+      break
   }
   const press = pressed ?? (await ledger.run(pressStop, pressing))
   await endLooks(options, press, looks)
@@ -64,7 +65,7 @@ export async function continueStop(
   const { ledger, scope, press, now } = options
   if (!(await ledger.run(takeStop, { scope, press, atMs: now() }))) return undefined
   const looks = newLooks()
-  await lookOnce(options, { press, isFirst: true, looks })
+  await lookOnce(options, { press, own: 'counted', looks })
   await endLooks(options, press, looks)
   return outcomeOf(looks)
 }
@@ -115,19 +116,26 @@ async function lookOnce(
   options: StopAllOptions & { readonly isClosing?: () => boolean },
   {
     press,
-    isFirst,
+    own,
     looks,
-  }: { readonly press: number | null; readonly isFirst: boolean; readonly looks: Looks },
+  }: {
+    readonly press: number | null
+    /** What becomes of mandates that the same stop has paused before. */
+    readonly own: 'locked' | 'counted' | 'left'
+    readonly looks: Looks
+  },
 ): Promise<boolean> {
   const { stopId, isClosing } = options
   let isMoved = false
   await forEachMandate(options, async ({ id, status, stoppedBy, stoppedPayments }) => {
     const isStopped = status === 'paused' && stoppedBy !== null
-    if (isStopped && stoppedBy === stopId && isFirst) {
+    const isOwn = isStopped && stoppedBy === stopId
+    if (isOwn && own === 'counted') {
       looks.covered.add(id)
       looks.voidedHolds += stoppedPayments
     }
-    const isWanted = status === 'active' || (isStopped && stoppedBy !== stopId)
+    // An undo that began before the press may still resume it, unless it is locked after the press.
+    const isWanted = status === 'active' || (isOwn ? own === 'locked' : isStopped)
     if (!isWanted || looks.failed.has(id)) return
     const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
     // Of one that another stop is to pause, or that an undo leaves active, nobody may think that it is paused.

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { hourMs, openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import type { Driver } from '../driver.ts'
 import type { Read } from '../operation.ts'
-import { continueStop, stopRetryMs } from '../stop-all.ts'
+import { Ledger } from '../ledger.ts'
+import { continueStop, stopAll, stopRetryMs } from '../stop-all.ts'
 import { auditEvents, mandates, payments, runningStops } from '../tables.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
@@ -180,6 +182,27 @@ test('A stop and its undo leave mandates of another environment, and unknown one
   assert.equal(ledger.row(mandates, mandate).status, 'paused')
 })
 
+test('A stop that is pressed again under its id while it is undone leaves no mandate active', async () => {
+  let meanwhile: (() => void) | undefined
+  let driver: Driver | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (own) => beforeResumption((driver = own), () => meanwhile?.()),
+  })
+  const mandate = await ledger.mandate()
+  await ledger.stop('stop_1')
+  assert(driver)
+  const { promise: stopped, resolve } = Promise.withResolvers<unknown>()
+  // As another process does it, while this one has locked the mandate to resume it.
+  const other = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: () => sleep(1) }, random: () => 0 })
+  meanwhile = () => {
+    meanwhile = undefined
+    resolve(stopAll({ ...ledger.ofAll, ledger: other, stopId: 'stop_1' }))
+  }
+  await ledger.resume('stop_1')
+  await stopped
+  assert.equal(ledger.row(mandates, mandate).status, 'paused')
+})
+
 test('Expired payments stay expired after a stop, and those of an earlier stop are not looked at again', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
@@ -201,6 +224,25 @@ function typesAbout(ledger: MemoryLedger, subject: string): string[] {
 
 function actOf(ledger: MemoryLedger) {
   return { actor: 'key_1', atMs: ledger.clock.nowMs, eventId: ledger.nextId('event') }
+}
+
+/** A driver that does something, and gives it some time, before it resumes a mandate. */
+function beforeResumption(driver: Driver, work: () => void): Driver {
+  return {
+    transaction: (own) =>
+      driver.transaction((transaction) =>
+        own({
+          read: (reads, options) => transaction.read(reads, options),
+          commit: async (changes) => {
+            if (changes.some(({ table, now }) => table === mandates && now?.['status'] === 'active')) {
+              work()
+              await sleep(20)
+            }
+            await transaction.commit(changes)
+          },
+        }),
+      ),
+  }
 }
 
 /** A driver that fails as soon as a mandate is locked. */
