@@ -184,7 +184,6 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.43', 'A second process on one SQLite file does not start.'],
     ['decision.44', 'Whatever the content type, a fault of the body is a 422 with detail.'],
     ['decision.48', 'The first account that registers a domain in an environment has it.'],
-    ['decision.49', 'Lists miss nothing, whatever waits to be listed or a crash left unlisted.'],
     ['decision.52', 'An answer leaves, and a read is shown, only when what it tells is durable.'],
     ['decision.53', 'A key that was in use is refused from the answer to its revocation on.'],
     [
@@ -203,7 +202,6 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.77', 'purser lists its commands; its exit codes tell how it ended; errors are one sentence.'],
     ['decision.78', 'migrate status changes nothing; migrate up runs the missing steps once.'],
     ['decision.80', 'Account lanes: batches, statements and turns are those of one account.'],
-    ['decision.81', "The payee's copy is written with the payment, by a statement of its own."],
     ['decision.82', 'migrate up --distribute spreads the tables of tenants, once, where there is Citus.'],
     ['decision.90', 'The client: every endpoint, refusals are results, errors are classes, no dependency.'],
     [
@@ -245,8 +243,7 @@ export const rules: Readonly<Record<string, readonly (readonly [id: string, sent
     ['decision.122', 'The console: nothing inline, nobody else asked, text is text, WCAG 2.2 AA.'],
     ['decision.123', 'The console is built on npm ci, and its absence hinders nothing.'],
     ['decision.124', 'The console is tested in a real browser against the real service.'],
-    ['decision.125', 'PostgreSQL: what a capture expects, key included, its one statement demands.'],
-    ['decision.126', 'PostgreSQL: captures go over one connection, none waiting for the answer to the last.'],
+    ['decision.125', 'A capture looks at the key of its caller and at the seller in its own transaction.'],
     [
       'decision.127',
       'No client waits for a worker that is dead, and the primary keeps none of its connections.',

@@ -235,7 +235,7 @@ for (const [name, statement] of refusals) {
   })
 }
 
-test('The database takes a spending up to the last millionth [limits.total]', (context) => {
+test('The database takes a spending up to the last millionth [limits.total] [decision.54]', (context) => {
   byHand(copyFor(context), (db) => {
     const { changes } = db
       .prepare(`update mandates_sums set spent_micro = max_total_micro - held_micro where ${ofMandate}`)
