@@ -4,7 +4,7 @@ import { transactionOfEvent } from '../../../domain/audit.ts'
 import type { AuditEvent, Scope } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { AuditFilter, Page, PageOf } from '../../store.ts'
-import { auditEvents, entries, payments } from '../tables.ts'
+import { auditEvents, entries, mandates, payments } from '../tables.ts'
 import {
   boundOf,
   columnsOf,
@@ -40,46 +40,47 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
     )
   }
 
+  /** The payments of a page, and the last entry that was looked at, where there are more. */
   async function findPayments(
     { accountId, environment }: Scope,
     { subjectId }: AuditFilter,
     { limit, olderThan }: Page,
-  ): Promise<AuditEvent[]> {
-    if (subjectId !== undefined && idBytes('transaction', subjectId) === undefined) return []
-    const conditions = [
-      sql`account_id = ${id('account', accountId)}`,
-      sql`environment = ${environment}`,
-      sql`kind = 'paid'`,
-    ]
+  ): Promise<{ readonly events: readonly AuditEvent[]; readonly lookedUpTo: string | undefined }> {
+    if (subjectId !== undefined && idBytes('transaction', subjectId) === undefined) {
+      return { events: [], lookedUpTo: undefined }
+    }
+    const conditions = [sql`account_id = ${id('account', accountId)}`]
     if (subjectId !== undefined) conditions.push(sql`id = ${id('transaction', subjectId)}`)
     if (olderThan !== undefined) {
       const transaction = olderThan.includes('_') ? transactionOfEvent(olderThan) : olderThan
       conditions.push(sql`id < ${boundOf(dialect, 'transaction', transaction)}`)
     }
+    const source = sql`from ${tableOf(dialect, entries)} where ${sql.join(conditions, sql` and `)} order by id desc`
     const { rows } = await sql<PaymentEventRow>`
       select e.id, e.at_ms, p.captured_by, p.agent_id, p.mandate_id, p.amount_text, p.currency, p.merchant_domain, p.nonce
       from (
-        select id, payer_id, nonce, at_ms from ${tableOf(dialect, entries)} where ${sql.join(conditions, sql` and `)}
+        select id, payer_id, nonce, at_ms from (
+          select id, payer_id, nonce, at_ms, kind, environment ${source} limit ${sql.lit(maxLookedAt)}) looked_at
+        where kind = 'paid' and environment = ${environment}
         order by id desc limit ${sql.lit(limit + 1)}) e
       join ${tableOf(dialect, payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
       order by e.id desc`.execute(db)
-    return rows.map((row) => ({
-      accountId,
-      environment,
-      id: idFrom('auditEvent', row.id),
-      type: 'payment.verified',
-      actor: row.captured_by,
-      subjectId: idFrom('transaction', row.id),
-      data: {
-        agent_id: idFrom('agent', row.agent_id),
-        mandate_id: idFrom('mandate', row.mandate_id),
-        amount: row.amount_text,
-        currency: row.currency,
-        merchant_domain: row.merchant_domain,
-        nonce: idFrom('nonce', row.nonce),
-      },
-      createdAtMs: Number(row.at_ms),
-    }))
+    const events = rows.map((row) => toEvent({ accountId, environment }, row))
+    if (rows.length > limit) return { events, lookedUpTo: undefined }
+    const { rows: end } = await sql<{ id: unknown }>`
+      select id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
+    const isMoreLeft =
+      end[0] !== undefined && (rows.length > 0 || (await hasPaid({ accountId, environment })))
+    return { events, lookedUpTo: isMoreLeft ? idFrom('auditEvent', end[0]?.id) : undefined }
+  }
+
+  /** Whether anything was paid at all. */
+  async function hasPaid({ accountId, environment }: Scope): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from ${tableOf(dialect, mandates)}
+      where account_id = ${id('account', accountId)} and environment = ${environment} and spent_micro > 0
+      limit 1`.execute(db)
+    return rows.length > 0
   }
 
   /**
@@ -97,17 +98,44 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
   return {
     async listAuditEvents(scope: Scope, filter: AuditFilter, page: Page): Promise<PageOf<AuditEvent>> {
       const { type } = filter
+      const none = { events: [], lookedUpTo: undefined }
       const [recorded, paid] = await Promise.all([
         type === 'payment.verified' ? [] : findRecorded(scope, filter, page),
-        type === undefined || type === 'payment.verified' ? findPayments(scope, filter, page) : [],
+        type === undefined || type === 'payment.verified' ? findPayments(scope, filter, page) : none,
       ])
-      const found = [...recorded.map(toAuditEvent), ...paid].sort((left, right) =>
-        left.id < right.id ? 1 : -1,
-      )
-      return pageOf(found.slice(0, page.limit + 1), page, (event) => event)
+      // Events before the last payment that was looked for are left to the next page.
+      const first = paid.lookedUpTo ?? ''
+      const found = [...recorded.map(toAuditEvent), ...paid.events]
+        .filter(({ id }) => id >= first)
+        .sort((left, right) => (left.id < right.id ? 1 : -1))
+      const { items, next } = pageOf(found.slice(0, page.limit + 1), page, (event) => event)
+      return { items, next: next ?? paid.lookedUpTo }
     },
   }
 }
+
+function toEvent({ accountId, environment }: Scope, row: PaymentEventRow): AuditEvent {
+  return {
+    accountId,
+    environment,
+    id: idFrom('auditEvent', row.id),
+    type: 'payment.verified',
+    actor: row.captured_by,
+    subjectId: idFrom('transaction', row.id),
+    data: {
+      agent_id: idFrom('agent', row.agent_id),
+      mandate_id: idFrom('mandate', row.mandate_id),
+      amount: row.amount_text,
+      currency: row.currency,
+      merchant_domain: row.merchant_domain,
+      nonce: idFrom('nonce', row.nonce),
+    },
+    createdAtMs: Number(row.at_ms),
+  }
+}
+
+/** How many entries a page looks at for payments, at the most: one that finds few of them is short, and has a next one. */
+const maxLookedAt = 1_000
 
 interface PaymentEventRow {
   readonly id: unknown
