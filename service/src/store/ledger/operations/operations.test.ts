@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { parseAmount } from '../../../domain/money.ts'
-import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
+import type { Caller, Hold } from '../../../domain/records.ts'
+import { hourMs, openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
 import { OutcomeUnknownError } from '../driver.ts'
 import { Ledger } from '../ledger.ts'
 import { accounts, auditEvents, entries, mandates, payments, sellerDomains, sellers } from '../tables.ts'
 import { moveAccount } from './accounts.ts'
+import { issueApiKey, revokeApiKey } from './api-keys.ts'
 import { moveMandate } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
+import { capture, settleLate } from './payments.ts'
 import { createSeller, releaseDomain } from './sellers.ts'
 import { voidPayment } from './voids.ts'
 
@@ -63,6 +66,34 @@ test('While an account is disabled nothing of it is captured', async () => {
   await ledger.run(moveAccount, { ...move, to: 'active' })
   assert.equal(ledger.row(accounts, { id: scope.accountId }).disabledAtMs, null)
   assert.equal((await ledger.capture(payment)).outcome, 'captured')
+})
+
+test('Whose key is revoked gets no answer of an earlier capture, and ends no payment', async () => {
+  const ledger = await openMemoryLedger()
+  const merchant = ledger.newKey(scope, 'merchant')
+  await ledger.run(issueApiKey, { key: merchant, event: ledger.event('api_key.created', merchant.id) })
+  const mandate = await ledger.mandate()
+  const [captured, open] = [await ledger.proof(mandate, '1.00'), await ledger.proof(mandate, '2.00')]
+  const attemptOf = ({ nonce, agentId, mandateId, amountText, currency, resourceUrl }: Hold) => {
+    const terms = { nonce, agentId, mandateId, amountText, currency, resourceUrl }
+    const caller: Caller = { ...scope, keyId: merchant.id, role: 'merchant', agentId: null }
+    const by = { payerId: scope.accountId, caller, merchantDomain: 'shop.example', idempotencyKey: 'order-1' }
+    return { ...terms, ...by, nowMs: ledger.clock.nowMs }
+  }
+  const transactionId = ledger.nextId('txn')
+  await ledger.run(capture, { ...attemptOf(captured), transactionId })
+  ledger.clock.nowMs += hourMs / 2
+  assert.deepEqual(await ledger.run(settleLate, attemptOf(captured)), { outcome: 'replayed', transactionId })
+  await ledger.run(revokeApiKey, {
+    ...scope,
+    id: merchant.id,
+    event: ledger.event('api_key.revoked', merchant.id),
+  })
+  for (const hold of [captured, open]) {
+    const outcome = await ledger.run(settleLate, attemptOf(hold))
+    assert.deepEqual(outcome, { outcome: 'failed', reason: 'proof_expired' })
+  }
+  assert.equal(ledger.row(payments, open).status, 'open')
 })
 
 test('A domain has one seller at a time, and a released one is free', async () => {

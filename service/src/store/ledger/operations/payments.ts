@@ -184,7 +184,9 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
 export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutcome> = {
   name: 'settleLate',
 
-  reads: ({ payerId, mandateId, nonce }) => [
+  reads: ({ payerId, caller, mandateId, nonce }) => [
+    look(accounts, { id: caller.accountId }),
+    look(apiKeys, keyOf(caller)),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),
   ],
@@ -193,6 +195,7 @@ export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutco
     const expired = { outcome: 'failed', reason: 'proof_expired' } as const
     const payment = knownPayment(call, facts)
     if (!payment || !isIssuedFor(payment, call)) return unchanged(expired)
+    if (isDisabled(call.caller.accountId, facts) || isRevoked(call.caller, facts)) return unchanged(expired)
     if (payment.transactionId !== null && isRetry(payment, call)) {
       return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
     }
