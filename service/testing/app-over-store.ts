@@ -11,7 +11,7 @@ import { createApp, type AppOptions } from '../src/app.ts'
 import { deriveProofKeys } from '../src/domain/proof.ts'
 import { createTally } from '../src/console/tally.ts'
 import { prepareFirstStart } from '../src/start/first-start.ts'
-import { createIds, createIdsOfTimes } from '../src/ids.ts'
+import { createIds } from '../src/ids.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { Store } from '../src/store/store.ts'
 import { testStartMs } from './service.ts'
@@ -33,13 +33,14 @@ export async function startAppOverStore(
   options: Partial<AppOptions> = {},
 ): Promise<AppOverStore> {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
-  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: createIdsOfTimes() })
+  const ids = createIds(testNow)
+  const store = openSqliteLedgerStore({ path: join(folder, 'purser.db'), nextId: ids.next })
   const secrets: [string] = [randomBytes(32).toString('hex')]
   const log: string[] = []
   const parts = {
     store: { ...store, ...overrides },
     now: testNow,
-    ids: createIds(testNow),
+    ids,
     randomBytes,
     site: { publicUrl: undefined },
     tally: createTally(testNow),

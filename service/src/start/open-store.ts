@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-import { createIdsOfTimes } from '../ids.ts'
+import type { Ids } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
 import { describeUrl } from '../store/ledger/postgres/address.ts'
@@ -17,6 +17,8 @@ export interface OpenedStore {
 }
 
 export interface StoreEvents {
+  /** Ids for records that no request names. They are the service's own, so that all of its ids are in one order. */
+  readonly nextId: Ids['next']
   readonly onEnd?: ((cause: unknown) => void) | undefined
   /** Is told of each wait for a database connection that took over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
@@ -30,7 +32,7 @@ export interface StoreEvents {
  */
 export async function openStore(
   config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
-  events: StoreEvents = {},
+  events: StoreEvents,
 ): Promise<OpenedStore> {
   const store = await open(config, events)
   try {
@@ -43,15 +45,15 @@ export async function openStore(
 
 function open(
   { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
-  { onEnd = () => undefined, onWait, metrics }: StoreEvents,
+  { nextId, onEnd = () => undefined, onWait, metrics }: StoreEvents,
 ): Store | Promise<Store> {
   switch (database.kind) {
     case 'sqlite':
-      return openSqliteLedgerStore({ path: database.path, nextId: createIdsOfTimes(), onEnd, metrics })
+      return openSqliteLedgerStore({ path: database.path, nextId, onEnd, metrics })
     case 'postgres':
       return openPostgresLedgerStore({
         url: database.url,
-        nextId: createIdsOfTimes(),
+        nextId,
         accountLanes,
         onWait,
         metrics,

@@ -67,7 +67,9 @@ export async function startService(
   const metrics = config.metrics && new ServiceMetrics()
   const ended = Promise.withResolvers<unknown>()
   let reportWait: ((waitedMs: number) => void) | undefined
+  const ids = createIds(now)
   const { store, proofSecrets } = await openStore(config, {
+    nextId: ids.next,
     onEnd: ended.resolve,
     onWait: (waitedMs) => reportWait?.(waitedMs),
     metrics: metrics?.store,
@@ -81,7 +83,7 @@ export async function startService(
       decisions: metrics?.decisions,
       site: { publicUrl: config.publicUrl === undefined ? undefined : new URL(config.publicUrl) },
       now,
-      ids: createIds(now),
+      ids,
       sellerVerification: {
         isRequired: config.requiresVerifiedSellers,
         key: deriveVerificationKey(proofSecrets[0]),
