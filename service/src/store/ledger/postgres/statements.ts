@@ -381,21 +381,24 @@ function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Reco
   return Object.fromEntries(chosen.map((name) => [name, columns[name] as Column]))
 }
 
-/** The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. */
+/**
+ * The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. As columns of a query
+ * the arrays are gone through in step, where the function as a table would first copy each into one of its own.
+ */
 function unnest(
   columns: Readonly<Record<string, Column>>,
   alias: string,
   before = 0,
   isKnown = false,
 ): string {
-  const types = Object.values(columns).map(
-    ({ kind }, index) => `$${before + index + 1}::${columnTypes[kind].name}[]`,
+  const parts = Object.entries(columns).map(
+    ([name, { kind }], index) =>
+      `unnest($${before + index + 1}::${columnTypes[kind].name}[]) as ${sqlName(name)}`,
   )
-  if (!isKnown) {
-    return `unnest(${types.join(', ')}) with ordinality as ${alias} (${names([...Object.keys(columns), 'place'])})`
-  }
-  types.push(`$${before + types.length + 1}::xid[]`)
-  return `unnest(${types.join(', ')}) as ${alias} (${names([...Object.keys(columns), 'version'])})`
+  const last = isKnown
+    ? `unnest($${before + parts.length + 1}::xid[]) as version`
+    : `generate_subscripts($${before + 1}, 1) as place`
+  return `(select ${[...parts, last].join(', ')}) ${alias}`
 }
 
 function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[]): Buffer[] {
