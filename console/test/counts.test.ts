@@ -54,7 +54,7 @@ test('Chart, tile, verdict and list count the same denials of the last 24 hours,
     await verdict.innerText(),
     /^5 payments denied in the last 24 hours\. Most often: over the cap/,
   )
-  assert.match(await verdict.innerText(), /2 requests for a proof refused/)
+  assert.match(await verdict.innerText(), /2 proof requests refused/)
   const chart = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
   const perHour = await chart.locator('td:last-child').allInnerTexts()
   assert.equal(
@@ -73,7 +73,7 @@ test('Chart, tile, verdict and list count the same denials of the last 24 hours,
   await page.getByText('8 transactions', { exact: true }).waitFor()
 
   await page.goBack()
-  await page.getByRole('link', { name: 'Over the cap for one payment' }).click()
+  await page.getByRole('link', { name: 'Over the cap per payment' }).click()
   await page.getByText('4 transactions', { exact: true }).waitFor()
   await page.goBack()
   await page.locator('.tile', { hasText: 'Spent today' }).getByRole('link', { name: '1 payment' }).click()

@@ -67,7 +67,7 @@ export function everyFurtherState(ids: {
       path: `sandbox/agents/${ids.agent}`,
       isReady: text('Working keys'),
       prepare: async (page) => {
-        await press('Issue its key')(page)
+        await press('Issue a key')(page)
         await page.getByRole('button', { name: 'Issue sandbox key' }).click()
         await text('The key is issued.')(page)
       },

@@ -17,7 +17,7 @@ const hourMs = 3_600_000
 /** Payments and denials of each hour, or a sentence where there are none. */
 export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
   const isEmpty = hours.every(({ paid_count, denied_count }) => paid_count + denied_count === 0)
-  if (isEmpty) return <p className="quiet">No payment was made or denied in the last 24 hours.</p>
+  if (isEmpty) return <p className="quiet">No payments or denials in the last 24 hours.</p>
   return <Chart hours={hours} />
 }
 

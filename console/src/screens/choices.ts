@@ -11,7 +11,7 @@ export function useAgentChoices(): readonly Choice[] {
   )
   return [
     { value: '', text: 'Every agent' },
-    ...(data ?? []).map(({ id, name }) => ({ value: id, text: name || 'Agent without a name' })),
+    ...(data ?? []).map(({ id, name }) => ({ value: id, text: name || 'Unnamed agent' })),
   ]
 }
 

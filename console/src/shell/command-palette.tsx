@@ -150,7 +150,7 @@ function useCommands(onClose: () => void): Command[] {
     { id: 'stop', text: 'Stop all agents', kind: 'Action', icon: 'stop', run: goTo(`${path('')}?stop`) },
     {
       id: 'theme',
-      text: `Change to the ${otherTheme} theme`,
+      text: `Switch to the ${otherTheme} theme`,
       kind: 'Action',
       icon: theme === 'dark' ? 'sun' : 'moon',
       run: closing(onClose, () => chooseTheme(otherTheme)),

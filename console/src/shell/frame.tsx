@@ -119,7 +119,7 @@ function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly 
           <span className="quiet small">{session.role}</span>
         </div>
         <IconButton
-          label={`Change to the ${otherTheme} theme`}
+          label={`Switch to the ${otherTheme} theme`}
           icon={theme === 'dark' ? 'sun' : 'moon'}
           onClick={() => chooseTheme(otherTheme)}
         />

@@ -5,7 +5,7 @@ export const denialWords: Record<DenialCode, string> = {
   agent_revoked: 'Agent revoked or unknown',
   mandate_expired: 'Mandate expired, paused or revoked',
   merchant_not_allowed: 'Seller or category not allowed',
-  amount_exceeds_per_transaction_limit: 'Over the cap for one payment',
+  amount_exceeds_per_transaction_limit: 'Over the cap per payment',
   total_budget_exceeded: 'Over the total budget',
 }
 
@@ -13,7 +13,7 @@ export const denialWords: Record<DenialCode, string> = {
 export const failureWords: Record<VerificationFailure, string> = {
   proof_expired: 'Proof too old, or stopped',
   amount_mismatch: 'Amount or currency differs',
-  invalid_signature: 'Signature does not fit',
+  invalid_signature: 'Signature does not match',
   nonce_reused: 'Proof used before',
 }
 

@@ -15,7 +15,7 @@ export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
   const revoke = useChange((purser) => purser.agents.revoke(agent.id), {
     onDone: () => {
       setOpen(false)
-      sayDone('The agent is revoked')
+      sayDone('Agent revoked')
     },
   })
   return (

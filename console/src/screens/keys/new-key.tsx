@@ -47,10 +47,10 @@ export function NewKey({
 }
 
 const roleWords: Partial<Record<NewApiKey['role'], string>> = {
-  agent: 'Agent: asks for payments within its mandates',
-  merchant: 'Merchant: verifies proofs and sees what it was paid',
+  agent: 'Agent: requests payments within its mandates',
+  merchant: 'Merchant: verifies proofs and sees its payments',
   owner: 'Owner: everything in this account',
-  operator: 'Operator: owner, and creates accounts',
+  operator: 'Operator: like an owner, and manages accounts',
 }
 
 function NewKeyForm({
@@ -113,7 +113,7 @@ function NewKeyForm({
           value={agentId}
           onChange={setAgentId}
           options={agents.options}
-          hint={agents.areNone && 'There is no working agent yet: create one first, under Agents.'}
+          hint={agents.areNone && 'There is no active agent yet: create one first, under Agents.'}
           error={faults.byField.agent_id}
         />
       )}

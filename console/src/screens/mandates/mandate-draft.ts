@@ -60,12 +60,12 @@ export function newMandateOf(draft: MandateDraft): NewMandate {
 
 /** What is missing or unreadable, by the name of the field in the interface. */
 export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandate, string>> {
-  const amountFault = 'An amount such as 10.00, with at most six digits after the point.'
+  const amountFault = 'An amount such as 10.00, with at most six decimals.'
   return {
     ...(draft.agentId === '' ? { agent_id: 'Choose the agent that may spend.' } : {}),
     ...(readMicro(draft.total) === undefined ? { max_spend_total: amountFault } : {}),
     ...(readMicro(draft.cap) === undefined ? { max_spend_per_transaction: amountFault } : {}),
-    ...(Number.isNaN(Date.parse(draft.expiresLocal)) ? { expires_at: 'A day and a time.' } : {}),
+    ...(Number.isNaN(Date.parse(draft.expiresLocal)) ? { expires_at: 'Enter a date and a time.' } : {}),
   }
 }
 
@@ -75,12 +75,12 @@ export function sentenceOf(draft: MandateDraft, agentName: string | undefined): 
   const categories = categoriesOf(draft)
   const expiresMs = Date.parse(draft.expiresLocal)
   const who = agentName ?? 'The agent'
-  if (sellers.length === 0) return `${who} may buy nothing: no seller is allowed.`
+  if (sellers.length === 0) return `${who} cannot buy anything: no seller is allowed.`
   const where = sellers.includes('*') ? 'any seller' : listed(sellers)
   const what =
     categories.length === 0 || categories.includes('*') ? '' : `, in the ${listed(categories)} category only`
   const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clockMinute(draft.expiresLocal)
-  return `${who} may spend up to ${amountOf(draft.total)} in all, at most ${amountOf(draft.cap)} at once, at ${where}${what}, until ${until}.`
+  return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.`
 }
 
 /** What the owner may not have meant. The service allows all of it. */
@@ -91,7 +91,7 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const capMicro = readMicro(draft.cap)
   const expiresMs = Date.parse(draft.expiresLocal)
   const warnings: string[] = []
-  if (sellers.includes('*')) warnings.push('* allows every seller there is, also ones that you do not know.')
+  if (sellers.includes('*')) warnings.push('* allows every seller, including ones you do not know.')
   if (sellers.length === 0) warnings.push('No seller is listed: every payment will be denied.')
   warnings.push(...sellers.map(sellerWarning).filter((warning) => warning !== undefined))
   if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
@@ -103,7 +103,7 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
     )
   }
   if (totalMicro === 0n) warnings.push('A total budget of zero allows no payment.')
-  if (expiresMs <= nowMs) warnings.push('This time is over: the mandate would be expired from the start.')
+  if (expiresMs <= nowMs) warnings.push('This time is in the past: the mandate would already be expired.')
   if (expiresMs - nowMs > 366 * dayMs) {
     warnings.push('It is valid for more than a year. A shorter time limits what a stolen key can do.')
   }

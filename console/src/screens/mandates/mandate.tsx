@@ -44,7 +44,7 @@ export function Mandate() {
 
 function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
   const { pause, resume } = usePauseAndResume(mandate)
-  const name = mandate.purpose || 'Mandate without a purpose'
+  const name = mandate.purpose || 'Mandate without purpose'
   return (
     <Screen
       title={name}
@@ -83,7 +83,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       <Panel title="Budget">
         <div className="stack">
           <BudgetBar {...mandate} />
-          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing of it can be spent.</p>}
+          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing can be spent.</p>}
           <Facts>
             <Fact name="Total">
               <Amount value={mandate.max_spend_total} currency={mandate.currency} />
@@ -109,7 +109,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       </Panel>
       <Panel title="Limits">
         <Facts>
-          <Fact name="Cap for one payment">
+          <Fact name="Cap per payment">
             <Amount value={mandate.max_spend_per_transaction} currency={mandate.currency} />
           </Fact>
           <Fact name="Expires">
@@ -153,7 +153,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         <TransactionTable
           context="mandate"
           filters={{ mandate_id: mandate.id }}
-          empty={<p className="panel-note">Nothing was asked of this mandate yet.</p>}
+          empty={<p className="panel-note">No requests for this mandate yet.</p>}
         />
       </Panel>
     </Screen>
@@ -197,7 +197,7 @@ const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [
 
 function Holds({ holds }: { readonly holds: MandateDetail['open_holds'] }) {
   if (holds.length === 0) {
-    return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or ends.</p>
+    return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or expires.</p>
   }
   return <DataTable label="Open holds" rows={holds} rowKey={({ nonce }) => nonce} columns={holdColumns} />
 }

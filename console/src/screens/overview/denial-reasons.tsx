@@ -9,7 +9,7 @@ import { denialsIn, denialsPath } from './denials.ts'
 /** Why payments were denied, most frequent reason first; refused proofs are counted apart. */
 export function DenialReasons({ figures }: { readonly figures: Overview }) {
   const seen = figures.denial_reasons.filter(({ evaluations, proofs }) => evaluations + proofs > 0)
-  if (seen.length === 0) return <p className="quiet">Nothing was denied in the last 24 hours.</p>
+  if (seen.length === 0) return <p className="quiet">No denials in the last 24 hours.</p>
   const most = Math.max(...seen.map(({ evaluations }) => evaluations), 1)
   const { refusedProofs } = denialsIn(figures)
   return (
@@ -36,7 +36,7 @@ export function DenialReasons({ figures }: { readonly figures: Overview }) {
       <p className="quiet small">
         Counted: denied decisions, each of which is a transaction.
         {refusedProofs > 0 &&
-          ` Not counted: ${counted(refusedProofs, 'refused request')} for a proof, which left no transaction.`}
+          ` Not counted: ${counted(refusedProofs, 'refused proof request')}, which created no transaction.`}
       </p>
     </div>
   )

@@ -45,7 +45,7 @@ export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) 
           </div>
         ) : (
           <p className="quiet">
-            Proofs of payment exist in the sandbox only for now. In production your programs ask for
+            Proofs of payment exist in the sandbox only for now. In production your programs request
             decisions, with <code>POST /v1/policy/evaluate</code>: <Go to="developers">see how</Go>.
           </p>
         )}
@@ -104,9 +104,9 @@ function paymentSteps({ proof, paid }: Checklist): Step[] {
   return [
     {
       isDone: proof,
-      title: 'The agent asks for a proof of payment',
-      words: 'Its amount is held, and not charged yet.',
+      title: 'The agent requests a proof of payment',
+      words: 'Its amount is held, but not charged yet.',
     },
-    { isDone: paid, title: 'The merchant is paid', words: 'It has the proof verified, which charges it.' },
+    { isDone: paid, title: 'The merchant is paid', words: 'It verifies the proof, which charges it.' },
   ]
 }

@@ -51,11 +51,11 @@ const refusals: Partial<Overview> = {
 
 test('The overview answers in a sentence whether anything is wrong, the gravest first', () => {
   const rows: [Partial<Overview>, string][] = [
-    [{}, 'All is well.'],
-    [{ nearest_budgets: [budget] }, 'All is well.'],
+    [{}, 'No problems.'],
+    [{ nearest_budgets: [budget] }, 'No problems.'],
     [denials, '30 payments denied in the last 24 hours. Most often: over the total budget.'],
     [{ hours: [{ ...hour, denied_count: 1 }] }, '1 payment denied in the last 24 hours.'],
-    [refusals, '2 requests for a proof refused in the last 24 hours.'],
+    [refusals, '2 proof requests refused in the last 24 hours.'],
     [{ ...denials, nearest_budgets: [ending, budget] }, '1 budget will be used up within a day.'],
     [{ nearest_budgets: [gone, budget] }, '1 budget is used up.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
@@ -74,7 +74,7 @@ test('The rest follows the worst, and refused proofs are counted apart from deni
   const both = [{ reason_code: 'total_budget_exceeded', evaluations: 30, proofs: 2 }] as const
   const { sentence, more } = judge({ ...quiet, ...denials, denial_reasons: [...both] }, true)
   assert.match(sentence, /^30 payments denied/)
-  assert.equal(more, '2 requests for a proof refused in the last 24 hours.')
+  assert.equal(more, '2 proof requests refused in the last 24 hours.')
 })
 
 test('An account on which nothing happened yet is not told that all is well', () => {

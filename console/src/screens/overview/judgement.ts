@@ -26,8 +26,8 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
   }
   return {
     gravity: 'well',
-    sentence: 'All is well.',
-    more: 'Nothing was denied in the last 24 hours, and no budget ends within a day.',
+    sentence: 'No problems.',
+    more: 'No denials in the last 24 hours, and no budget runs out within a day.',
   }
 }
 
@@ -56,7 +56,7 @@ function denials(figures: Overview): string[] {
   return [
     ...(recorded > 0 ? [`${counted(recorded, 'payment')} denied in the last 24 hours.${most}`] : []),
     ...(refusedProofs > 0
-      ? [`${counted(refusedProofs, 'request')} for a proof refused in the last 24 hours.`]
+      ? [`${counted(refusedProofs, 'proof request')} refused in the last 24 hours.`]
       : []),
   ]
 }

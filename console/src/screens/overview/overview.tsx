@@ -99,7 +99,7 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         }
       />
       <Tile
-        name="Left in active mandates"
+        name="Remaining in active mandates"
         figure={<Amount value={figures.remaining} currency="USDC" />}
         more={counted(figures.active_mandates, 'active mandate')}
       />

@@ -42,12 +42,11 @@ export function StopAgents() {
         onConfirm={() => stop.mutate(undefined)}
       >
         <p>
-          Every active mandate in <strong>{environment}</strong> is paused, and every open proof ends at once.
-          From then on no payment is authorised.
+          Every active mandate in <strong>{environment}</strong> will be paused, and every open proof voided
+          at once. From then on no payment is authorised.
         </p>
         <p className="quiet">
-          You can resume what was stopped. The proofs that end now stay ended: agents have to ask for new
-          ones.
+          You can resume the stopped mandates. Voided proofs stay void: agents must request new ones.
         </p>
       </ConfirmByTyping>
     </>

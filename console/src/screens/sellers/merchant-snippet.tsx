@@ -14,7 +14,7 @@ export function MerchantSnippet({
 }) {
   return (
     <Dialog
-      title={`Be paid at ${seller?.domain ?? ''}`}
+      title={`Get paid at ${seller?.domain ?? ''}`}
       isOpen={seller !== undefined}
       onClose={onClose}
       isWide

@@ -17,7 +17,7 @@ export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
   const change = useChange(endOtherSessions, {
     onDone: (count) => {
       asked.clear()
-      sayDone(count === 1 ? '1 other session is ended' : `${counted(count, 'other session')} are ended`)
+      sayDone(count === 1 ? '1 other session ended' : `${counted(count, 'other session')} ended`)
     },
   })
   function close() {
@@ -41,7 +41,7 @@ export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
           <div className="stack-tight">
             <OtherSessions />
             <p className="quiet">
-              Whoever signed in with a key can sign in again while it works: revoke it under{' '}
+              Anyone who signed in with a key can sign in again while it works: revoke it under{' '}
               <Go to="keys">Keys</Go>.
             </p>
           </div>

@@ -6,8 +6,8 @@ import { sayDone } from '../../ui/toast.tsx'
 /** Ends one session; one that has ended meanwhile is what was wanted. */
 export function useEndSession() {
   return useChange(endSession, {
-    onDone: () => sayDone('The session is ended'),
-    whenFailed: 'The session is not ended.',
+    onDone: () => sayDone('Session ended'),
+    whenFailed: 'The session could not be ended.',
   })
 }
 

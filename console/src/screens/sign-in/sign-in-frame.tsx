@@ -12,7 +12,7 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
         <BrandMark size={40} />
         <div>
           <h1>{title}</h1>
-          <p className="quiet">See where the money of your agents goes, and stop it.</p>
+          <p className="quiet">See where your agents spend money, and stop them.</p>
         </div>
         {children}
       </div>

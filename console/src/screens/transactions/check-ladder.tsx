@@ -15,7 +15,7 @@ const questions: Record<PolicyCheck['name'], string> = {
   mandate_not_expired: 'The mandate has not expired',
   seller_allowed: 'The seller is allowed',
   category_allowed: 'The category is allowed',
-  within_transaction_limit: 'Within the cap for one payment',
+  within_transaction_limit: 'Within the cap per payment',
   within_total_budget: 'Within the total budget',
 }
 
@@ -56,7 +56,7 @@ export function CheckLadder({
       </ol>
       {checkedAt !== null && (
         <p className="quiet small">
-          As it stood when it was decided, <Moment at={checkedAt} />.
+          As of the decision, <Moment at={checkedAt} />.
         </p>
       )}
     </>

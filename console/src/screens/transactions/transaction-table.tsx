@@ -55,7 +55,7 @@ export function usePurchases(context: Context) {
               approval
             </button>
           )}
-          {row.isApprovalOfAbove && <div className="cell-sub">the approval of the payment above</div>}
+          {row.isApprovalOfAbove && <div className="cell-sub">approval of the payment above</div>}
           {row.status === 'denied' && <div className="cell-sub">{reasonInWords(row.reason_code)}</div>}
         </>
       ),
@@ -79,11 +79,11 @@ const agentColumn: Column<PurchaseRow> = {
   title: 'Agent',
   cell: (one) =>
     one.agent_name === null ? (
-      <span className="quiet">of another account</span>
+      <span className="quiet">from another account</span>
     ) : (
       <span className="cell-name">
         <Go to={`agents/${one.agent_id}`} isClamped>
-          {one.agent_name || 'Agent without a name'}
+          {one.agent_name || 'Unnamed agent'}
         </Go>
       </span>
     ),
