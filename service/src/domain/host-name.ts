@@ -7,6 +7,14 @@ import { parse } from 'tldts'
  * Text that is no host name comes back in lower case, and so equals nothing but itself.
  */
 export function normalizeHostName(text: string): string {
+  if (text !== latest.text) latest = { text, name: normalized(text) }
+  return latest.name
+}
+
+/** One payment asks for the same name several times. */
+let latest = { text: '', name: '' }
+
+function normalized(text: string): string {
   const lower = withoutTrailingDot(text.toLowerCase())
   if (plainHostName.test(lower) || urlSyntax.test(lower) || tooLong.test(lower)) return lower
   return withoutTrailingDot(domainToASCII(lower)) || lower
