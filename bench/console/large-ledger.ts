@@ -149,7 +149,7 @@ export async function beginLedger(store: Store, size: Size): Promise<LargeLedger
 }
 
 const denials: readonly (readonly [code: string, detail: string])[] = [
-  ['amount_exceeds_per_transaction_limit', '20.00 > 10.00, the most for one payment.'],
+  ['amount_exceeds_per_transaction_limit', '20.00 > 10.00, the limit per payment.'],
   ['merchant_not_allowed', 'other.example.com is not an allowed seller; the mandate allows none.'],
   ['total_budget_exceeded', '99.00 spent + 2.00 > 100.00, the total budget; 1.00 is left.'],
 ]

@@ -118,7 +118,7 @@ export const everyEmptyScreen: readonly ScreenStop[] = [
   { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transactions yet') },
   { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agents yet') },
   { name: 'empty sellers', path: 'sandbox/sellers', isReady: text('No sellers yet') },
-  { name: 'mandate without an agent', path: 'sandbox/mandates/new', isReady: text('no working agent yet') },
+  { name: 'mandate without an agent', path: 'sandbox/mandates/new', isReady: text('no active agent yet') },
   { name: 'empty production', path: 'production', isReady: text('Your first mandate') },
   { name: 'empty production keys', path: 'production/keys', isReady: heading('Keys') },
 ]

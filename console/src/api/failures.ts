@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError, ValidationError } from '@purser/client'
 
-/** What each error code means to a person, and what would help. */
+/** A message with a remedy for each error code. */
 const sentences: Record<string, string> = {
   not_found: 'It does not exist here, or belongs to another environment.',
   agent_revoked: 'The agent is revoked. Create another one.',
@@ -16,7 +16,7 @@ const sentences: Record<string, string> = {
   csrf_token_missing: 'This page is out of date. Load it again.',
 }
 
-/** A sentence that says why something failed, and what would help. */
+/** A sentence about an error, with a remedy. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ValidationError) {
     return error.items
@@ -29,7 +29,7 @@ export function explainFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What the service found wrong with a form: beside each of its fields, and the rest in a sentence. */
+/** The validation errors of a form: by field, and the rest as a sentence. */
 export function formFaults<const Field extends string>(
   error: unknown,
   fields: readonly Field[],
@@ -45,7 +45,7 @@ export function formFaults<const Field extends string>(
   return { byField, rest: undefined }
 }
 
-/** A finding of the service without the name of its kind: "Value error, value is …" → "Value is …". */
+/** A validation message without its prefix: "Value error, value is …" → "Value is …". */
 function inWords(finding: string): string {
   const words = finding.replace(/^Value error, /, '')
   return words.charAt(0).toUpperCase() + words.slice(1)

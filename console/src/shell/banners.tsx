@@ -6,7 +6,7 @@ import { Icon } from '../ui/icon.tsx'
 import { Moment } from '../ui/when.tsx'
 import './banners.css'
 
-/** What every screen has to say before anything else: that the service is down, and that agents are stopped. */
+/** Banners on every screen: the service is down, agents are stopped. */
 export function Banners() {
   return (
     <>

@@ -19,14 +19,14 @@ import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { RevokeAgent } from './revoke-agent.tsx'
 
-/** How often an open screen is read anew. */
+/** Refresh interval of an open screen. */
 const refetchMs = 10_000
 
 const columnsOfMandates = mandateColumns({ withAgent: false })
 
 const above = <Go to="agents">Agents</Go>
 
-/** One agent: what it has spent, what it may still spend, and the ways to stop it. */
+/** One agent: its spend, its remaining budget, and the ways to stop it. */
 export function Agent() {
   const { id = '' } = useParams()
   const query = useRead('agent', (purser, signal) => purser.console.agents.get(id, { signal }), {

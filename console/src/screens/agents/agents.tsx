@@ -36,7 +36,7 @@ const columns: readonly Column<AgentSummary>[] = [
   },
 ]
 
-/** Who may spend, and how much of it is gone. */
+/** The list of agents with their spend. */
 export function Agents() {
   const creating = useAddressFlag('new')
   const query = useReadPages('agents', (purser, cursor, signal) =>

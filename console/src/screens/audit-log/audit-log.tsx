@@ -11,7 +11,7 @@ import { ListScreen } from '../list-screen.tsx'
 import './audit-log.css'
 import { Actor, Subject } from './who-and-what.tsx'
 
-/** What each type of event means, in a person's words. */
+/** The display name of each event type. */
 const words: Record<AuditEvent['type'], string> = {
   'payment.verified': 'Payment charged',
   'account.created': 'Account created',
@@ -41,7 +41,7 @@ const typeOptions = [
   ...Object.entries(words).map(([value, text]) => ({ value, text })),
 ]
 
-/** Every change of state, by whom and when; it cannot be changed. */
+/** The list of audit events. */
 export function AuditLog() {
   const { values, settled, set, remove } = useFilters(['type', 'subject_id'])
   const fault = choiceFault('type of event', typeOptions, values.type)

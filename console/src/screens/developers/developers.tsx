@@ -9,7 +9,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { Screen } from '../screen.tsx'
 import { curlOf, requestsFor } from './requests.ts'
 
-/** The interface as requests to paste, with this service's address and this account's ids in them. */
+/** API requests to paste, with this service's URL and this account's ids. */
 export function Developers() {
   const { environment } = useSeen()
   const [chosen, setChosen] = useState('create-agent')

@@ -2,7 +2,7 @@ import type { Environment, Mandate } from '@purser/client'
 
 import { readMicro } from '../../text/amounts.ts'
 
-/** A request of the interface, ready to be written out. */
+/** An example request. */
 interface SampleRequest {
   readonly id: string
   readonly title: string
@@ -12,7 +12,7 @@ interface SampleRequest {
   readonly body?: unknown
 }
 
-/** The requests of a first day, with the ids of the newest mandate where there is one, and such that it allows them. */
+/** Common requests, with the ids of the newest mandate if there is one, within its limits. */
 export function requestsFor({
   environment,
   mandate,
@@ -102,7 +102,7 @@ function isLess(left: string, right: string): boolean {
   return (readMicro(left) ?? 0n) < (readMicro(right) ?? 0n)
 }
 
-/** The request as a line for a shell. The key stays in the shell's own variable. */
+/** The request as a shell command. The key stays in a shell variable. */
 export function curlOf(
   { method, path, body }: SampleRequest,
   { serviceUrl, keyName }: { readonly serviceUrl: string; readonly keyName: string },
@@ -117,7 +117,7 @@ export function curlOf(
   return lines.join(' \\\n')
 }
 
-/** A word that a shell takes as it is, whatever stands in it. */
+/** Quotes a text for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

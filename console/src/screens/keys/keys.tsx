@@ -55,7 +55,7 @@ const columns: readonly Column<ListedApiKey>[] = [
   { title: 'Actions', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
 ]
 
-/** Who may call the service: keys are issued here, shown once, and revoked. */
+/** The list of keys, where keys are issued, shown once, and revoked. */
 export function Keys() {
   const issuing = useAddressFlag('new')
   const query = useReadPages('api-keys', (purser, cursor, signal) =>

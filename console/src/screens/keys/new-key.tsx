@@ -12,13 +12,13 @@ import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
 
-/** The agent that a key is for, where that is settled. */
+/** The agent of the key, if preselected. */
 interface Holder {
   readonly id: string
   readonly name: string
 }
 
-/** Issues a key, and shows its text this once. */
+/** Issues a key, and shows its secret once. */
 export function NewKey({
   isOpen,
   onClose,
@@ -38,7 +38,7 @@ export function NewKey({
       title={agent ? `A key for ${agent.name || 'this agent'}` : 'New key'}
       isOpen={isOpen}
       onClose={close}
-      // A click beside it must not lose a key that is never shown again.
+      // A click outside must not lose a key that is never shown again.
       closesByButtonOnly={isShown}
     >
       <NewKeyForm onClose={close} onIssued={() => setShown(true)} agent={agent} />

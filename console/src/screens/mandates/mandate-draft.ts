@@ -4,7 +4,7 @@ import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { clockMinute } from '../../text/times.ts'
 import { categoryRule } from './category-rule.ts'
 
-/** A mandate as it stands in the form, as text. */
+/** The form state of a mandate, as text. */
 export interface MandateDraft {
   readonly agentId: string
   readonly purpose: string
@@ -12,13 +12,13 @@ export interface MandateDraft {
   readonly cap: string
   readonly sellers: string
   readonly categories: string
-  /** As `<input type="datetime-local">` has it: by the reader's clock, without a zone. */
+  /** The value of `<input type="datetime-local">`: local time without a zone. */
   readonly expiresLocal: string
 }
 
 const dayMs = 24 * 3_600_000
 
-/** An empty form; a mandate lasts 30 days unless its owner says otherwise. */
+/** An empty form; a mandate lasts 30 days by default. */
 export function emptyDraft(nowMs: number): MandateDraft {
   return {
     agentId: '',
@@ -31,7 +31,7 @@ export function emptyDraft(nowMs: number): MandateDraft {
   }
 }
 
-/** The form with another mandate's limits; a time that is over is moved 30 days ahead. */
+/** The form with another mandate's limits; a past expiry is moved 30 days ahead. */
 export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
   const expiresMs = Date.parse(mandate.expires_at)
   return {
@@ -45,7 +45,7 @@ export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
   }
 }
 
-/** What the service is asked to create. The draft must be without faults. */
+/** The request body. The draft must be valid. */
 export function newMandateOf(draft: MandateDraft): NewMandate {
   return {
     agent_id: draft.agentId,
@@ -58,7 +58,7 @@ export function newMandateOf(draft: MandateDraft): NewMandate {
   }
 }
 
-/** What is missing or unreadable, by the name of the field in the interface. */
+/** Validation errors by field name of the interface. */
 export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandate, string>> {
   const amountFault = 'An amount such as 10.00, with at most six decimals.'
   return {
@@ -69,7 +69,7 @@ export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandat
   }
 }
 
-/** In one sentence, what the mandate will allow. */
+/** A one-sentence summary of what the mandate will allow. */
 export function sentenceOf(draft: MandateDraft, agentName: string | undefined): string {
   const sellers = sellersOf(draft)
   const categories = categoriesOf(draft)
@@ -83,7 +83,7 @@ export function sentenceOf(draft: MandateDraft, agentName: string | undefined): 
   return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.`
 }
 
-/** What the owner may not have meant. The service allows all of it. */
+/** Warnings about likely mistakes. The service allows all of them. */
 export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const sellers = sellersOf(draft)
   const categories = categoriesOf(draft)
@@ -110,12 +110,12 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   return warnings
 }
 
-/** A domain has no space in it. */
+/** Domains contain no spaces. */
 function sellersOf({ sellers }: MandateDraft): string[] {
   return unique(sellers.split(/[\s,]+/))
 }
 
-/** A category may have one: `office supplies`. */
+/** Categories may contain spaces: `office supplies`. */
 function categoriesOf({ categories }: MandateDraft): string[] {
   return unique(categories.split(/[\n,]+/))
 }

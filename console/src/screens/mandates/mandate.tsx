@@ -23,12 +23,12 @@ import { categoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
-/** How often an open screen is read anew. */
+/** Refresh interval of an open screen. */
 const refetchMs = 10_000
 
 const above = <Go to="mandates">Mandates</Go>
 
-/** One mandate: how much of it is gone, on what, and what is held. */
+/** One mandate: its spend, its transactions, and its open holds. */
 export function Mandate() {
   const { id = '' } = useParams()
   const query = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
@@ -164,7 +164,7 @@ const days = 30
 const dayMs = 24 * 3_600_000
 
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
-  // The drawing begins at a quarter of an hour, as the service counts, and ends now.
+  // The chart starts at a quarter of an hour, like the service's buckets, and ends now.
   const [startsAt] = useState(() =>
     new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString(),
   )

@@ -28,7 +28,7 @@ import {
 
 const title = 'New mandate'
 
-/** Creates a mandate; `?like=` begins with the limits of another one, `?agent=` with an agent. */
+/** Creates a mandate; `?like=` copies the limits of another one, `?agent=` preselects an agent. */
 export function NewMandate() {
   const [parameters] = useSearchParams()
   const like = parameters.get('like')
@@ -71,7 +71,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
   const faults = { ...(attempts > 0 ? draftFaults(draft) : {}), ...refused.byField }
   const set = (changes: Partial<MandateDraft>) => setDraft({ ...draft, ...changes })
 
-  // After an attempt the keyboard goes to the first field that has to be mended.
+  // After a failed submit, focus the first invalid field.
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
   }, [attempts, create.error])

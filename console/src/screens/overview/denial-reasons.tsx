@@ -6,7 +6,7 @@ import { denialWords } from '../../text/reasons.ts'
 import './denial-reasons.css'
 import { denialsIn, denialsPath } from './denials.ts'
 
-/** Why payments were denied, most frequent reason first; refused proofs are counted apart. */
+/** Denial reasons, most frequent first; refused proofs are counted separately. */
 export function DenialReasons({ figures }: { readonly figures: Overview }) {
   const seen = figures.denial_reasons.filter(({ evaluations, proofs }) => evaluations + proofs > 0)
   if (seen.length === 0) return <p className="quiet">No denials in the last 24 hours.</p>

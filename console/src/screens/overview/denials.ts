@@ -1,9 +1,9 @@
 import type { Overview } from '@purser/client'
 
 /**
- * What was denied in the last 24 hours. `recorded` counts denied evaluations, each of which is a transaction: the chart,
- * the tile, the verdict and the list that they open all count these. `refusedProofs` counts refused requests for a
- * proof, which leave no transaction, so no list can show them.
+ * The denials of the last 24 hours. `recorded` counts denied evaluations, each of which is a transaction: the
+ * chart, the tile, the verdict and their linked list all count these. `refusedProofs` counts refused proof
+ * requests, which create no transaction, so no list can show them.
  */
 export function denialsIn({ hours, denial_reasons }: Pick<Overview, 'hours' | 'denial_reasons'>) {
   return {
@@ -12,7 +12,7 @@ export function denialsIn({ hours, denial_reasons }: Pick<Overview, 'hours' | 'd
   }
 }
 
-/** The list of the transactions that `recorded` counts, or of those with one reason. */
+/** The path of the transactions counted by `recorded`, or of those with one reason. */
 export function denialsPath(
   { last_day_starts_at }: Pick<Overview, 'last_day_starts_at'>,
   reasonCode?: string,

@@ -9,12 +9,12 @@ import { Panel } from '../../ui/panel.tsx'
 import firstPurchase from '../../../../examples/first-purchase/first-purchase.js?raw'
 import './first-purchase.css'
 
-/** Whether everything that this environment can lead to has been done once: production has no payments yet. */
+/** Whether all steps possible in this environment are done: production has no payments yet. */
 export function isFirstDone(checklist: Checklist, environment: Environment): boolean {
   return environment === 'sandbox' ? checklist.paid : checklist.agent && checklist.mandate
 }
 
-/** The way to a first purchase: each step turns green by itself when it is done, by hand or by the program. */
+/** The checklist for a first purchase: steps turn green when done, by hand or by the program. */
 export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) {
   const { environment } = useSeen()
   const isSandbox = environment === 'sandbox'

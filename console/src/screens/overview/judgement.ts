@@ -5,19 +5,19 @@ import { counted } from '../../text/counts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
 import { denialsIn } from './denials.ts'
 
-/** Whether anything is wrong: how grave it is, and what to say. */
+/** Whether anything is wrong: the severity and the message. */
 export interface Judgement {
   readonly gravity: 'worry' | 'nothing yet' | 'well'
   readonly sentence: string
   readonly more: string
 }
 
-/** How many budgets the overview names; there may be more of their kind. */
+/** Number of budgets in the overview; there may be more. */
 const namedBudgets = 5
 
 const dayMs = 24 * 3_600_000
 
-/** Worst first: budgets that end within a day, denials, refused proofs, nothing. */
+/** Worst first: budgets that run out within a day, denials, refused proofs, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
   const [worst, ...others] = [...endingBudgets(figures), ...denials(figures)]
   if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
@@ -31,7 +31,7 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
   }
 }
 
-/** What is used up, and what will be within a day at the pace of the last one: at most a sentence. */
+/** At most one sentence about budgets that are used up, or will be within a day at the current rate. */
 function endingBudgets({ nearest_budgets, at }: Overview): string[] {
   const endsSoon = ({ exhausted_at }: NearBudget) =>
     exhausted_at !== null && Date.parse(exhausted_at) < Date.parse(at) + dayMs

@@ -20,7 +20,7 @@ export function LiveFeed({
   readonly transactions: readonly NamedTransaction[]
   readonly state: keyof typeof words
 }) {
-  // What came after this screen was opened arrives with a glow.
+  // Transactions that arrive while the screen is open are highlighted.
   const [openedAtMs] = useState(Date.now)
   return (
     <Panel

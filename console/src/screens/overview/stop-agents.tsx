@@ -10,12 +10,13 @@ import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 
-/** The emergency stop, behind one word that is typed; it can be taken back. */
+/** The emergency stop, confirmed by typing a word; it can be undone. */
 export function StopAgents() {
   const { environment } = useSeen()
   const asked = useAddressFlag('stop')
   const resume = useResumeStopped()
-  // Until it is answered, to press the button again is to ask for the same stop, so that all of it can be undone.
+  // Until there is a response, pressing the button again retries the same stop, so that all of it can be
+  // undone.
   const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
   const stop = useChange((purser) => purser.console.stop({ idempotencyKey }), {
     onDone: ({ stop_id, paused_mandates, voided_holds }) => {

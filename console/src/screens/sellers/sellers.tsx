@@ -13,7 +13,7 @@ import { ListScreen } from '../list-screen.tsx'
 import { MerchantSnippet } from './merchant-snippet.tsx'
 import { NewSeller } from './new-seller.tsx'
 
-/** What was paid to the sellers of this account, and why some of it was not. */
+/** The list of sellers, with revenue and refused proofs. */
 export function Sellers() {
   const creating = useAddressFlag('new')
   const [shown, setShown] = useState<SellerSummary>()

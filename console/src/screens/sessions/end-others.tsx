@@ -8,10 +8,10 @@ import { sayDone } from '../../ui/toast.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { endOtherSessions } from './end-session.ts'
 
-/** Most sessions that are counted before they are ended. */
+/** Max sessions to count before ending them. */
 const maxCounted = 1_000
 
-/** Ends every session but this one, after it has said how many. */
+/** Ends all other sessions, after showing how many. */
 export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
   const asked = useAddressFlag('end-others')
   const change = useChange(endOtherSessions, {

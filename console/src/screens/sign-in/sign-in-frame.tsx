@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { BrandMark } from '../../ui/brand.tsx'
 import './sign-in.css'
 
-/** What stands around everything that is shown before there is a session. */
+/** The frame of all screens without a session. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <main className="sign-in">

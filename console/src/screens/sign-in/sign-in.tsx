@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { SignInFrame } from './sign-in-frame.tsx'
 
-/** The way in: an owner's or operator's key, or the identity provider where one is set up. */
+/** Sign-in with an owner's or operator's key, or with the identity provider if configured. */
 export function SignIn() {
   const [key, setKey] = useState('')
   const options = useSignInOptions()

@@ -8,13 +8,13 @@ import { Moment } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 
-/** How often the figures are read anew. */
+/** Refresh interval of the figures. */
 const refetchMs = 5_000
 
-/** A disk with less than this part free, and a queue more than this part full, is shown as a worry. */
+/** Warning thresholds: free disk below this ratio, queue above this ratio. */
 const worryShare = { disk: 0.1, queue: 0.5 }
 
-/** How the service itself is: for operators. */
+/** The state of the service, for operators. */
 export function System() {
   const query = useRead('system', (purser, signal) => purser.console.system({ signal }), { refetchMs })
   return (

@@ -6,7 +6,7 @@ import './check-ladder.css'
 import { categoryRule } from '../mandates/category-rule.ts'
 import { valuesInWords } from './check-values.ts'
 
-/** What each check asks, in a person's words. */
+/** The display text of each check. */
 const questions: Record<PolicyCheck['name'], string> = {
   agent_exists: 'The agent exists',
   agent_active: 'The agent is active',
@@ -27,7 +27,7 @@ const states: Record<PolicyCheck['state'], { readonly icon: IconName; readonly w
   unknown: { icon: 'skipped', word: 'not recorded' },
 }
 
-/** The nine checks in their order: what each compared, and where it ended. */
+/** The nine checks in order, with the compared values and results. */
 export function CheckLadder({
   checks,
   checkedAt,

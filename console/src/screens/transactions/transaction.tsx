@@ -17,7 +17,7 @@ import { CheckLadder } from './check-ladder.tsx'
 
 const above = <Go to="transactions">Transactions</Go>
 
-/** One transaction: why it was decided so, its proof, and the record as it is. */
+/** One transaction: the checks, its proof, and the raw record. */
 export function Transaction() {
   const { id = '' } = useParams()
   const query = useRead('transaction', (purser, signal) => purser.console.transactions.get(id, { signal }), {

@@ -18,7 +18,7 @@ import {
 } from './transaction-filters.ts'
 import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 
-/** Every decision and every charge, each with its reason. */
+/** The list of all decisions and charges. */
 export function Transactions() {
   const { values, settled, set, remove } = useFilters(filterNames)
   const { environment } = useSeen()
