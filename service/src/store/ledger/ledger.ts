@@ -378,13 +378,16 @@ async function decideAndCommit(
  */
 function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> | undefined {
   const answers = new Map<Waiting, unknown>()
+  let isMissing = false
   for (const one of batch) {
-    if (addReads([one], facts)) return undefined
+    // What the others look at is read in the same step.
+    if (addReads([one], facts)) isMissing = true
+    if (isMissing) continue
     const decision = one.operation.decide(one.call, facts)
     facts.apply(decision.changes)
     answers.set(one, decision.outcome)
   }
-  return answers
+  return isMissing ? undefined : answers
 }
 
 /** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */

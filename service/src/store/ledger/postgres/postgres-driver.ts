@@ -92,9 +92,8 @@ class PostgresTransaction implements DriverTransaction {
     // A read by an id that a caller made up finds nothing.
     const askable = reads.filter(canFind)
     if (this.#usesKnown && !waits && !this.#isBegun) {
-      // Only one list of reads is checked.
-      if (this.#found) throw staleError
-      const known = this.#known.find(askable)
+      // Only one list of reads is checked: where it grows, all of it is read.
+      const known = this.#found ? undefined : this.#known.find(askable)
       if (known) {
         this.#found = known
         this.#reads = askable as readonly RowRead[]
@@ -106,6 +105,7 @@ class PostgresTransaction implements DriverTransaction {
         return { found, blocked: new Set() }
       }
       this.#usesKnown = false
+      this.#found = undefined
     }
     const lockGroups = groupReads(
       askable.filter(({ isLocked }) => isLocked),
