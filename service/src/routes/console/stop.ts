@@ -8,13 +8,13 @@ import type { Serve } from '../../http/serve.ts'
 import type { MoveProgress, ResumeStep } from '../../store/console/store.ts'
 import type { RouteContext } from '../context.ts'
 
-/** How many mandates one transaction moves, so that no payment waits long for it. */
+/** Max mandates per transaction, so that no payment waits long for it. */
 const movedAtOnce = 100
 
-/** How often a stop looks for mandates that were made or resumed while it went through the others. */
+/** Max rounds of a stop, for mandates created or resumed in the meantime. */
 const mostLooks = 10
 
-/** The event of a stop names so many of the mandates that it covered; `mandate.paused` lists all of them. */
+/** Max mandates listed in the event of a stop; `mandate.paused` events list all of them. */
 const mostNamed = 100
 
 function named(mandateIds: readonly string[]) {
@@ -28,7 +28,7 @@ export function serveConsoleStop(
   serve(stopAgents, async ({ caller, header }) => {
     const idempotencyKey = header('idempotency-key') ?? null
     if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
-    // A stop that has a name may have been heard before, by one whose answer was lost.
+    // A stop with an idempotency key may be a retry after a lost response.
     const isNamed = idempotencyKey !== null
     const stopId = isNamed ? ids.ofStop(caller, idempotencyKey) : ids.next('stop')
     const earlier = { mandateIds: [] as string[], holds: 0 }
@@ -48,7 +48,7 @@ export function serveConsoleStop(
       moved.holds += holds
       isDone = mandateIds.length === 0
     }
-    // One that was resumed meanwhile by somebody else was moved twice, and is one mandate.
+    // A mandate that was resumed in the meantime is paused twice, but counted once.
     const covered = [...new Set([...earlier.mandateIds, ...moved.mandateIds])]
     const counts = { paused_mandates: covered.length, voided_holds: earlier.holds + moved.holds }
     if (moved.mandateIds.length > 0 || !isNamed || !(await isRecorded(caller, stopId))) {
@@ -69,7 +69,7 @@ export function serveConsoleStop(
     return ok(counts)
   })
 
-  /** Moves the mandates of a scope from the first to the last, a bounded number in each transaction. */
+  /** Changes all mandates of a scope, a bounded number per transaction. */
   async function inSteps(
     caller: Caller,
     take: (step: Omit<ResumeStep, 'stopId'>) => Promise<MoveProgress>,
