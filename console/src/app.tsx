@@ -15,7 +15,7 @@ import { Frame } from './shell/frame.tsx'
 import { placesFor } from './shell/navigation.ts'
 import { Notice } from './ui/notice.tsx'
 
-// The overview comes with the first load; every other screen when it is gone to.
+// The overview is part of the first load; other screens are loaded lazily.
 const Mandates = lazyScreen(async () => (await import('./screens/mandates/mandates.tsx')).Mandates)
 const NewMandate = lazyScreen(async () => (await import('./screens/mandates/new-mandate.tsx')).NewMandate)
 const Mandate = lazyScreen(async () => (await import('./screens/mandates/mandate.tsx')).Mandate)
@@ -34,7 +34,7 @@ const AuditLog = lazyScreen(async () => (await import('./screens/audit-log/audit
 const Developers = lazyScreen(async () => (await import('./screens/developers/developers.tsx')).Developers)
 const System = lazyScreen(async () => (await import('./screens/system/system.tsx')).System)
 
-/** Every address of the console. The environment stands in it, so that no window is ever in doubt of its own. */
+/** All routes of the console. The environment is part of the URL, so that each window has a fixed one. */
 export function App() {
   const session = useSession()
   if (session.data === undefined) {
@@ -77,8 +77,8 @@ export function App() {
 }
 
 /**
- * The environment in the address, when the session may see it; else the one that it may. An address that leaves the
- * environment out, as one typed from memory, leads to its screen there.
+ * The environment in the URL, if the session has access to it; else one that it has access to. A URL without
+ * an environment redirects to the screen in that environment.
  */
 function InEnvironment({ session }: { readonly session: Session }) {
   const { environment } = useParams()

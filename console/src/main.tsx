@@ -16,7 +16,7 @@ if (!root) throw new Error('index.html has no #root')
 
 createRoot(root).render(
   <StrictMode>
-    {/* The Content-Security-Policy admits no style element; what they would say is in our stylesheets. */}
+    {/* The Content-Security-Policy allows no style elements; their rules are in our stylesheets. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={createQueries()}>
         <BrowserRouter basename="/console">

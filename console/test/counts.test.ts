@@ -57,7 +57,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
     await verdict.innerText(),
     /^15 payments denied in the last 24 hours\. Most often: over the cap/,
   )
-  assert.match(await verdict.innerText(), /2 more proofs denied/)
+  assert.match(await verdict.innerText(), /2 more proofs refused/)
   const chart = page.getByRole('table', { name: 'Payments and denials by hour' }).locator('tbody tr')
   const perHour = await chart.locator('td:last-child').allInnerTexts()
   assert.equal(
@@ -76,7 +76,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
   await page.getByText('18 transactions', { exact: true }).waitFor()
 
   await page.goBack()
-  await page.getByRole('link', { name: 'Over the cap for one payment' }).click()
+  await page.getByRole('link', { name: 'Over the cap per payment' }).click()
   await page.getByText('14 transactions', { exact: true }).waitFor()
   await page.goBack()
   await page.locator('.tile', { hasText: 'Spent today' }).getByRole('link', { name: '1 payment' }).click()

@@ -55,7 +55,7 @@ export function everyScreen(ids: {
       isReady: (page) => page.getByLabel('Purpose').waitFor(),
       prepare: async (page) => {
         await page.getByLabel('Allowed sellers').fill('*')
-        await page.getByLabel('Cap for one payment').fill('5000.00')
+        await page.getByLabel('Cap per payment').fill('5000.00')
       },
     },
     { name: 'mandate', path: `sandbox/mandates/${ids.mandate}`, isReady: table('Transactions') },
@@ -87,7 +87,7 @@ export function everyScreen(ids: {
     { name: 'sessions', path: 'sandbox/sessions', isReady: table('Sessions') },
     { name: 'audit-log', path: 'sandbox/audit-log', isReady: table('Audit log') },
     { name: 'developers', path: 'sandbox/developers', isReady: text('Base address') },
-    { name: 'system', path: 'sandbox/system', isReady: text('Waiting to be written') },
+    { name: 'system', path: 'sandbox/system', isReady: text('Operations waiting') },
     {
       name: 'undo',
       path: 'sandbox/mandates',
@@ -98,6 +98,6 @@ export function everyScreen(ids: {
         await page.getByRole('button', { name: 'Undo' }).waitFor()
       },
     },
-    { name: 'not-found', path: 'sandbox/nowhere', isReady: text('There is no such screen') },
+    { name: 'not-found', path: 'sandbox/nowhere', isReady: text('Page not found') },
   ]
 }

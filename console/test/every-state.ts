@@ -67,7 +67,7 @@ export function everyFurtherState(ids: {
       path: `sandbox/agents/${ids.agent}`,
       isReady: text('Working keys'),
       prepare: async (page) => {
-        await press('Issue its key')(page)
+        await press('Issue a key')(page)
         await page.getByRole('button', { name: 'Issue sandbox key' }).click()
         await text('The key is issued.')(page)
       },
@@ -118,7 +118,7 @@ export const everyEmptyScreen: readonly ScreenStop[] = [
   { name: 'empty transactions', path: 'sandbox/transactions', isReady: text('No transactions yet') },
   { name: 'empty agents', path: 'sandbox/agents', isReady: text('No agents yet') },
   { name: 'empty sellers', path: 'sandbox/sellers', isReady: text('No sellers yet') },
-  { name: 'mandate without an agent', path: 'sandbox/mandates/new', isReady: text('no working agent yet') },
+  { name: 'mandate without an agent', path: 'sandbox/mandates/new', isReady: text('no active agent yet') },
   { name: 'empty production', path: 'production', isReady: text('Your first mandate') },
   { name: 'empty production keys', path: 'production/keys', isReady: heading('Keys') },
 ]

@@ -160,7 +160,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
     assert.equal(await create.evaluate((button) => button === document.activeElement), true, 'where it was')
     const theme = () => page.evaluate(() => document.documentElement.dataset['theme'])
     assert.equal(await theme(), 'light')
-    await page.getByRole('button', { name: 'Change to the dark theme' }).click()
+    await page.getByRole('button', { name: 'Switch to the dark theme' }).click()
     assert.equal(await theme(), 'dark')
     await page.reload()
     assert.equal(await theme(), 'dark')

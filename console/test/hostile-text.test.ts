@@ -104,7 +104,7 @@ function screensWith({ agent, mandate, denied, paid }: HostileRecords): readonly
     ],
     ['/agents'],
     [`/agents/${agent}`],
-    [`/agents/${agent}`, opensDialog('Issue its key')],
+    [`/agents/${agent}`, opensDialog('Issue a key')],
     [`/agents/${agent}`, opensDialog('Revoke')],
     ['/sellers'],
     ['/keys'],

@@ -32,7 +32,7 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
     assert.deepEqual(await shown(), ['two.example', 'one.example'])
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('2.00').waitFor()
     await wire.cut()
-    await feed.getByText('Connection lost, trying again').waitFor()
+    await feed.getByText('Connection lost, reconnecting').waitFor()
     await banner.getByText('The service does not answer.').waitFor()
     await page.locator('.tile', { hasText: 'Spent today' }).getByText('2.00').waitFor()
   })
@@ -62,7 +62,7 @@ test('A connection that is lost: what is shown says so, and nothing is missing o
     const production = await shopperOf(service.url, { production: service.productionKey })
     service.clock.nowMs += 60_000
     await wire.cut()
-    await feed.getByText('Connection lost, trying again').waitFor()
+    await feed.getByText('Connection lost, reconnecting').waitFor()
     await sandbox.buys('hidden')
     await Promise.all(Array.from({ length: 1_000 }, (_, count) => production.asks(`p${count}`)))
     await sandbox.buys('newest')

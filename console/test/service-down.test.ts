@@ -30,17 +30,17 @@ test('When the service is down every screen says so, none says that all is well,
   const banner = page.getByRole('region', { name: 'Connection' })
   const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 
-  await chapter('The overview takes "All is well" back', async () => {
-    await page.getByText('All is well.').waitFor()
+  await chapter('The overview takes "No problems" back', async () => {
+    await page.getByText('No problems.').waitFor()
     await wire.cut()
     const cutMs = performance.now()
     await banner.getByText('The service does not answer.').waitFor()
     context.diagnostic(`noticed after ${Math.round(performance.now() - cutMs)} ms`)
-    assert.equal(await page.getByText('All is well.').count(), 0)
+    assert.equal(await page.getByText('No problems.').count(), 0)
     await page.getByText('Status unknown.').waitFor()
     await page.locator('.tile', { hasText: 'Spent today' }).waitFor()
     await wire.mend()
-    await page.getByText('All is well.').waitFor()
+    await page.getByText('No problems.').waitFor()
     await banner.waitFor({ state: 'detached' })
   })
 
@@ -84,12 +84,12 @@ test('When the service is down every screen says so, none says that all is well,
 
   await chapter('A service that accepts requests and never answers is down, too', async () => {
     await visitor.go('sandbox')
-    await page.getByText('All is well.').waitFor()
+    await page.getByText('No problems.').waitFor()
     await page.route('**/v1/**', () => undefined)
     await banner.getByText('The service does not answer.').waitFor()
-    assert.equal(await page.getByText('All is well.').count(), 0)
+    assert.equal(await page.getByText('No problems.').count(), 0)
     await page.unroute('**/v1/**')
-    await page.getByText('All is well.').waitFor()
+    await page.getByText('No problems.').waitFor()
   })
 
   await chapter('A browser without a network says the same', async () => {
@@ -104,9 +104,9 @@ test('When the service is down every screen says so, none says that all is well,
       route.fulfill({ status: 503, json: { detail: 'store_unavailable' } }),
     )
     await banner.getByText('The service cannot reach its database.').waitFor()
-    assert.equal(await page.getByText('All is well.').count(), 0)
+    assert.equal(await page.getByText('No problems.').count(), 0)
     await page.unroute('**/v1/**')
-    await page.getByText('All is well.').waitFor()
+    await page.getByText('No problems.').waitFor()
   })
 
   await chapter('A console that could not begin begins when the service answers', async () => {

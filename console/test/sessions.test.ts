@@ -71,7 +71,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
     // The menu takes the focus a moment after it opens.
     await page.locator('[role="menuitem"]:focus', { hasText: 'End session' }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByText('The session is ended', { exact: true }).waitFor()
+    await page.getByText('Session ended', { exact: true }).waitFor()
     await rows.nth(3).waitFor({ state: 'detached' })
     assert.deepEqual([await statusOf(laptop), await statusOf(linked), await statusOf(phone)], [200, 200, 401])
   })
@@ -101,7 +101,7 @@ test('The sessions of an account: who is signed in, one of them ended, and all o
 
     await endOthers.click()
     await dialog.getByRole('button', { name: 'End all others' }).click()
-    await page.getByText('3 other sessions are ended').waitFor()
+    await page.getByText('3 other sessions ended').waitFor()
     await rows.nth(1).waitFor({ state: 'detached' })
     for (const session of [laptop, phone, linked, ...more]) assert.equal(await statusOf(session), 401)
     await page.reload()

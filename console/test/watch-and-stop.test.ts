@@ -118,7 +118,7 @@ for (const { name, missing, open } of serviceStores) {
         const late = await purser.payments.verify({ ...charge, proof: before.proof })
         assert.deepEqual(late, { verified: false, reason: 'proof_expired' })
 
-        await page.getByRole('button', { name: 'Resume what was stopped' }).click()
+        await page.getByRole('button', { name: 'Resume stopped mandates' }).click()
         await page.getByText('Agents are stopped.').waitFor({ state: 'detached' })
         assert.equal((await purser.payments.requestProof(payment)).decision, 'approved')
         // What its owner had paused before the stop stays paused.
@@ -142,7 +142,7 @@ for (const { name, missing, open } of serviceStores) {
           ['sandbox/keys', 'All keys'],
           ['sandbox/audit-log', 'Signed in to the console'],
           ['sandbox/developers', 'Base address'],
-          ['sandbox/system', 'There is no such screen'],
+          ['sandbox/system', 'Page not found'],
           [`sandbox/mandates/${weather.id}`, 'It does not exist here'],
           [`sandbox/mandates/new?like=${weather.id}`, 'It does not exist here'],
           [`sandbox/transactions/${newest?.id}`, 'It does not exist here'],

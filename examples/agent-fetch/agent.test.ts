@@ -11,7 +11,7 @@ import { issueKey, preparePurchase, startTestService } from '../../service/testi
 const script = join(import.meta.dirname, 'agent.js')
 
 for (const page of ['docs/guides/agents.md', 'packages/client/README.md']) {
-  test(`The agent in ${page} is the example, to the letter`, () => {
+  test(`The agent in ${page} matches the example exactly`, () => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
     assert.ok(text.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
   })

@@ -9,7 +9,7 @@ import { startTestService } from '../../service/testing/service.ts'
 
 const script = join(import.meta.dirname, 'calls.ts')
 
-test("The calls in the client's README are the example, to the letter", () => {
+test("The calls in the client's README match the example exactly", () => {
   const readme = readFileSync(join(import.meta.dirname, '../../packages/client/README.md'), 'utf8')
   assert.ok(readme.includes(`\`\`\`ts\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })

@@ -11,7 +11,7 @@ import { issueKey, preparePurchase, startTestService } from '../../service/testi
 const script = join(import.meta.dirname, 'buy.sh')
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 
-test('The script in docs/guides/agents.md is the example, to the letter', () => {
+test('The script in docs/guides/agents.md matches the example exactly', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/agents.md'), 'utf8')
   assert.ok(guide.includes(`\`\`\`sh\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })

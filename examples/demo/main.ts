@@ -171,7 +171,7 @@ async function wrongAmount(cast: Cast): Promise<Proof> {
   expect('It gets its proof: 0.10 is well within the mandate.', granted.status, 201)
   const proof = granted.body['proof'] as Proof
   const answer = await agent.present(`${weather.url}/forecast/lisbon`, proof)
-  refused('The amount must be the price, to the letter', answer, '402 amount_mismatch')
+  refused('The amount must equal the price exactly', answer, '402 amount_mismatch')
   await showBudget(
     cast,
     'Nothing was charged; 0.10 stays held until the unused proof expires.',

@@ -9,7 +9,7 @@ import { startTestService } from '../../service/testing/service.ts'
 
 const script = join(import.meta.dirname, 'first-purchase.js')
 
-test('The first purchase in the guide to payments is the example, to the letter', () => {
+test('The first purchase in the guide to payments matches the example exactly', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/payments.md'), 'utf8')
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })

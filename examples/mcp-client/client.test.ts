@@ -22,7 +22,7 @@ test('The MCP client buys once, however often it asks, and is told why it may no
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test("The guide's code is that of the examples, to the letter", () => {
+test("The guide's code matches the examples exactly", () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/mcp.md'), 'utf8')
   for (const path of ['client.ts', '../ai-sdk-agent/agent.ts', '../ai-sdk-agent/approving-agent.ts']) {
     const code = readFileSync(join(import.meta.dirname, path), 'utf8')

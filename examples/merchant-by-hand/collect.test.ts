@@ -26,7 +26,7 @@ type Collect = (header: string, delivery: Delivery) => Promise<unknown>
 const script = join(import.meta.dirname, 'collect.js')
 const { collect } = (await import(script)) as { readonly collect: Collect }
 
-test('The merchant by hand in the guide to payments is the example, to the letter', () => {
+test('The merchant by hand in the guide to payments matches the example exactly', () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/payments.md'), 'utf8')
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openExample } from '../../packages/merchant/testing/example-merchant.ts'
 
 for (const page of ['docs/guides/merchants.md', 'packages/merchant/README.md']) {
-  test(`The Express server in ${page} is the example, to the letter`, () => {
+  test(`The Express server in ${page} matches the example exactly`, () => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
     for (const file of ['server.js']) {
       const code = readFileSync(join(import.meta.dirname, file), 'utf8')
@@ -15,7 +15,7 @@ for (const page of ['docs/guides/merchants.md', 'packages/merchant/README.md']) 
   })
 }
 
-test("What the README shows of being paid is the example's, to the letter", () => {
+test("The README's server code matches the example exactly", () => {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
   const code = readFileSync(join(import.meta.dirname, 'server.js'), 'utf8')
   const shown = code.slice(code.indexOf('const client'), code.indexOf('\n// A price can'))

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openExample } from '../../packages/merchant/testing/example-merchant.ts'
 
 for (const page of ['docs/guides/merchants.md']) {
-  test(`The Hono server in ${page} is the example, to the letter`, () => {
+  test(`The Hono server in ${page} matches the example exactly`, () => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
     for (const file of ['server.js']) {
       const code = readFileSync(join(import.meta.dirname, file), 'utf8')

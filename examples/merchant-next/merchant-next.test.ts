@@ -9,7 +9,7 @@ import { openExample } from '../../packages/merchant/testing/example-merchant.ts
 const next = createRequire(import.meta.url).resolve('next/dist/bin/next')
 
 for (const page of ['docs/guides/merchants.md']) {
-  test(`The Next route in ${page} is the example, to the letter`, () => {
+  test(`The Next route in ${page} matches the example exactly`, () => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
     for (const file of ['app/weather/route.js', 'merchant.js']) {
       const code = readFileSync(join(import.meta.dirname, file), 'utf8')

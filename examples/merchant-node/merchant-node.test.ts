@@ -7,7 +7,7 @@ import { openExample } from '../../packages/merchant/testing/example-merchant.ts
 
 const script = join(import.meta.dirname, 'server.js')
 
-test("The server on node:http in the merchants' guide is the example, to the letter", () => {
+test("The server on node:http in the merchants' guide matches the example exactly", () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/merchants.md'), 'utf8')
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })

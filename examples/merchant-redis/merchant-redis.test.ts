@@ -25,7 +25,7 @@ async function open(name: string) {
   return store
 }
 
-test("The store in the merchants' guide is the example, to the letter", () => {
+test("The store in the merchants' guide matches the example exactly", () => {
   const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/merchants.md'), 'utf8')
   const example = readFileSync(join(import.meta.dirname, 'redis-deliveries.ts'), 'utf8')
   assert.ok(guide.includes(`\`\`\`ts\n${example}\`\`\`\n`))

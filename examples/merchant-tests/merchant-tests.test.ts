@@ -7,7 +7,7 @@ import { test } from 'node:test'
 const folder = import.meta.dirname
 
 for (const name of ['weather-shop.js', 'weather-shop.test.js']) {
-  test(`${name} in the merchants' guide is the example, to the letter`, () => {
+  test(`${name} in the merchants' guide matches the example exactly`, () => {
     const guide = readFileSync(join(folder, '../../docs/guides/merchants.md'), 'utf8')
     assert.ok(guide.includes(`\`\`\`js\n${readFileSync(join(folder, name), 'utf8')}\`\`\`\n`))
   })

@@ -65,29 +65,29 @@ import { serveSessions } from './routes/sessions.ts'
 import { serveTransactions } from './routes/transactions.ts'
 import { serveVerifyAgent } from './routes/verify-agent.ts'
 
-/** What one client or one account may take of a process; those of `limits.ts` when left out. */
+/** Limits per client and account; default `limits.ts`. */
 export interface AppLimits {
   readonly connections?: ConnectionLimits
   readonly rateLimits?: RateLimitSettings | 'off'
-  /** How many lists and figures of one account are read at once. */
+  /** Max concurrent list and figure reads of one account. */
   readonly reads?: TurnLimits
 }
 
-/** What the application is made of. */
+/** The dependencies of the application. */
 export interface AppOptions extends RouteContext, AppLimits {
-  /** Keys that the operator chose himself, and which need not carry a checksum. */
+  /** Keys chosen by the operator, which need no checksum. */
   readonly chosenKeys: ReadonlySet<string>
   readonly system: SystemContext
-  /** Signing in at an identity provider, where one is set up. */
+  /** Sign-in with an identity provider, if configured. */
   readonly oidc?: Pick<OidcOptions, 'settings' | 'signInKey'> | undefined
   readonly logger: NonNullable<FastifyServerOptions['logger']>
   /** Whether the service is about to stop. */
   readonly isDraining?: () => boolean
-  /** Whether each request leaves a line in the log. */
+  /** Whether each request is logged. */
   readonly accessLog?: boolean
-  /** Is told of each request that is finished. */
+  /** Called with each finished request. */
   readonly onFinished?: RequestObserver | undefined
-  /** Metrics on the main port, where they are read there. */
+  /** Metrics on the main port, if enabled. */
   readonly metrics?: MetricsRoute | undefined
 }
 
@@ -100,9 +100,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     requestTimeout: connections.arriveTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
     forceCloseConnections: 'idle',
-    // While it closes, a request that still arrives on an open connection is answered, and that ends it.
+    // While closing, answer requests on open connections, then close those connections.
     return503OnClosing: false,
-    // Public pages answer HEAD; `serve.ts` leaves endpoints with a key as the interface has them.
+    // Public pages answer HEAD; endpoints with a key do not.
     exposeHeadRoutes: true,
     logController: new LogController({ disableRequestLogging: true }),
     logger: options.logger,
@@ -139,7 +139,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     reads,
     site: options.site,
     onUse: options.tally.countUse,
-    // A cookie counts only for who shows no key.
+    // A cookie is used only without a key.
     authenticate: (request, how) =>
       request.headers.authorization === undefined && request.headers.cookie !== undefined
         ? authenticateSession(request, how)
@@ -184,8 +184,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /**
- * Hands every body to the routes as bytes, whatever its content type: what a content type means is the
- * interface's affair (the 422 body), so the HTTP library only sees one it knows nothing about.
+ * Passes every body to the routes as bytes, whatever its content type: the interface defines how content
+ * types are handled (the 422 body), so the HTTP library only sees an unknown one.
  */
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -199,7 +199,7 @@ function readBodiesAsBytes(app: FastifyInstance): void {
   })
 }
 
-/** Puts the id of its trace into the lines that a request leaves in the log. */
+/** Adds the trace id to the log lines of a request. */
 function nameTraces(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const trace = traceOf(request.headers)
@@ -209,9 +209,9 @@ function nameTraces(app: FastifyInstance): void {
 }
 
 /**
- * Answers 405 with `Allow` on every path of the interface for the methods that it does not have, and 404 elsewhere.
- * A method that no endpoint has is recognized when nothing routes it: a route for each of them on each path would be
- * thousands, and a quarter of the time that a start takes.
+ * Answers 405 with `Allow` on every path of the interface for unsupported methods, and 404 elsewhere.
+ * Unsupported methods are detected in the fallback: a route per method and path would mean thousands of
+ * routes, and a quarter of the startup time.
  */
 function answerTheRest(app: FastifyInstance, ownPages: readonly string[]): void {
   const pages = [openApiPath, referencePath, ...ownPages].map((path) => ({
@@ -235,7 +235,7 @@ function answerTheRest(app: FastifyInstance, ownPages: readonly string[]): void 
       handler: (_request, reply) => sendNotAllowed(reply, allowed),
     })
   }
-  // As the router has it, a name goes before a parameter: letters come after the colon.
+  // Like the router, names take precedence over parameters: letters sort after the colon.
   paths.sort((a, b) => (a.url < b.url ? 1 : -1))
   app.setNotFoundHandler((request, reply) => {
     const path = routed.includes(request.method) ? undefined : segmentsOf(request.url)
@@ -267,7 +267,7 @@ function isSegment(segment: string, given = ''): boolean {
   return segment.startsWith(':') ? given !== '' && given.length <= maxParameterLength : given === segment
 }
 
-/** Leads a browser from the bare address to the console; for all others `/` is as unknown as the interface has it. */
+/** Redirects browsers from `/` to the console; for all other clients `/` is an unknown path. */
 function leadToConsole(app: FastifyInstance): void {
   app.get('/', (request, reply) => {
     const { accept = '', authorization } = request.headers
@@ -282,8 +282,9 @@ const openApiPath = '/openapi.json'
 const referencePath = '/docs'
 
 /**
- * All that the reference may do: load its own files, with the pictures that are drawn within them, and call the service.
- * It shares the origin of the console, so nothing inline runs in it, no page frames it, and no form leads out of it.
+ * The content security policy of the API reference: load its own files and inline images, and call the
+ * service. It shares the origin of the console, so no inline scripts, no framing, and no external form
+ * targets.
  */
 const referencePolicy = [
   "default-src 'none'",
@@ -296,7 +297,7 @@ const referencePolicy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The OpenAPI document, and the interactive reference that is drawn from it. */
+/** The OpenAPI document, and the interactive reference based on it. */
 async function serveReference(app: FastifyInstance): Promise<void> {
   const json = JSON.stringify(openApiDocument)
   app.get(openApiPath, (_request, reply) => send(reply, { status: 200, body: openApiDocument, json }))

@@ -14,11 +14,11 @@ export interface Ids {
   next(kind: IdKind): string
   /** A new UUIDv7. */
   nonce(): string
-  /** The id of a stop that its caller has named: the same for the same name, within the account and environment alone. */
+  /** The id of a stop with an idempotency key: equal for the same key, account and environment. */
   ofStop(scope: Scope, name: string): string
 }
 
-/** How far the time in an id may be ahead of the clock: lists by time look so far around. */
+/** How far the time in an id may be ahead of the clock: lists by time search this far around. */
 const maxSetBackMs = 10 * 60_000
 
 /** The source of ids, from a clock (milliseconds since 1970) and random bytes. */
@@ -52,7 +52,7 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   }
 }
 
-/** The source of ids whose times are those of records, and not of the moment. */
+/** A source of ids with the times of records instead of the current time. */
 export function createIdsOfTimes(): (kind: IdKind, atMs: number) => string {
   let timeMs = 0
   const ids = createIds(() => timeMs)

@@ -3,16 +3,16 @@ import { maxItems } from '@purser/wire/lengths'
 /** The largest request body. */
 export const maxBodyBytes = 64 * 1024
 
-/** Max faults that a 422 names. */
+/** Max errors in a 422. */
 export const maxFaults = maxItems.faults
 
-/** Max characters of an input that a 422 echoes; of an object or a list, of its JSON. */
+/** Max characters of an input echoed in a 422; for an object or a list, of its JSON. */
 export const maxEchoLength = 4_096
 
 /** Max bytes of one page of a list, unless its first record alone has more. */
 export const maxPageBytes = 512 * 1024
 
-/** How long clients may take to send and to read, and how much is kept for them. */
+/** Time limits for clients to send and read, and limits for their buffers. */
 export const connectionLimits = {
   arriveTimeoutMs: 30_000,
   checkIntervalMs: 500,
@@ -24,73 +24,75 @@ export const connectionLimits = {
   maxBufferedOfConnection: 4 * 1024 * 1024,
 }
 
-/** Far above what one process answers in a second: no honest client reaches them. */
+/** Far above what one process can answer per second: no honest client reaches them. */
 export const defaultRateLimits = {
   key: { requests: 300_000, seconds: 10 },
   account: { requests: 600_000, seconds: 10 },
   address: { requests: 2_000, seconds: 40 },
 }
 
-/** How many lists and figures of one account are read at once by a process, and how many of its requests for them wait. */
+/** Max concurrent list and figure reads of one account per process, and max waiting requests. */
 export const readsOfAccount = { maxInProgress: 1, maxWaiting: 256 }
 
 /** How long an idle connection is kept open for the next request. */
 export const keepAliveTimeoutMs = 72_000
 
-/** The longest path parameter that is looked at; ids are far shorter. */
+/** Max length of a path parameter; ids are far shorter. */
 export const maxParameterLength = 4_096
 
-/** The longest `Idempotency-Key`. */
+/** Max length of an `Idempotency-Key`. */
 export const maxIdempotencyKeyLength = 255
 
-/** Most exports that are streamed at once, in all and for one account. */
+/** Max concurrent exports, in total and per account. */
 export const maxExports = 32
 export const maxExportsOfAccount = 2
 
-/** Most live feeds that a process keeps open, in all and for one account. */
+/** Max open live feeds of a process, in total and per account. */
 export const maxFeeds = 200
 export const maxFeedsOfAccount = 20
 
-/** How often a live feed looks for what is new. */
+/** How often a live feed polls for new transactions. */
 export const feedIntervalMs = 500
 
-/** How often a live feed shows that it is there. */
+/** How often a live feed sends a heartbeat. */
 export const feedHeartbeatMs = 15_000
 
-/** How often a live feed asks whether its reader is still let in. */
+/** How often a live feed rechecks its reader's authentication. */
 export const feedRecheckMs = 2_000
 
-/** Max bytes of the transactions that one event of a live feed carries. */
+/** Max bytes of transactions in one event of a live feed. */
 export const maxFeedEventBytes = 256 * 1024
 
-/** How much may wait for a reader of a live feed before it is cut off. */
+/** Max bytes buffered for a reader of a live feed before it is disconnected. */
 export const maxFeedBacklogBytes = 512 * 1024
 
-/** How often what happened is added up for the console, and what was counted in memory written down. */
+/** How often the console's sums are updated, and in-memory counters are saved. */
 export const activityIntervalMs = 500
 export const talliesIntervalMs = 10_000
 
-/** Max refusals of different kinds, and max keys in use, that are counted for one account between two writings. */
+/** Max kinds of refusals, and max used keys, counted for one account between two saves. */
 export const maxCountersOfAccount = 1_000
 
-/** How long the store may take to say that it answers. */
+/** Timeout for the readiness check of the store. */
 export const readyTimeoutMs = 1_000
 
-/** How long a stopping service waits for the requests that it has accepted. */
+/** How long a stopping service waits for accepted requests. */
 export const stopTimeoutMs = 10_000
 
-/** How often expired holds are looked for. */
+/** Interval of the sweep of expired holds. */
 export const sweepIntervalMs = 1_000
 
-/** How often stops are looked for that could not pause every mandate. */
+/** Interval between attempts to complete stops that could not pause every mandate. */
 export const stopIntervalMs = 1_000
 
-/** How many mandates one look at expired holds covers. */
+/** Number of mandates per step of the sweep. */
 export const sweepMandates = 500
 
-/** How often figures that cost a look at the whole ledger are read for metrics at most, and how long a scrape waits for them. */
+/**
+ * Min interval between reads of expensive ledger figures for metrics, and how long a scrape waits for them.
+ */
 export const ledgerFiguresIntervalMs = 15_000
 export const ledgerFiguresPatienceMs = 1_000
 
-/** How long a scrape waits for a worker; one that hangs is left out. */
+/** How long a scrape waits for a worker; a hung worker is left out. */
 export const workerMetricsTimeoutMs = 2_000

@@ -6,30 +6,30 @@ import ipaddr from 'ipaddr.js'
 import type { DomainChallenge } from './domain/seller-verification.ts'
 import { codeOf } from './store/error-code.ts'
 
-/** Whether a domain shows a challenge: `proved`, or why not, in a sentence for its owner. */
+/** The result of a domain check: `proved`, or the reason as a sentence for the owner. */
 export type ProveDomain = (
   domain: string,
   challenge: DomainChallenge,
 ) => Promise<'proved' | { missing: string }>
 
 export interface DomainProverOptions {
-  /** The system's DNS servers when left out. */
+  /** Default: the system's DNS servers. */
   readonly resolver?: Pick<Resolver, 'resolveTxt' | 'resolve4' | 'resolve6'>
-  /** Whether a file may be fetched from an address; only public ones when left out. */
+  /** Whether the file may be fetched from an address; by default only from public ones. */
   readonly mayConnectTo?: (address: string) => boolean
-  /** How the file is fetched otherwise than from port 443, by a test. */
+  /** Overrides of port 443 for tests. */
   readonly connection?: Pick<RequestOptions, 'port' | 'ca'>
 }
 
-/** How long one question to DNS may take, and fetching the file. */
+/** Timeouts for a DNS query, and for fetching the file. */
 const timeoutMs = 5_000
 /** Max bytes of the file. */
 const maxFileBytes = 4_096
 
 /**
- * Looks for challenges in DNS, and then in a file of the domain. The file is fetched by https on port 443 alone, from an
- * address that is looked up once and must be public, without redirects: a seller chooses the domain, and could else have
- * the service read what only machines beside it should reach.
+ * Looks for challenges in DNS, then in a file on the domain. The file is fetched only over https on port 443,
+ * from an address that is resolved once and must be public, without redirects: otherwise a seller, who
+ * chooses the domain, could make the service read internal addresses.
  */
 export function createDomainProver({
   resolver = new Resolver({ timeout: timeoutMs / 2, tries: 2 }),
@@ -58,15 +58,15 @@ export function createDomainProver({
   }
 }
 
-/** Whether an address is one of the internet, and of none of the networks that only some machines reach. */
+/** Whether an address is on the public internet. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
-  // An IPv4 address that is written as IPv6 is judged as what it is.
+  // Check IPv4-mapped IPv6 addresses as IPv4.
   const parsed = ipaddr.process(address)
   return parsed.range() === 'unicast' && parsed.toString() !== azureMetadata
 }
 
-/** The one address of a cloud's metadata that lies in no range of its own. */
+/** The one cloud metadata address that is in no reserved range. */
 const azureMetadata = '168.63.129.16'
 
 interface FileRequest {
@@ -83,7 +83,8 @@ function fetchFile({
   return new Promise((resolve) => {
     const asked = request(
       {
-        // The address itself, so that nothing is looked up again; the certificate must be the domain's all the same.
+        // Connect to the resolved address, without a second look-up; the certificate must still be the
+        // domain's.
         host: address,
         port: 443,
         servername: url.hostname,
@@ -109,7 +110,7 @@ function fetchFile({
           resolve({ missing: `the file has more than ${maxFileBytes} bytes` })
         })
         answer.on('end', () => resolve({ text: Buffer.concat(chunks).toString() }))
-        answer.on('error', () => resolve({ missing: 'the file broke off' }))
+        answer.on('error', () => resolve({ missing: 'the file was interrupted' }))
       },
     )
     asked.on('error', (error) => resolve({ missing: explain(error) }))
@@ -119,7 +120,7 @@ function fetchFile({
 
 function explain(error: Error): string {
   if (error.name === 'AbortError' || error.name === 'TimeoutError') {
-    return `the file did not come within ${timeoutMs / 1_000} s`
+    return `the file did not arrive within ${timeoutMs / 1_000} s`
   }
   return `the file could not be fetched (${codeOf(error)})`
 }

@@ -4,16 +4,16 @@ import { join } from 'node:path'
 
 import packageJson from '../package.json' with { type: 'json' }
 
-// The tool that packs the service writes the commit into its package.json; in a checkout there is none.
+// The pack tool writes the commit to package.json; a checkout has none.
 const { version: ownRelease, gitHead }: { readonly version: string; readonly gitHead?: string } = packageJson
 
 /** The release of the service, such as `0.1.0`. */
 export const release = ownRelease
 
-/** The release, of a packed service with its commit, as `0.1.0 (0123456789ab)`. */
+/** The release, with the commit for a packed service, such as `0.1.0 (0123456789ab)`. */
 export const version: string = gitHead === undefined ? release : `${release} (${gitHead.slice(0, 12)})`
 
-/** The commit that the service was built from; `unknown` where neither the package nor a checkout tells. */
+/** The commit that the service was built from; `unknown` if neither the package nor a checkout has it. */
 export function commit(): string {
   return (gitHead ?? commitOfCheckout())?.slice(0, 12) ?? 'unknown'
 }

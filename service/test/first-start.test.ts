@@ -274,7 +274,7 @@ test('Every bad setting is named at once, each with what would be right, and no 
     /^ {2}- PURSER_BOOTSTRAP_PRODUCTION_KEY_FILE names .*missing-file, which does not exist; put the secret/,
     /^ {2}- PURSER_LOG_LEVEL must be one of fatal, .*, not "loud"$/,
     /^ {2}- PURSER_WORKERS must be 1 with SQLite/,
-    /^ {2}- PURSER_\w+ is no setting; did you mean PURSER_DATABASE\?$/,
+    /^ {2}- PURSER_\w+ is not a setting; did you mean PURSER_DATABASE\?$/,
   ]
   for (const fault of named) assert.equal(faults.filter((line) => fault.test(line)).length, 1, stderr)
   assert.equal(faults.length, named.length, stderr)

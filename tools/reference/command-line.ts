@@ -51,7 +51,7 @@ function commandSection(command: Command): string[] {
 function optionRow({ flags, description, argChoices, mandatory, defaultValue }: Option): string {
   const remarks = [
     ...(argChoices ? [`one of ${argChoices.map((word) => `\`${word}\``).join(', ')}`] : []),
-    ...(defaultValue === undefined ? [] : [`\`${String(defaultValue)}\` when left out`]),
+    ...(defaultValue === undefined ? [] : [`\`${String(defaultValue)}\` by default`]),
     ...(mandatory ? ['required'] : []),
   ]
   return `| \`${flags}\` | ${[escaped(description), ...remarks].join('; ')} |`

@@ -25,7 +25,7 @@ function fileOf({ id }: Endpoint): string {
   return `${id.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.md`
 }
 
-/** The errors of an endpoint in the order in which they are looked for; `422` stands for the faults of the request. */
+/** The errors of an endpoint in order of precedence; `422` means invalid requests. */
 export function errorsInOrder(one: Endpoint): (ErrorCode | '422')[] {
   return [
     ...one.errors.filter(isBeforeTheRequest),
@@ -121,7 +121,7 @@ function answerParts(one: Endpoint, status: string, schema: Schema): string[] {
   )
   const isPage = isList && one.query?.properties['cursor'] !== undefined
   const kind = isPage
-    ? 'a list, newest first; the address of the next page, if there is one, stands in `Link: <…>; rel="next"`. Each item:'
+    ? 'a list, newest first; `Link: <…>; rel="next"` has the URL of the next page, if there is one. Each item:'
     : isList
       ? 'a list. Each item:'
       : Number(status) >= 400
@@ -143,7 +143,7 @@ function errorParts(one: Endpoint): string[] {
   if (errors.length === 0) return []
   const rows = errors.map((code) =>
     code === '422'
-      ? '| 422 | [the faults of the request](../errors.md#422) | the request does not fit its shape |'
+      ? '| 422 | [validation errors](../errors.md#422) | the request is invalid |'
       : `| ${errorAnswers[code].status} | [\`${code}\`](../errors/${pageOf(code)}) | ${whenGiven(one, code)} |`,
   )
   return [

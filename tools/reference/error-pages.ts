@@ -40,13 +40,13 @@ ${answers.sort().join('\n')}
 
 ## 422
 
-A request that does not fit its shape answers \`{"detail": [item, …]}\`, one item for each fault, in the order of the
-fields: \`type\`, \`loc\` (where it lies), \`msg\` (what is wrong and what would be right), \`input\` (what was sent) and
-\`ctx\` (the limits that were broken). In the client: \`ValidationError\`, with \`items\`.
+An invalid request gets \`{"detail": [item, …]}\`, one item per error, in field order: \`type\`, \`loc\` (the location),
+\`msg\` (what is wrong and what is valid), \`input\` (the value that was sent) and \`ctx\` (the violated limits). In the
+client: \`ValidationError\`, with \`items\`.
 
 ## Refused payments
 
-A refused payment is no error, but an answer with a reason: \`reason_code\` of a proof, of evaluate (402) and of verify-agent
+A refused payment is not an error, but a response with a reason: \`reason_code\` of a proof, of evaluate (402) and of verify-agent
 (403), in the order of the checks; \`reason\` of a verification (402), in the order of the steps.
 
 | Field | Word | When |

@@ -40,7 +40,7 @@ export function notesOn(schema: Schema): string {
   return notes.filter((note) => note !== undefined).join('; ')
 }
 
-/** The value that is taken when a field is left out. */
+/** The default value of a field. */
 export function standardOf({ default: standard }: Schema): string {
   return standard === undefined ? '' : `\`${JSON.stringify(standard)}\``
 }

@@ -5,14 +5,14 @@ import { createContext, use, useCallback, useEffect, useMemo, useRef, type React
 import { useSeen } from './seen.tsx'
 import { statusPollMs, statusTimeoutMs } from './status-poll.ts'
 
-/** Whether the service answers, and whether it says that agents are stopped. */
+/** Whether the service answers, and whether agents are stopped. */
 export interface Connection {
   readonly state: 'connecting' | 'up' | 'unreachable' | 'no database'
-  /** When the service last answered; 0 before the first answer. */
+  /** When the service last answered; 0 before the first response. */
   readonly answeredAtMs: number
-  /** Mandates that a stop paused, as of the last answer. */
+  /** Mandates paused by a stop, as of the last response. */
   readonly stoppedMandates: number
-  /** Asks at once; whether the service answered. */
+  /** Polls now; resolves to whether the service answered. */
   readonly check: () => Promise<boolean>
 }
 
@@ -29,7 +29,7 @@ export function isDown({ state }: Pick<Connection, 'state'>): boolean {
   return state === 'unreachable' || state === 'no database'
 }
 
-/** Watches the service. When it answers again after an outage, everything on the screen is read again. */
+/** Polls the service. After an outage, everything on the screen is refetched. */
 export function Connected({ children }: { readonly children: ReactNode }) {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
@@ -65,7 +65,7 @@ export function statusKey(environment: string): readonly string[] {
   return [environment, 'status']
 }
 
-/** A refusal is an answer, too; a 5xx is not, unless it only says that this one query took too long. */
+/** A refusal also counts as an answer; a 5xx does not, unless it only means that one query took too long. */
 function stateOf(error: Error | null): Connection['state'] {
   if (error === null || error instanceof AuthenticationError) return 'up'
   if (!(error instanceof ApiError)) return 'unreachable'

@@ -1,22 +1,22 @@
 import { ApiError, ConnectionError, ValidationError } from '@purser/client'
 
-/** What each error code means to a person, and what would help. */
+/** A message with a remedy for each error code. */
 const sentences: Record<string, string> = {
   not_found: 'It does not exist here, or belongs to another environment.',
   agent_revoked: 'The agent is revoked. Create another one.',
   mandate_revoked: 'The mandate is revoked. Create another one.',
-  seller_exists: 'A seller with this domain is registered already.',
+  seller_exists: 'A seller with this domain is already registered.',
   last_owner_key: 'This is the last working owner key of the account. Issue another one first.',
-  insufficient_scope: 'Your key may not do this.',
+  insufficient_scope: 'Your key is not allowed to do this.',
   invalid_api_key: 'The service does not know this key, or it is revoked.',
-  set_up_link_spent: 'This set-up link was used already, or has expired. Sign in with a key.',
+  set_up_link_spent: 'This set-up link has already been used or has expired. Sign in with a key.',
   query_too_slow: 'The query took too long and was stopped so that it does not slow down payments.',
   too_many_streams: 'Too many live feeds and exports are open. Close another window of the console.',
   store_unavailable: 'The service cannot reach its database right now.',
   csrf_token_missing: 'This page is out of date. Load it again.',
 }
 
-/** A sentence that says why something failed, and what would help. */
+/** A sentence about an error, with a remedy. */
 export function explainFailure(error: unknown): string {
   if (error instanceof ValidationError) {
     return error.items
@@ -29,7 +29,7 @@ export function explainFailure(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What the service found wrong with a form: beside each of its fields, and the rest in a sentence. */
+/** The validation errors of a form: by field, and the rest as a sentence. */
 export function formFaults<const Field extends string>(
   error: unknown,
   fields: readonly Field[],
@@ -45,7 +45,7 @@ export function formFaults<const Field extends string>(
   return { byField, rest: undefined }
 }
 
-/** A finding of the service without the name of its kind: "Value error, value is …" → "Value is …". */
+/** A validation message without its prefix: "Value error, value is …" → "Value is …". */
 function inWords(finding: string): string {
   const words = finding.replace(/^Value error, /, '')
   return words.charAt(0).toUpperCase() + words.slice(1)

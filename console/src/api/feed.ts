@@ -6,18 +6,18 @@ import { statusKey } from './connection.tsx'
 import { useSeen } from './seen.tsx'
 import { expireSession } from './session.ts'
 
-/** Most transactions that the feed shows. */
+/** Max transactions in the feed. */
 const shownTransactions = 40
 
-/** At most this often the figures are read anew while payments arrive. */
+/** Min interval for refetching figures while payments arrive. */
 const refreshMs = 1_500
 
-/** The pauses before a lost feed is opened again: the first, and the longest. */
+/** Reconnect delays: the first, and the max. */
 const reopenMs = { first: 1_000, longest: 4_000 }
 
 type FeedState = 'connecting' | 'live' | 'lost'
 
-/** The latest transactions, newest first, as they happen; and whether more are to be expected. */
+/** The latest transactions, newest first, and the state of the connection. */
 export function useFeed(): { readonly transactions: readonly NamedTransaction[]; readonly state: FeedState } {
   const { purser, environment } = useSeen()
   const queries = useQueryClient()
@@ -35,13 +35,13 @@ export function useFeed(): { readonly transactions: readonly NamedTransaction[];
       void queries.invalidateQueries({ queryKey: [environment] })
     }
 
-    /** Reads one connection to its end: true when the session is over, and no other will do. */
+    /** Reads one connection to its end; true if the session is over, so that reconnecting is useless. */
     async function read(): Promise<boolean> {
       for await (const message of purser.console.feed({ lastEventId, query: { environment }, signal })) {
         if (message.type === 'end') return message.reason === 'signed_out'
         setState('live')
         setTransactions((before) => newestFirst(before, message))
-        // The first message is what was there before; every other one changes the figures.
+        // The first message has existing transactions; later ones change the figures.
         if (lastEventId !== undefined) refresh ??= setTimeout(readAnew, refreshMs)
         lastEventId = message.id
       }
@@ -73,7 +73,7 @@ export function useFeed(): { readonly transactions: readonly NamedTransaction[];
   return { transactions, state }
 }
 
-/** What arrived and what was there before it; after a gap not that, for something would be missing in between. */
+/** New transactions, followed by the previous ones, unless there is a gap between them. */
 function newestFirst(before: readonly NamedTransaction[], event: FeedEvent): readonly NamedTransaction[] {
   const arrived = event.transactions.toReversed()
   if (event.has_gap) return arrived.slice(0, shownTransactions)

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** The value once it has not changed for so many milliseconds. */
+/** A debounced value. */
 export function useLater<Value>(value: Value, restMs: number): Value {
   const [later, setLater] = useState(value)
   useEffect(() => {

@@ -2,21 +2,21 @@ import { Purser, type Environment } from '@purser/client'
 
 import { visibleAnswer } from '../text/visible.ts'
 
-/** Which environment a client speaks for, and the token that its changes carry. */
+/** The environment of a client, and the CSRF token for its changes. */
 interface Speaker {
   readonly environment: Environment
   readonly csrfToken: string
 }
 
 /**
- * The client of the service that served this page. The session's cookie, which no script can read, says who
- * calls; before a sign-in there is no speaker.
+ * The client for the service that served this page. The session cookie, which scripts cannot read, identifies
+ * the caller; before sign-in there is no speaker.
  */
 export function createPurser(speaker?: Speaker): Purser {
   return new Purser({
     apiKey: null,
     baseUrl: location.origin,
-    // A person waits: one attempt more is felt, and the query library offers to try again.
+    // A person is waiting: retries would be noticeable, and the screens offer to retry.
     maxRetries: 1,
     fetch: async (input, init) =>
       visibleAnswer(await fetch(input, { ...init, ...sameOrigin, headers: headersOf(init, speaker) })),

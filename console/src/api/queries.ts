@@ -16,12 +16,12 @@ import { useSeen } from './seen.tsx'
 import { explainFailure } from './failures.ts'
 import { expireSession } from './session.ts'
 
-/** How long a read that failed waits until it is tried again by itself. */
+/** Delay before a failed read is retried automatically. */
 const retryFailedMs = 15_000
 
 /**
- * Shows cached data at once and refreshes it in the background. The service may run on this very machine, so requests
- * are sent even when the browser thinks that it is offline; and a change never waits for a network that may come later.
+ * Shows cached data at once and refreshes it in the background. The service may run on this machine, so
+ * requests are sent even if the browser believes it is offline, and changes never wait for a network.
  */
 export function createQueries(): QueryClient {
   const queries: QueryClient = new QueryClient({
@@ -41,7 +41,7 @@ function isWorthRetrying(error: Error): boolean {
   return !(error instanceof ApiError && error.status < 500)
 }
 
-/** When to read again: sooner or later after a failure, else as often as the screen wants. */
+/** When to refetch: after the retry delay if the last read failed, else at the screen's interval. */
 function refetchAfter<Answer>(
   { state }: { readonly state: { readonly data: Answer | undefined; readonly error: Error | null } },
   refetchMs: RefetchMs<Answer>,
@@ -57,7 +57,7 @@ function endOfSession(error: Error, queries: QueryClient): void {
   if (error instanceof AuthenticationError) expireSession(queries)
 }
 
-/** Something that is read from the service: `name` and `parameters` say what, within the environment. */
+/** A query; `name` and `parameters` identify it within the environment. */
 export function useRead<Answer>(
   name: string,
   read: (purser: Purser, signal: AbortSignal) => Promise<Answer>,
@@ -67,7 +67,7 @@ export function useRead<Answer>(
     isEnabled = true,
   }: {
     readonly parameters?: readonly unknown[]
-    /** How often it is refreshed; may depend on the latest answer. */
+    /** Refresh interval; may depend on the latest response. */
     readonly refetchMs?: RefetchMs<Answer>
     readonly isEnabled?: boolean
   } = {},
@@ -82,10 +82,10 @@ export function useRead<Answer>(
   })
 }
 
-/** A list as far as it was read. */
+/** The pages of a list read so far. */
 export type ReadPages<Item> = UseInfiniteQueryResult<InfiniteData<Page<Item>>>
 
-/** A list that is read page by page. */
+/** A paginated list. */
 export function useReadPages<Item>(
   name: string,
   read: (purser: Purser, cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
@@ -104,11 +104,14 @@ export function useReadPages<Item>(
   })
 }
 
-/** How many rows are shown at once, and for how long they are gathered before the reader is asked whether to go on. */
+/** The number of rows per step, and how long to collect them before the user is asked to continue. */
 const rowsAtOnce = 50
 const gatheringMs = 2_000
 
-/** The service looks at a bounded number of records for a page, which may hold few: so more are gathered. */
+/**
+ * A page of the service may have few rows, because it searches a bounded number of records: so collect
+ * several.
+ */
 async function readFullPage<Item>(
   read: (cursor: string | undefined) => Promise<Page<Item>>,
   start: string | undefined,
@@ -123,9 +126,8 @@ async function readFullPage<Item>(
 }
 
 /**
- * Something that is changed in the service. What the screens show is read anew afterwards, also when it was refused:
- * often because what they show is no longer so. `whenFailed` and the reason are said in a toast; without it, whoever
- * calls shows the error.
+ * A mutation. All queries are refetched afterwards, also after a refusal, because stale data is often its
+ * cause. `whenFailed` and the reason are shown in a toast; without it, the caller shows the error.
  */
 export function useChange<Asked, Answer>(
   change: (purser: Purser, asked: Asked) => Promise<Answer>,

@@ -3,7 +3,7 @@ import { createContext, use, useMemo, type ReactNode } from 'react'
 
 import { createPurser } from './purser.ts'
 
-/** Who looks, at which environment, and the client that speaks for both. */
+/** The session, the current environment, and their client. */
 interface Seen {
   readonly session: Session
   readonly environment: Environment
@@ -15,11 +15,11 @@ const SeenContext = createContext<Seen | undefined>(undefined)
 /** The session, the environment and the client of the screens below `<Seeing>`. */
 export function useSeen(): Seen {
   const seen = use(SeenContext)
-  if (!seen) throw new Error('useSeen is for what stands within <Seeing>')
+  if (!seen) throw new Error('useSeen must be used within <Seeing>')
   return seen
 }
 
-/** Gives the screens within it one environment of a session. */
+/** Provides one environment of a session to its screens. */
 export function Seeing({
   session,
   environment,

@@ -22,7 +22,7 @@ export function useSession() {
       }
     },
     staleTime: Infinity,
-    // Until the service answers.
+    // Retry until the service answers.
     retry: true,
     retryDelay: statusPollMs,
   })
@@ -53,7 +53,7 @@ export function useSignIn() {
   })
 }
 
-/** Ends the session in the service, and forgets everything that was read. */
+/** Ends the session in the service, and clears the cache. */
 export function useSignOut(session: Session, environment: Session['environments'][number]) {
   const queries = useQueryClient()
   return useMutation({
@@ -66,7 +66,7 @@ export function useSignOut(session: Session, environment: Session['environments'
   })
 }
 
-/** Shows the sign-in screen, which says why, wherever it is noticed that the session is over. */
+/** Shows the sign-in screen with the reason when any request finds that the session is over. */
 export function expireSession(queries: QueryClient): void {
   if (!queries.getQueryData(sessionKey)) return
   keepTypedForms()
@@ -74,14 +74,14 @@ export function expireSession(queries: QueryClient): void {
   queries.setQueryData(sessionKey, null)
 }
 
-/** Whether the session of this tab ended by itself, and nobody has signed in since. */
+/** Whether the session of this tab expired, and nobody has signed in since. */
 export function isSessionExpired(): boolean {
   return sessionStorage.getItem(expiredMark) !== null
 }
 
 const expiredMark = 'purser.session-expired'
 
-/** What one session has read is not for the next one. */
+/** Data of one session must not be shown in the next one. */
 function forgetTheRest(queries: QueryClient): void {
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
 }

@@ -1,5 +1,5 @@
-/** How often the console asks whether the service is there. */
+/** Polling interval of the service's status. */
 export const statusPollMs = 2_000
 
-/** How long it waits for the answer. An outage is noticed after the sum of both at the latest. */
+/** Timeout of a poll. An outage is noticed after at most the sum of both. */
 export const statusTimeoutMs = 2_000

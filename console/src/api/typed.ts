@@ -4,22 +4,22 @@ import { useSeen } from './seen.tsx'
 
 const prefix = 'purser.typed.'
 
-/** Each open form's way to put what was typed aside. */
+/** The save functions of all open forms. */
 const keepers = new Set<() => void>()
 
-/** Puts what was typed into open forms aside, within this tab: the session is over, and the screen goes away. */
+/** Saves the input of open forms in this tab, because the session is over and the screen will unmount. */
 export function keepTypedForms(): void {
   for (const keep of keepers) keep()
 }
 
-/** Forgets what was put aside: somebody signs out. */
+/** Clears saved input on sign-out. */
 export function forgetTypedForms(): void {
   for (const name of Object.keys(sessionStorage)) if (name.startsWith(prefix)) sessionStorage.removeItem(name)
 }
 
 /**
- * As `useState`, for what somebody types into a form. When the session ends meanwhile, the value is there again after
- * the same account has signed in, also by way of an identity provider. It must survive JSON.
+ * Like `useState`, for form input. If the session ends, the value is restored after the same account signs in
+ * again, also with an identity provider. It must be serializable as JSON.
  */
 export function useTyped<Value>(name: string, start: Value): [Value, (value: Value) => void] {
   const { session, environment } = useSeen()

@@ -1,7 +1,7 @@
-/** The widest a character of a tick is, in pixels: a digit of the smallest text. */
+/** Max width of a tick character in pixels: a digit in the smallest font size. */
 const characterPx = 7.6
 
-/** The room left of a drawing that its labels need, in pixels: none is clipped. */
+/** The left margin for tick labels, in pixels, so that none is clipped. */
 export function axisRoom(labels: readonly string[]): number {
   const longest = Math.max(1, ...labels.map(({ length }) => length))
   return Math.max(34, Math.ceil(longest * characterPx) + 12)

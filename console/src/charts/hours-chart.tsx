@@ -14,20 +14,20 @@ const height = 190
 const frame = { top: 8, right: 4, bottom: 22 }
 const hourMs = 3_600_000
 
-/** Payments and denials of each hour, or a sentence where there are none. */
+/** Payments and denials by hour, or a message if there are none. */
 export function HoursChart({ hours }: { readonly hours: readonly Activity[] }) {
   const isEmpty = hours.every(({ paid_count, denied_count }) => paid_count + denied_count === 0)
-  if (isEmpty) return <p className="quiet">No payment was made or denied in the last 24 hours.</p>
+  if (isEmpty) return <p className="quiet">No payments or denials in the last 24 hours.</p>
   return <Chart hours={hours} />
 }
 
-/** Both on top of one another; denials are hatched, so that colour is not alone. */
+/** Stacked bars; denials are hatched, so that they do not differ only by colour. */
 function Chart({ hours }: { readonly hours: readonly Activity[] }) {
   const [box, width] = useWidth<HTMLDivElement>()
   const [pointedAt, setPointedAt] = useState<number>()
   const most = Math.max(4, ...hours.map(({ paid_count, denied_count }) => paid_count + denied_count))
   const y = scaleLinear([0, most], [height - frame.bottom, frame.top]).nice(4)
-  // Counts are whole.
+  // Counts are integers.
   const ticks = y.ticks(4).filter((tick) => Number.isInteger(tick))
   const margin = { ...frame, left: axisRoom(ticks.map(tickText)) }
   const x = scaleBand(
@@ -102,7 +102,7 @@ function Chart({ hours }: { readonly hours: readonly Activity[] }) {
           })}
         </svg>
       </div>
-      {/* A table is never narrower than its words: what hides it stands around it. */}
+      {/* A table is never narrower than its text, so a wrapper hides it. */}
       <div className="only-read-aloud">
         <table>
           <caption>Payments and denials by hour</caption>
@@ -149,7 +149,7 @@ function HatchPattern() {
   )
 }
 
-/** One hour in words; the last one is not over. */
+/** A description of one hour; the last one is incomplete. */
 function readingOf({ starts_at, paid_count, paid_total, denied_count }: Activity, isLast: boolean): string {
   const startsAtMs = Date.parse(starts_at)
   const until = isLast ? 'now' : timeOfDay(startsAtMs + hourMs)

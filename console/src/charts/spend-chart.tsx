@@ -12,13 +12,13 @@ import { useWidth } from './width.ts'
 const height = 220
 const frame = { top: 14, right: 24, bottom: 24 }
 
-/** A point of the line; the amount is in whole USDC, good for drawing only. */
+/** A point of the line; the amount in USDC is only for drawing. */
 interface Point {
   readonly atMs: number
   readonly spent: number
 }
 
-/** What was spent under a mandate, added up over time, below the line of its budget. */
+/** The cumulative spend of a mandate, with its budget as a line. */
 export function SpendChart({
   spend,
   total,
@@ -26,7 +26,7 @@ export function SpendChart({
 }: {
   readonly spend: MandateSpend
   readonly total: string
-  /** The right end of the drawing: now. */
+  /** The right end of the chart: now. */
   readonly untilMs: number
 }) {
   const [box, width] = useWidth<HTMLDivElement>()
@@ -92,7 +92,7 @@ export function SpendChart({
   )
 }
 
-/** The sums at the end of each stretch, added up exactly before they become coordinates. */
+/** Cumulative sums per bucket, added exactly before they become coordinates. */
 function pointsOf({ spent_before, stretches }: MandateSpend, untilMs: number): Point[] {
   let spentMicro = readMicro(spent_before) ?? 0n
   const points: Point[] = []
@@ -107,7 +107,7 @@ function pointsOf({ spent_before, stretches }: MandateSpend, untilMs: number): P
   return points
 }
 
-/** An amount as a number of pixels' worth: never shown, never added. */
+/** An amount as a float, only for drawing: never shown, never added. */
 function inWhole(amount: string): number {
   return Number(amount)
 }

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState, type RefObject } from 'react'
 
-/** The width in pixels of the element that the ref is given to, as it changes. */
+/** The current width in pixels of the element with the ref. */
 export function useWidth<Of extends HTMLElement>(): [RefObject<Of | null>, number] {
   const ref = useRef<Of>(null)
   const [width, setWidth] = useState(0)

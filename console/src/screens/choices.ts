@@ -1,21 +1,21 @@
 import { useRead } from '../api/queries.ts'
 import type { Choice } from './filters.ts'
 
-/** At most this many agents, and as many mandates, are offered by a filter; others are found by their own screens. */
+/** Max agents and mandates in a filter; others are reachable from their own screens. */
 const offered = 200
 
-/** Every agent, for a filter to choose from. */
+/** All agents, for a filter. */
 export function useAgentChoices(): readonly Choice[] {
   const { data } = useRead('agents-to-filter', (purser, signal) =>
     purser.agents.list({ limit: offered }, { signal }).toArray({ limit: offered }),
   )
   return [
     { value: '', text: 'Every agent' },
-    ...(data ?? []).map(({ id, name }) => ({ value: id, text: name || 'Agent without a name' })),
+    ...(data ?? []).map(({ id, name }) => ({ value: id, text: name || 'Unnamed agent' })),
   ]
 }
 
-/** Every mandate, or those of one agent. */
+/** All mandates, or those of one agent. */
 export function useMandateChoices(agentId: string): readonly Choice[] {
   const query = { limit: offered, ...(agentId ? { agent_id: agentId } : {}) }
   const { data } = useRead(

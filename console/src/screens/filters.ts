@@ -3,10 +3,10 @@ import { useSearchParams } from 'react-router'
 
 import { useLater } from '../api/later.ts'
 
-/** A list is requested once typing has paused for this long. */
+/** Debounce time before a list is requested. */
 const restMs = 200
 
-/** Filters that live in the address: a link to a filtered list shows the same list. */
+/** Filters stored in the URL, so that a link to a filtered list shows the same list. */
 export function useFilters<const Name extends string>(names: readonly Name[]) {
   const [parameters, setParameters] = useSearchParams()
   const text = parameters.toString()
@@ -25,16 +25,18 @@ export function useFilters<const Name extends string>(names: readonly Name[]) {
   }
   return {
     values,
-    /** The values once typing has paused: what a list is requested with. */
+    /** The debounced values, used for requests. */
     settled: useLater(values, restMs),
-    /** Changes some filters; an empty text removes one. The back button leads to the screen before, not to each letter. */
+    /**
+     * Changes filters; an empty text removes one. Replaces the history entry, so that back leaves the screen.
+     */
     set,
     remove: (removed: readonly string[]) =>
       set(Object.fromEntries(removed.map((name) => [name, ''])) as Partial<Record<Name, string>>),
   }
 }
 
-/** The filters that are set, as the query of a list takes them. */
+/** The active filters as a list query. */
 export function given<Values extends Record<string, string>>(values: Values): Partial<Values> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')) as Partial<Values>
 }
@@ -44,31 +46,31 @@ export interface Choice {
   readonly text: string
 }
 
-/** A filter that is set, in words; removing it clears these names. */
+/** An active filter for display; removing it clears these names. */
 export interface Chip {
   readonly label: string
   readonly value: string
   readonly names: readonly string[]
 }
 
-/** The text of a choice; one that is not among the options is shown as it is. */
+/** The text of an option; an unknown value is shown unchanged. */
 export function textOf(options: readonly Choice[], value: string): string {
   return options.find((option) => option.value === value)?.text ?? value
 }
 
-/** The options of a filter, and its value if it is none of them: an address can name anything. */
+/** The options of a filter, plus its value if unknown, because a URL can contain anything. */
 export function withUnknown(options: readonly Choice[], value: string, text = `Unknown: ${value}`): Choice[] {
   return options.some((option) => option.value === value) ? [...options] : [...options, { value, text }]
 }
 
-/** A sentence about a value that is not among the options, which the empty value always is. */
+/** An error message for a value that is not an option; the empty value always is one. */
 export function choiceFault(noun: string, options: readonly Choice[], value: string): string | undefined {
   if (options.some((option) => option.value === value)) return undefined
   const known = options.filter((option) => option.value !== '').map(({ text }) => text)
   return `“${value}” is not a ${noun}. Choose ${new Intl.ListFormat('en', { type: 'disjunction' }).format(known)}.`
 }
 
-/** A sentence about a text that is not a date or a time. */
+/** An error message for text that is not a date or a time. */
 export function timeFault(value: string): string | undefined {
   if (value === '' || !Number.isNaN(Date.parse(value))) return undefined
   return `“${value}” is not a date.`

@@ -13,14 +13,14 @@ import { Screen } from './screen.tsx'
 
 interface Filters {
   readonly fields: ReactNode
-  /** The filters that are set. */
+  /** The active filters. */
   readonly chips: readonly Chip[]
-  /** What is wrong with a filter in the address; nothing is requested then. */
+  /** An error in a filter from the URL; then nothing is requested. */
   readonly fault?: string | undefined
   readonly remove: (names: readonly string[]) => void
 }
 
-/** A screen that is one list: its filters, its rows, and what to show when there are none. */
+/** A list screen: filters, rows, and an empty state. */
 export function ListScreen<Row extends { readonly id: string }>({
   title,
   lead,
@@ -37,12 +37,12 @@ export function ListScreen<Row extends { readonly id: string }>({
   readonly lead: string
   readonly actions?: ReactNode
   readonly filters?: Filters
-  /** What a row is, in the singular: `mandate`. */
+  /** The noun for a row, in the singular: `mandate`. */
   readonly noun: string
   readonly query: ReadPages<Row>
   readonly columns: readonly Column<Row>[]
   readonly arrange?: (items: readonly Row[]) => readonly Row[]
-  /** What belongs here, and how it gets here. */
+  /** The empty state. */
   readonly empty: ReactNode
   /** Dialogs of the screen. */
   readonly children?: ReactNode

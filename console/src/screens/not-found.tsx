@@ -5,7 +5,7 @@ import { Screen } from './screen.tsx'
 export function NotFound() {
   return (
     <Screen title="Not found">
-      <EmptyState icon="search" title="There is no such screen">
+      <EmptyState icon="search" title="Page not found">
         Check the address. <Go to="">Go to the overview</Go>, or press <kbd>/</kbd> to search.
       </EmptyState>
     </Screen>

@@ -4,7 +4,7 @@ import { useSeen } from '../api/seen.tsx'
 import { ScreenHead } from '../ui/panel.tsx'
 import './screen.css'
 
-/** A screen: its title in the window and at the top, and its parts below one another. */
+/** A screen: its title in the window and at the top, and its content. */
 export function Screen({
   title,
   heading = title,
@@ -13,7 +13,7 @@ export function Screen({
 }: {
   /** The title in the window. */
   readonly title: string
-  /** What stands at the top, where it is more than the title. */
+  /** The heading, if it is more than the title. */
   readonly heading?: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode

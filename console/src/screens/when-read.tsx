@@ -5,7 +5,7 @@ import { Panel } from '../ui/panel.tsx'
 import { Failed, Outdated, Waiting } from '../ui/waiting.tsx'
 import { Screen } from './screen.tsx'
 
-/** The screen of what is read: its title at once, then all of it, or why it is not there or no longer fresh. */
+/** A screen with a query: the title at once, then the content, or an error or staleness notice. */
 export function WhenRead<Answer>({
   query,
   title,
@@ -13,7 +13,7 @@ export function WhenRead<Answer>({
   children,
 }: {
   readonly query: UseQueryResult<Answer>
-  /** Stands in the window and at the top until there is more. */
+  /** The title until the data has loaded. */
   readonly title: string
   readonly above?: ReactNode
   readonly children: (answer: Answer) => ReactNode

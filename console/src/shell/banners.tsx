@@ -6,7 +6,7 @@ import { Icon } from '../ui/icon.tsx'
 import { Moment } from '../ui/when.tsx'
 import './banners.css'
 
-/** What every screen has to say before anything else: that the service is down, and that agents are stopped. */
+/** Banners on every screen: the service is down, agents are stopped. */
 export function Banners() {
   return (
     <>
@@ -31,7 +31,7 @@ function ConnectionBanner() {
         </strong>{' '}
         {answeredAtMs > 0 && (
           <>
-            What you see may be out of date: the last answer came at{' '}
+            This data may be out of date: the last response was at{' '}
             <Moment at={new Date(answeredAtMs).toISOString()} />.{' '}
           </>
         )}
@@ -54,7 +54,7 @@ function StoppedBanner() {
         {`${counted(stoppedMandates, 'mandate')} ${isOne ? 'is' : 'are'} paused. Nothing is paid under ${isOne ? 'it until it is' : 'them until they are'} resumed.`}
       </p>
       <Button icon="play" onClick={() => resume.mutate(undefined)} disabled={resume.isPending}>
-        Resume what was stopped
+        Resume stopped mandates
       </Button>
     </section>
   )

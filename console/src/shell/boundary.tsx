@@ -6,10 +6,10 @@ import { Notice } from '../ui/notice.tsx'
 import { ScreenHead } from '../ui/panel.tsx'
 import { Waiting } from '../ui/waiting.tsx'
 
-/** The code of a screen did not arrive: the service is down, or was updated and its older files are gone. */
+/** A screen's code failed to load: the service is down, or it was updated and the old files are gone. */
 class ScreenNotLoadedError extends Error {}
 
-/** A screen whose code is loaded when somebody goes there. */
+/** A lazily loaded screen. */
 export function lazyScreen(load: () => Promise<ComponentType>) {
   return lazy(async () => {
     try {
@@ -24,7 +24,7 @@ interface State {
   readonly error: Error | undefined
 }
 
-/** Keeps a screen that breaks from taking the frame with it. */
+/** Contains the error of a screen, so that the frame survives. */
 export class Boundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined }
 
@@ -43,7 +43,7 @@ export class Boundary extends Component<{ readonly children: ReactNode }, State>
   }
 }
 
-/** Loads the page again as soon as the service answers: once, so that a file that is really gone ends in words. */
+/** Reloads the page once when the service answers, so that a missing file ends in an error message. */
 function NotLoaded({ error }: { readonly error: Error }) {
   const connection = useConnection()
   const [wasReloaded] = useState(isJustReloaded)
@@ -89,7 +89,7 @@ function reload(): void {
   location.reload()
 }
 
-/** Whether this screen made the page reload a moment ago. */
+/** Whether this screen recently reloaded the page. */
 function isJustReloaded(): boolean {
   const [path, atMs] = JSON.parse(sessionStorage.getItem(reloadMark) ?? '[]') as [string?, number?]
   return path === location.pathname && Date.now() - (atMs ?? 0) < justNowMs

@@ -20,7 +20,7 @@ interface Command {
   readonly run: () => void
 }
 
-/** Goes anywhere and finds anything by typing. */
+/** The command palette: navigation and search. */
 export function CommandPalette({
   isOpen,
   onClose,
@@ -51,13 +51,13 @@ export function CommandPalette({
   )
 }
 
-/** Where the keyboard was when the palette opened. */
+/** The element that had the focus when the palette opened. */
 interface Opener {
   readonly element: Element | null
   readonly path: string
 }
 
-/** Back where the keyboard was; on another screen, or when that is gone, the content. */
+/** Restores the focus; on another screen, or if the element is gone, focuses the content. */
 function focusAfter(opener: Opener | undefined): HTMLElement | null {
   const { element, path } = opener ?? {}
   const isThere = element instanceof HTMLElement && element.isConnected && element !== document.body
@@ -83,7 +83,7 @@ function PaletteBody({ onClose }: { readonly onClose: () => void }) {
     >
       <div className="palette-head">
         <Icon name="search" size={18} />
-        {/* Focused as it appears: who types on at once loses no letter. */}
+        {/* Focused on mount, so that no keystroke is lost. */}
         <Autocomplete.Input
           autoFocus
           className="palette-input"
@@ -150,7 +150,7 @@ function useCommands(onClose: () => void): Command[] {
     { id: 'stop', text: 'Stop all agents', kind: 'Action', icon: 'stop', run: goTo(`${path('')}?stop`) },
     {
       id: 'theme',
-      text: `Change to the ${otherTheme} theme`,
+      text: `Switch to the ${otherTheme} theme`,
       kind: 'Action',
       icon: theme === 'dark' ? 'sun' : 'moon',
       run: closing(onClose, () => chooseTheme(otherTheme)),
@@ -165,7 +165,7 @@ const kinds = {
   transaction: { icon: 'transaction', kind: 'Transaction', path: 'transactions' },
 } as const
 
-/** How long typing rests before the service is asked. */
+/** Debounce time of the search. */
 const restMs = 150
 
 function useFound(typed: string): Command[] {

@@ -10,11 +10,11 @@ const words = {
 } as const satisfies Record<Environment, string>
 
 const remarks = {
-  sandbox: 'Test money: nothing here is charged for real.',
-  production: 'Live: what you change here binds your agents.',
+  sandbox: 'Test money: no real charges.',
+  production: 'Live: changes here affect your agents.',
 } as const satisfies Record<Environment, string>
 
-/** Always on top, in a look of its own for each environment, so that the two are never taken for one another. */
+/** Always at the top, with a different look for each environment, so that they are never confused. */
 export function EnvironmentStrip() {
   const { environment, session } = useSeen()
   const other = session.environments.find((one) => one !== environment)

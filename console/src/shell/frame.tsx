@@ -19,7 +19,7 @@ import { useShortcuts } from './keyboard.ts'
 import { placesFor } from './navigation.ts'
 import { useTheme } from './theme.ts'
 
-/** What stands around every screen: the environment, the way to the others, search, theme, sign-out. */
+/** The frame of every screen: environment, navigation, search, theme, sign-out. */
 export function Frame() {
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   const [isMenuOpen, setMenuOpen] = useState(false)
@@ -119,7 +119,7 @@ function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly 
           <span className="quiet small">{session.role}</span>
         </div>
         <IconButton
-          label={`Change to the ${otherTheme} theme`}
+          label={`Switch to the ${otherTheme} theme`}
           icon={theme === 'dark' ? 'sun' : 'moon'}
           onClick={() => chooseTheme(otherTheme)}
         />
@@ -129,7 +129,7 @@ function SidebarBody({ onGo, onSearch }: { readonly onGo?: () => void; readonly 
   )
 }
 
-/** Brings the keyboard and the eye to the top of a screen that was gone to. */
+/** Moves focus and scroll position to the top after navigation. */
 function useFocusOnArrival(main: { readonly current: HTMLElement | null }, pathname: string): void {
   const before = useRef(pathname)
   useEffect(() => {

@@ -3,7 +3,7 @@ import { Link } from 'react-router'
 
 import { useSeen } from '../api/seen.tsx'
 
-/** Makes the address of a screen within the environment that is looked at: `mandates` → `/sandbox/mandates`. */
+/** The path of a screen in the current environment: `mandates` → `/sandbox/mandates`. */
 export function usePath(): (path: string) => string {
   const { environment } = useSeen()
   return (path) => (path === '' ? `/${environment}` : `/${environment}/${path}`)
@@ -16,7 +16,7 @@ export function Go({
   children,
 }: {
   readonly to: string
-  /** Whether two lines of it are enough: where it is what a stranger wrote. */
+  /** Whether to clamp it to two lines, for third-party text. */
   readonly isClamped?: boolean
   readonly children: ReactNode
 }) {

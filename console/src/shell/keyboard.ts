@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 
-/** Opens the palette on Ctrl-K, ⌘K and `/`; `/` within a field is just a letter. */
+/** Opens the palette on Ctrl-K, ⌘K and `/`, except `/` within a field. */
 export function useShortcuts(openPalette: () => void): void {
   const open = useRef(openPalette)
   useEffect(() => {

@@ -9,7 +9,7 @@ interface Place {
   readonly role?: Role
 }
 
-/** The screens that the sidebar and the palette lead to, in their order. */
+/** The screens in the sidebar and the palette, in order. */
 const places: readonly Place[] = [
   { path: '', name: 'Overview', icon: 'overview' },
   { path: 'mandates', name: 'Mandates', icon: 'mandate' },
@@ -23,7 +23,7 @@ const places: readonly Place[] = [
   { path: 'system', name: 'System', icon: 'system', role: 'operator' },
 ]
 
-/** The screens that a role may see. */
+/** The screens visible to a role. */
 export function placesFor(role: Role): readonly Place[] {
   return places.filter((place) => place.role === undefined || place.role === role)
 }

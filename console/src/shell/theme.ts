@@ -4,7 +4,7 @@ export type Theme = 'light' | 'dark'
 
 const changed = 'purser-theme'
 
-/** The theme on the page: what the reader chose, else what the system prefers (public/theme.js sets it first). */
+/** The theme: the user's choice, else the system preference (public/theme.js sets it initially). */
 export function useTheme(): [Theme, (theme: Theme) => void] {
   return [useSyncExternalStore(subscribe, currentTheme), chooseTheme]
 }

@@ -1,6 +1,6 @@
 const microsInOne = 1_000_000n
 
-/** An amount's text in millionths; `undefined` when it is none. Never a float. */
+/** An amount in millionths; `undefined` if it is invalid. Never a float. */
 export function readMicro(text: string): bigint | undefined {
   const match = /^([0-9]+)(?:\.([0-9]{1,6}))?$/.exec(text.trim())
   if (!match) return undefined
@@ -8,14 +8,14 @@ export function readMicro(text: string): bigint | undefined {
   return BigInt(whole) * microsInOne + BigInt(fraction.padEnd(6, '0'))
 }
 
-/** Millionths as text: at least two decimals and no more than needed, as the service writes sums. */
+/** Millionths as text: at least two decimals and no more than needed, like the service's sums. */
 export function writeMicro(micro: bigint): string {
   const size = micro < 0n ? -micro : micro
   const fraction = (size % microsInOne).toString().padStart(6, '0')
   return `${micro < 0n ? '-' : ''}${size / microsInOne}.${fraction.slice(0, 2)}${fraction.slice(2).replace(/0+$/, '')}`
 }
 
-/** The sum of amounts, exact. What is no amount counts as nothing. */
+/** The exact sum of amounts. Invalid amounts count as zero. */
 export function sumOf(amounts: Iterable<string>): string {
   let micro = 0n
   for (const amount of amounts) micro += readMicro(amount) ?? 0n
@@ -23,15 +23,15 @@ export function sumOf(amounts: Iterable<string>): string {
 }
 
 /**
- * The same amount as a person reads it: commas in between, and two decimals at least, so that points stand below one
- * another: `1234567.5` → `1,234,567.50`. No digit is lost.
+ * The amount formatted for display: with thousands separators and at least two decimals, so that decimal
+ * points align: `1234567.5` → `1,234,567.50`. No digit is lost.
  */
 export function amountInWords(amount: string): string {
   const [whole = '', fraction = ''] = amount.split('.')
   return `${whole.replace(/\B(?=(?:[0-9]{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`
 }
 
-/** What part of the whole an amount is, 0 to 1, good for drawing only. */
+/** The ratio of an amount to the whole, 0 to 1, only for drawing. */
 export function shareOf(part: string, whole: string): number {
   const wholeMicro = readMicro(whole) ?? 0n
   const partMicro = readMicro(part) ?? 0n

@@ -5,14 +5,14 @@ export function counted(count: number, noun: string): string {
 
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** A number of bytes with three digits or so: `12.4 MiB`. */
+/** A number of bytes with about three digits: `12.4 MiB`. */
 export function bytesInWords(bytes: number): string {
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(bytes, 1)) / 10))
   const size = bytes / 1024 ** power
   return `${size.toFixed(power === 0 || size >= 100 ? 0 : 1)} ${units[power]}`
 }
 
-/** A stretch of time with its two largest units: `3 d 4 h`. */
+/** A duration in its two largest units: `3 d 4 h`. */
 export function durationInWords(seconds: number): string {
   const parts = [
     [Math.floor(seconds / 86_400), 'd'],

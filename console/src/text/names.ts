@@ -1,4 +1,4 @@
-/** Whether a name can be typed as it reads: a line of at most forty letters, without spaces that nobody sees. */
+/** Whether a name can be typed as shown: one line of at most forty characters, without invisible spaces. */
 export function isTypedEasily(name: string): boolean {
   return (
     !/[\p{Cc}\p{Cf}]|\[U\+/u.test(name) &&
@@ -9,8 +9,8 @@ export function isTypedEasily(name: string): boolean {
 }
 
 /**
- * Whether a word was typed, in any case: the keyboard of a phone begins with a capital, ends with a space, and makes
- * apostrophes and hyphens of its own.
+ * Whether the input matches a word, ignoring case: phone keyboards capitalize, append spaces, and substitute
+ * apostrophes and hyphens.
  */
 export function isSameWord(typed: string, word: string): boolean {
   return normalized(typed) === normalized(word)

@@ -1,23 +1,23 @@
 import type { DenialCode, VerificationFailure } from '@purser/client'
 
-/** Each denial code in a person's words. */
+/** The display text of each denial code. */
 export const denialWords: Record<DenialCode, string> = {
   agent_revoked: 'Agent revoked or unknown',
   mandate_expired: 'Mandate expired, paused or revoked',
   merchant_not_allowed: 'Seller or category not allowed',
-  amount_exceeds_per_transaction_limit: 'Over the cap for one payment',
+  amount_exceeds_per_transaction_limit: 'Over the cap per payment',
   total_budget_exceeded: 'Over the total budget',
 }
 
-/** Each reason why a verification failed, in a person's words. */
+/** The display text of each verification failure. */
 export const failureWords: Record<VerificationFailure, string> = {
   proof_expired: 'Proof too old, or stopped',
   amount_mismatch: 'Amount or currency differs',
-  invalid_signature: 'Signature does not fit',
+  invalid_signature: 'Signature does not match',
   nonce_reused: 'Proof used before',
 }
 
-/** A reason code in words; a code that is not known stays as it is. */
+/** The display text of a reason code; an unknown code is shown unchanged. */
 export function reasonInWords(code: string | null): string {
   if (code === null) return ''
   return code in denialWords ? denialWords[code as DenialCode] : code.replaceAll('_', ' ')

@@ -2,7 +2,7 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-// The month by its name: 3 Nov is the same day for every reader, 11/3 is not.
+// Month names, because 11/3 is ambiguous.
 const locale = 'en-GB'
 const toTheSecond = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const toTheMinute = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' })
@@ -11,8 +11,8 @@ const dayAndMonth = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'sh
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
 
 /**
- * A timestamp by the reader's own clock: `21 Nov 2026, 17:32:31`. What is none stays as it is. Each screen names the zone
- * once, at its end.
+ * A timestamp in local time: `21 Nov 2026, 17:32:31`. Invalid text is returned unchanged. Each screen shows
+ * the time zone once, at the bottom.
  */
 export function clockTime(at: string): string {
   const timeMs = Date.parse(at)
@@ -35,7 +35,7 @@ export function dayOfYear(timeMs: number): string {
   return dayAndMonth.format(timeMs)
 }
 
-/** How far a timestamp is from now: `2 minutes ago`, `in 3 days`. */
+/** A relative time: `2 minutes ago`, `in 3 days`. */
 export function distance(at: string, nowMs: number): string {
   const timeMs = Date.parse(at)
   if (Number.isNaN(timeMs)) return at
@@ -49,7 +49,7 @@ export function distance(at: string, nowMs: number): string {
   return relative.format(Math.round(awayMs / (365 * dayMs)), 'year')
 }
 
-/** The reader's time zone: `Europe/Berlin (CET)`, or `UTC`. */
+/** The local time zone: `Europe/Berlin (CET)`, or `UTC`. */
 export function timeZoneInWords(nowMs: number): string {
   const format = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' })
   const zone = format.resolvedOptions().timeZone

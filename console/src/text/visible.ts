@@ -1,7 +1,7 @@
-/** Characters that reorder the text around them: overrides, embeddings and isolates. Marks of a script are none. */
+/** Characters that reorder surrounding text: overrides, embeddings and isolates, but not script marks. */
 const reordering = /[\u202A-\u202E\u2066-\u2069]/g
 
-/** The text with such characters spelled out, so that nothing reads as something else: `[U+202E]`. */
+/** The text with such characters escaped, so that it cannot be misread: `[U+202E]`. */
 export function visibleText(text: string): string {
   return text.replaceAll(
     reordering,
@@ -9,7 +9,7 @@ export function visibleText(text: string): string {
   )
 }
 
-/** An answer of the service with its text made visible, whatever screen shows it; other kinds stay as they are. */
+/** A response with all its strings escaped, for every screen; other values stay unchanged. */
 export async function visibleAnswer(answer: Response): Promise<Response> {
   const type = answer.headers.get('content-type') ?? ''
   const { status, statusText, headers, body } = answer

@@ -1,9 +1,9 @@
 import { amountInWords } from '../text/amounts.ts'
 
-/** Amounts of more characters than this are set smaller where there is little room. */
+/** Longer amounts get a smaller font in narrow places. */
 const longLength = 13
 
-/** An amount, exact to the last digit that the service gave. It is never cut, and never wraps. */
+/** An amount, exact to the last digit. It is never truncated, and never wraps. */
 export function Amount({
   value,
   currency,
@@ -11,7 +11,7 @@ export function Amount({
 }: {
   readonly value: string
   readonly currency?: string | undefined
-  /** Whether no money was moved by it: a decision, a denial. */
+  /** Whether it moved no money: a decision, a denial. */
   readonly isQuiet?: boolean
 }) {
   const words = amountInWords(value)

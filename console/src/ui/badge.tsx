@@ -3,7 +3,7 @@ import { Icon, type IconName } from './icon.tsx'
 
 type Tone = 'good' | 'bad' | 'warn' | 'quiet' | 'accent'
 
-/** How each status of the interface looks: a tone, a drawing and always its word, so that colour is never alone. */
+/** The look of each status: a tone, an icon and always its text, so that it never depends only on colour. */
 const statuses: Record<string, { readonly tone: Tone; readonly icon: IconName; readonly word?: string }> = {
   active: { tone: 'good', icon: 'check' },
   paused: { tone: 'warn', icon: 'pause' },

@@ -1,6 +1,6 @@
 import './brand.css'
 
-/** The letter P on the brand's ground. */
+/** The letter P on the brand's background. */
 export function BrandMark({ size }: { readonly size: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">

@@ -9,7 +9,7 @@ interface Budget {
   readonly max_spend_total: string
 }
 
-/** How much of a budget is spent and held. The figures stand beside it as text; the drawing repeats them. */
+/** A bar of the spent and held parts of a budget. The figures are also shown as text. */
 export function BudgetBar({ purpose, spent_total, held_total, max_spend_total }: Budget) {
   const spent = shareOf(spent_total, max_spend_total)
   const held = Math.min(shareOf(held_total, max_spend_total), 1 - spent)

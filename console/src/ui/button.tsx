@@ -4,7 +4,7 @@ import { Link } from 'react-router'
 import './button.css'
 import { Icon, type IconName } from './icon.tsx'
 
-/** `grave` leads to something that is asked about once more; `danger` does it. */
+/** `grave` opens a confirmation; `danger` performs the action. */
 type Look = 'plain' | 'main' | 'grave' | 'danger' | 'bare'
 
 interface Common {
@@ -13,7 +13,7 @@ interface Common {
   readonly children: ReactNode
 }
 
-/** A button; `look` says how loud it is. It submits no form unless told to. */
+/** A button; `look` sets its emphasis. It does not submit forms by default. */
 export function Button({
   look = 'plain',
   icon,
@@ -29,7 +29,7 @@ export function Button({
   )
 }
 
-/** A button of which only the drawing is seen; the label is read aloud and shown on hover. */
+/** An icon button; the label is read aloud and shown on hover. */
 export function IconButton({
   label,
   icon,
@@ -42,7 +42,7 @@ export function IconButton({
   )
 }
 
-/** A link that looks like a button: it goes somewhere, and does nothing. */
+/** A link that looks like a button. */
 export function ButtonLink({ to, look = 'plain', icon, children }: Common & { readonly to: string }) {
   return (
     <Link to={to} className={`button ${look}`}>

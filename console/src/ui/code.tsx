@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 import { Button, IconButton } from './button.tsx'
 import './code.css'
 
-/** A text to be copied: a command, a file. */
+/** Text to copy: a command, a file. */
 export function CodeBlock({ text, label }: { readonly text: string; readonly label: string }) {
   const { isCopied, copy } = useCopy(text)
   return (
@@ -23,12 +23,12 @@ export function CodeBlock({ text, label }: { readonly text: string; readonly lab
   )
 }
 
-/** An identifier that nobody reads to its end: shown whole and small. */
+/** An identifier, shown complete but small. */
 export function Identifier({ id }: { readonly id: string }) {
   return <code className="identifier">{id}</code>
 }
 
-/** An identifier that is taken elsewhere: with a button that copies it. */
+/** An identifier with a copy button. */
 export function CopyableIdentifier({ id }: { readonly id: string }) {
   const { isCopied, copy } = useCopy(id)
   return (
@@ -42,10 +42,10 @@ export function CopyableIdentifier({ id }: { readonly id: string }) {
   )
 }
 
-/** A browser lends its clipboard to pages of HTTPS and of this machine only. */
+/** Browsers allow clipboard access only on https pages and on this machine. */
 const canCopy = 'clipboard' in navigator
 
-/** Copies a text, and tells for two seconds that it was. */
+/** Copies text, and confirms it for two seconds. */
 function useCopy(text: string) {
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {

@@ -11,30 +11,30 @@ import {
 import './data-table.css'
 
 export interface Column<Row> {
-  /** The heading, and on a phone the name beside the value. */
+  /** The heading; on a phone, the label of the value. */
   readonly title: string
   readonly cell: (row: Row) => ReactNode
-  /** The currency of its amounts, where the cells do not say it. */
+  /** The currency of its amounts, if the cells omit it. */
   readonly unit?: string
-  /** Figures stand at the right edge. */
+  /** Right-aligned figures. */
   readonly figures?: boolean
-  /** The column that names the row; a phone shows it as the card's title. */
+  /** The column with the row's name; on a phone, the card's title. */
   readonly isName?: boolean
-  /** Takes what room the others leave. */
+  /** Takes the remaining width. */
   readonly isWide?: boolean
   /** Hidden on a phone. */
   readonly isMinor?: boolean
-  /** Only buttons: no heading is shown. */
+  /** Contains only buttons, so it has no heading. */
   readonly isActions?: boolean
 }
 
-/** Longer tables keep only the rows in the document that are near the window. */
+/** Longer tables are virtualized. */
 const virtualFrom = 150
 
-/** How high a row is until it has been measured, in pixels. */
+/** Estimated row height in pixels, until measured. */
 const estimatedPx = 56
 
-/** Rows of one kind. On a phone each row becomes a card; the roles keep it a table for screen readers. */
+/** A table. On a phone each row becomes a card; the roles keep it a table for screen readers. */
 export function DataTable<Row>({
   label,
   columns,
@@ -58,7 +58,7 @@ export function DataTable<Row>({
     scrollMargin: top,
     enabled: isVirtual,
   })
-  // What stands above the rows may change with every render.
+  // The content above the rows may change with every render.
   useLayoutEffect(() => {
     const measured = body.current ? body.current.getBoundingClientRect().top + scrollY : 0
     if (Math.abs(measured - top) > 1) setTop(measured)
@@ -112,7 +112,7 @@ export function DataTable<Row>({
   )
 }
 
-/** The room of the rows that are not in the document. */
+/** A spacer for the rows that are not rendered. */
 function Spacer({ height, columns }: { readonly height: number; readonly columns: number }) {
   return (
     <tr className="table-spacer" role="presentation" aria-hidden="true">
@@ -121,7 +121,7 @@ function Spacer({ height, columns }: { readonly height: number; readonly columns
   )
 }
 
-/** On paper every row is needed. */
+/** Printing needs every row. */
 let isPrinted = false
 function onPrintChange(onChange: () => void): () => void {
   const media = matchMedia('print')
@@ -148,8 +148,8 @@ function isPrintingNow(): boolean {
 }
 
 /**
- * A click on a row follows the link of its name, with the keys that were held. What in a row can be clicked, what is opened
- * from it, and a text that was just selected keep the click to themselves.
+ * A click on a row follows the link of its name, with modifier keys. Clicks on interactive elements, in
+ * popups, and after selecting text are ignored.
  */
 function followName({ target, currentTarget: row, ctrlKey, metaKey, shiftKey }: ClickOf<HTMLElement>): void {
   if (!(target instanceof Element) || !row.contains(target) || getSelection()?.isCollapsed === false) return

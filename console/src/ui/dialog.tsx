@@ -9,8 +9,8 @@ import { TextField } from './field.tsx'
 import { Notice } from './notice.tsx'
 
 /**
- * A window over the screen. The keyboard begins at its first field; Escape and a click beside it close it, and the
- * keyboard goes back where it was.
+ * A modal dialog. Focus starts at its first field; Escape and a click outside close it, and focus returns to
+ * where it was.
  */
 export function Dialog({
   title,
@@ -25,7 +25,7 @@ export function Dialog({
   readonly onClose: () => void
   readonly children: ReactNode
   readonly isWide?: boolean
-  /** Whether Escape and a click beside it do nothing. */
+  /** Whether to ignore Escape and clicks outside. */
   readonly closesByButtonOnly?: boolean
 }) {
   const popup = useRef<HTMLDivElement>(null)
@@ -51,7 +51,7 @@ export function Dialog({
   )
 }
 
-/** The form within a dialog: its fields, what went wrong, and the two ways out. */
+/** The form in a dialog: fields, errors, and the two buttons. */
 export function DialogForm({
   action,
   look = 'main',
@@ -62,20 +62,20 @@ export function DialogForm({
   onSubmit,
   children,
 }: {
-  /** What the button says. */
+  /** The label of the button. */
   readonly action: string
   readonly look?: 'main' | 'danger'
-  /** Whether the button may be pressed. */
+  /** Whether the button is enabled. */
   readonly isReady?: boolean
   readonly isWorking: boolean
-  /** What went wrong and belongs to no field. */
+  /** An error that belongs to no field. */
   readonly failure?: string | undefined
   readonly onClose: () => void
   readonly onSubmit: () => void
   readonly children: ReactNode
 }) {
   const form = useRef<HTMLFormElement>(null)
-  // After an attempt the keyboard goes to the first field that has to be mended.
+  // After a failed submit, focus the first invalid field.
   useEffect(() => {
     if (!isWorking) form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
   }, [isWorking])
@@ -105,11 +105,11 @@ export function DialogActions({ children }: { readonly children: ReactNode }) {
 }
 
 interface Confirmation {
-  /** What must be typed. */
+  /** The word to type. */
   readonly word: string
-  /** What the button says. */
+  /** The label of the button. */
   readonly action: string
-  /** The change that is asked about. */
+  /** The mutation to confirm. */
   readonly change: { readonly isPending: boolean; readonly error: Error | null; readonly reset: () => void }
   readonly onClose: () => void
   readonly onConfirm: () => void
@@ -117,7 +117,7 @@ interface Confirmation {
   readonly children: ReactNode
 }
 
-/** Asks before something that stops others: says what it will do, and wants a word typed. */
+/** Confirms a destructive action: says what it will do, and asks for a word. */
 export function ConfirmByTyping({
   title,
   isOpen,
@@ -135,7 +135,7 @@ export function ConfirmByTyping({
   )
 }
 
-/** A component of its own, so that what was typed is gone when the dialog opens again. */
+/** A separate component, so that the input is reset when the dialog opens again. */
 function ConfirmForm({ word, action, change, onClose, onConfirm, children }: Confirmation) {
   const [typed, setTyped] = useState('')
   return (

@@ -5,11 +5,11 @@ import './field.css'
 interface FieldWords {
   readonly label: string
   readonly hint?: ReactNode
-  /** What is wrong with what was entered. */
+  /** The validation error. */
   readonly error?: string | undefined
 }
 
-/** What ties a control to its label, its hint and its error, for who cannot see that they belong together. */
+/** Accessibility attributes that link a control with its label, hint and error. */
 interface Ties {
   readonly id: string
   readonly 'aria-describedby': string | undefined
@@ -52,7 +52,7 @@ type Typed<Attributes> = Omit<Attributes, 'value' | 'onChange'> & {
   readonly onChange: (value: string) => void
 }
 
-/** A line of text. */
+/** A text field. */
 export function TextField({
   label,
   hint,
@@ -67,7 +67,7 @@ export function TextField({
   )
 }
 
-/** Several lines of text. */
+/** A multi-line text field. */
 export function TextArea({
   label,
   hint,
@@ -82,7 +82,7 @@ export function TextArea({
   )
 }
 
-/** One of several; the browser's own, which every phone and screen reader knows. */
+/** A native select, which works with every phone and screen reader. */
 export function SelectField({
   label,
   hint,

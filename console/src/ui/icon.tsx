@@ -1,4 +1,4 @@
-/** The strokes of each icon, drawn on a grid of 24. */
+/** The strokes of each icon, on a 24-pixel grid. */
 const strokes = {
   overview: 'M4 13h6V4H4zM14 20h6V10h-6zM4 20h6v-3H4zM14 6h6V4h-6z',
   mandate: 'M6 3h9l4 4v14H6zM14 3v5h5M9 13h7M9 17h5',
@@ -35,7 +35,7 @@ const strokes = {
 
 export type IconName = keyof typeof strokes
 
-/** A drawing beside a text that says the same: screen readers pass over it. */
+/** A decorative icon next to text, hidden from screen readers. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

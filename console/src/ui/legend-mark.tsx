@@ -1,6 +1,6 @@
 import './legend-mark.css'
 
-/** The colour of a drawing, beside the words that it stands for. */
+/** The colour of a chart series, next to its label. */
 export function LegendMark({ of }: { readonly of: 'paid' | 'denied' | 'held' | 'limit' }) {
   return <span className={`legend-mark ${of}`} />
 }

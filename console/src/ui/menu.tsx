@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 import './menu.css'
 
-/** A button with three dots, and below it what can be done; within the content, so that it belongs to a landmark. */
+/** A three-dot menu; rendered within the content, so that it belongs to a landmark. */
 export function Menu({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <BaseMenu.Root>

@@ -8,7 +8,7 @@ const icons = { warn: 'warning', bad: 'warning', good: 'check', plain: 'live' } 
   IconName
 >
 
-/** A remark that the eye should not miss. */
+/** A highlighted notice. */
 export function Notice({
   tone,
   children,
@@ -24,7 +24,7 @@ export function Notice({
   )
 }
 
-/** What a screen shows while it has nothing to show: what belongs there, and how it comes about. */
+/** An empty state: what belongs here, and how to add it. */
 export function EmptyState({
   icon,
   title,

@@ -6,7 +6,7 @@ import { Button } from './button.tsx'
 import { DataTable, type Column } from './data-table.tsx'
 import { Failed, Waiting } from './waiting.tsx'
 
-/** A list as a table that grows at its end; `empty` takes its place when it has no rows. */
+/** A paginated table with a "show more" button; `empty` is shown if it has no rows. */
 export function PagedTable<Row>({
   query,
   empty,
@@ -17,9 +17,9 @@ export function PagedTable<Row>({
   readonly query: ReadPages<Row>
   readonly empty: ReactNode
   readonly label: string
-  /** What a row is, in the singular: the line below the table counts them. */
+  /** The noun for a row, in the singular, for the count below the table. */
   readonly noun: string
-  /** What the table shows of the items, where it is not each in a row of its own. */
+  /** Maps items to rows, if they are not one to one. */
   readonly arrange?: ((items: readonly Row[]) => readonly Row[]) | undefined
   readonly columns: readonly Column<Row>[]
   readonly rowKey: (row: Row) => string
@@ -56,7 +56,7 @@ export function PagedTable<Row>({
   )
 }
 
-/** Reads the next page. A refresh of the list that begins meanwhile cancels that, so it is asked for again afterwards. */
+/** Reads the next page. A refresh of the list cancels that, so it is requested again afterwards. */
 async function readOn({ data, fetchNextPage }: ReadPages<unknown>): Promise<void> {
   const answer = await fetchNextPage()
   if (!answer.isError && answer.data?.pages.length === data?.pages.length) await fetchNextPage()

@@ -3,7 +3,7 @@ import { useId, type ReactNode } from 'react'
 import { LegendMark } from './legend-mark.tsx'
 import './panel.css'
 
-/** A part of a screen with its heading. */
+/** A section of a screen with a heading. */
 export function Panel({
   title,
   aside,
@@ -12,12 +12,12 @@ export function Panel({
   isTitleHidden = false,
 }: {
   readonly title: string
-  /** What stands opposite the heading: a link or a button. */
+  /** A link or button next to the heading. */
   readonly aside?: ReactNode
   readonly children: ReactNode
-  /** Whether the content reaches the edges, as a table does. */
+  /** Whether the content has no padding, like a table. */
   readonly flush?: boolean
-  /** Whether the heading is only read aloud: where the screen's own says it already. */
+  /** Whether the heading is only for screen readers, because the screen's title already says it. */
   readonly isTitleHidden?: boolean
 }) {
   const id = useId()
@@ -32,7 +32,7 @@ export function Panel({
   )
 }
 
-/** The head of a screen: its name, what can be done, and what it is about. */
+/** The head of a screen: title, actions, and lead. */
 export function ScreenHead({
   title,
   lead,
@@ -42,7 +42,7 @@ export function ScreenHead({
   readonly title: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode
-  /** Stands above the title: the way back. */
+  /** The back link above the title. */
   readonly above?: ReactNode
 }) {
   return (
@@ -69,9 +69,9 @@ export function Fact({
   children,
 }: {
   readonly name: string
-  /** Its colour in the drawing beside. */
+  /** Its colour in the chart. */
   readonly mark?: 'paid' | 'held'
-  /** Whether it takes a row of its own. */
+  /** Whether it takes a full row. */
   readonly isWide?: boolean
   readonly children: ReactNode
 }) {

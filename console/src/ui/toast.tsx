@@ -4,7 +4,7 @@ import { Button, IconButton } from './button.tsx'
 import { Icon } from './icon.tsx'
 import './toast.css'
 
-/** What may follow a toast: a button that takes the act back. */
+/** The undo button of a toast. */
 interface Undo {
   readonly label: string
   readonly act: () => void
@@ -12,7 +12,7 @@ interface Undo {
 
 const toasts = Toast.createToastManager()
 
-/** Says that something was done, for a few seconds; longer when it can be undone. */
+/** A success toast for a few seconds, longer if it can be undone. */
 export function sayDone(text: string, undo?: Undo): void {
   toasts.add({
     title: text,
@@ -22,12 +22,12 @@ export function sayDone(text: string, undo?: Undo): void {
   })
 }
 
-/** Says that something failed, until it is read: why, and what would help. */
+/** An error toast that stays until dismissed: the reason and the remedy. */
 export function sayFailed(text: string): void {
   toasts.add({ title: text, type: 'failed', timeout: 0 })
 }
 
-/** The corner where toasts appear; F6 brings the keyboard there. */
+/** The toast area; F6 moves the focus there. */
 export function Toasts() {
   return (
     <Toast.Provider toastManager={toasts} limit={4}>
@@ -47,7 +47,7 @@ function ToastList() {
     return (
       <Toast.Root key={toast.id} toast={toast} className={`toast ${toast.type ?? ''}`} swipeDirection="right">
         <Icon name={toast.type === 'failed' ? 'warning' : 'check'} size={18} />
-        {/* Read aloud at once. One of high priority would be hidden from screen readers until it has the focus. */}
+        {/* Read aloud at once. A high-priority toast would be hidden from screen readers until it has focus. */}
         <Toast.Title
           className="toast-text"
           render={<p role={toast.type === 'failed' ? 'alert' : undefined} />}

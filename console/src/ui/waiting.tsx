@@ -7,7 +7,7 @@ import { Notice } from './notice.tsx'
 import './waiting.css'
 import { Moment } from './when.tsx'
 
-/** Stands where something is being read. */
+/** A loading placeholder. */
 export function Waiting({ lines = 4 }: { readonly lines?: number }) {
   return (
     <div className="waiting" role="status">
@@ -19,7 +19,7 @@ export function Waiting({ lines = 4 }: { readonly lines?: number }) {
   )
 }
 
-/** Stands where something could not be read; what does not exist is not asked for again. */
+/** An error placeholder; a missing record is not refetched. */
 export function Failed({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
   return (
     <Notice tone="bad">
@@ -35,7 +35,7 @@ export function Failed({ error, onRetry }: { readonly error: unknown; readonly o
   )
 }
 
-/** Stands above figures that could not be refreshed; during an outage the banner on top says so. */
+/** A notice above stale figures; during an outage the banner says so instead. */
 export function Outdated({ error, readAtMs }: { readonly error: unknown; readonly readAtMs: number }) {
   if (isDown(useConnection())) return null
   return (

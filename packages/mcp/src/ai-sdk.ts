@@ -9,15 +9,15 @@ export type { ProposedPurchase } from './purchases/order.ts'
 
 export interface AiSdkOptions {
   /**
-   * Whether a person has to approve a purchase before it begins: `true` for every one, or a function that decides by its
-   * price, resource and seller. The run stops with a `tool-approval-request`; until it is approved nothing is asked of
-   * the merchant, held or charged. Anything that the function answers but `false` asks. `toolApproval` of `generateText`
-   * and `streamText` takes precedence.
+   * Whether a person must approve a purchase before it begins: `true` for all, or a function that decides by
+   * price, resource and seller. The run stops with a `tool-approval-request`; before the approval, the
+   * merchant is not contacted and nothing is held or charged. Every result of the function except `false`
+   * asks. `toolApproval` of `generateText` and `streamText` takes precedence.
    */
   readonly needsApproval?: boolean | NeedsApproval | undefined
 }
 
-/** Decides about a purchase; `call` is what the AI SDK gives to `needsApproval` of a tool. */
+/** Decides about a purchase; `call` has the AI SDK's arguments of a tool's `needsApproval`. */
 export type NeedsApproval = (purchase: ProposedPurchase, call: ApprovalCall) => boolean | PromiseLike<boolean>
 
 type ApprovalCall = Parameters<Extract<AiTool['needsApproval'], (...args: never) => unknown>>[1]
@@ -54,7 +54,7 @@ function approvalOf({ order }: Tool, needsApproval: AiSdkOptions['needsApproval'
   if (!order || typeof needsApproval === 'boolean') return order !== undefined && needsApproval !== false
   return async (input: Record<string, unknown>, call: ApprovalCall) => {
     const said: unknown = await needsApproval(proposalOf(order(input)), call)
-    // A function that forgets to answer has not allowed the purchase.
+    // A function that returns nothing has not allowed the purchase.
     return said !== false
   }
 }

@@ -15,20 +15,28 @@ import { version } from './version.ts'
 import type { Wallet } from './wallet.ts'
 
 export interface McpServerOptions {
-  /** Told of every failure, in one line without secrets. */
+  /** Called with each failure, as one line without secrets. */
   readonly log?: ((line: string) => void) | undefined
   /**
-   * A person is asked before a payment above this amount, such as `10.00`, by elicitation. A client that cannot ask is
-   * refused such payments. Nobody is asked when it is left out.
+   * Payments above this amount, such as `10.00`, need a person's approval by elicitation. If the client does
+   * not support it, they are refused. By default nobody is asked.
    */
   readonly askAbove?: string | undefined
-  /** Milliseconds that the person may take; 5 minutes when left out. Clients of revision 2026-07-28 have their own limit. */
+  /**
+   * Timeout for the person in milliseconds; default 5 minutes. Clients of revision 2026-07-28 have their own
+   * limit.
+   */
   readonly askTimeoutMs?: number | undefined
 }
 
 const defaultAskTimeoutMs = 5 * 60_000
 
-/** An MCP server with the tools of a wallet. Transports are connected by the caller. */
+/**
+ * An MCP server with the tools of a wallet. The caller connects a transport.
+ *
+ * @example
+ * await createMcpServer({ apiKey, url }).connect(new StdioServerTransport())
+ */
 export function createMcpServer(wallet: Wallet, options: McpServerOptions = {}): McpServer {
   const { askAbove } = options
   const checked = { ...options, askAbove: askAbove === undefined ? undefined : formatAmount(askAbove) }
@@ -58,7 +66,7 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, options: McpSer
       }
       if (question) ({ answer } = await run(await answersTo(question, context, askTimeoutMs)))
       const content = [{ type: 'text' as const, text: answer.text }]
-      // A failure has not the shape that the tool promises for its results, and the text says it all.
+      // A failure does not match the tool's output schema, and the text is complete.
       return answer.failed
         ? { content, isError: true }
         : { content, structuredContent: { ...answer.structured }, isError: false }
@@ -73,11 +81,11 @@ function isServedInRounds(context: ServerContext): boolean {
 
 function canShowForms(server: McpServer, context: ServerContext): boolean {
   const { elicitation } = declaredInCall(context) ?? server.server.getClientCapabilities() ?? {}
-  // Without any mode it means forms, as it did before there were modes.
+  // Without a mode it means forms, as before modes existed.
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-/** What the client can do, where each call says so; the types of the SDK leave it open. */
+/** The client capabilities in each call, which the SDK leaves untyped. */
 function declaredInCall({ mcpReq }: ServerContext): ClientCapabilities | undefined {
   const envelope: Partial<Record<string, unknown>> = mcpReq.envelope ?? {}
   return envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined

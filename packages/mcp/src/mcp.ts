@@ -1,4 +1,4 @@
-/** What `@purser/mcp` gives to programs; its command is `purser-mcp`. */
+/** The exports of `@purser/mcp`; its command is `purser-mcp`. */
 export { serveHttp, type HttpOptions, type RunningHttp } from './http/serve-http.ts'
 export { createMcpServer, type McpServerOptions } from './mcp-server.ts'
 export { openRecordFiles } from './purchases/record-files.ts'

@@ -10,14 +10,14 @@ export type { ProposedPurchase } from './purchases/order.ts'
 
 export interface OpenAiAgentsOptions {
   /**
-   * Whether a person has to approve a purchase before it begins: `true` for every one, or a function that decides by its
-   * price, resource and seller. The run stops with an interruption; until it is approved nothing is asked of the merchant,
-   * held or charged. Anything that the function answers but `false` asks.
+   * Whether a person must approve a purchase before it begins: `true` for all, or a function that decides by
+   * price, resource and seller. The run stops with an interruption; before the approval, the merchant is not
+   * contacted and nothing is held or charged. Every result of the function except `false` asks.
    */
   readonly needsApproval?: boolean | NeedsApproval | undefined
 }
 
-/** Decides about a purchase; `call` is what the SDK gives to `needsApproval` of a tool. */
+/** Decides about a purchase; `call` has the SDK's arguments of a tool's `needsApproval`. */
 export type NeedsApproval = (
   purchase: ProposedPurchase,
   call: { readonly runContext: RunContext; readonly callId: string | undefined },
@@ -65,7 +65,7 @@ function approvalOf({ input, order }: Tool, needsApproval: OpenAiAgentsOptions['
     // The tool refuses these arguments and says why.
     if (!args.success) return false
     const said: unknown = await needsApproval(proposalOf(order(args.data)), { runContext, callId })
-    // A function that forgets to answer has not allowed the purchase.
+    // A function that returns nothing has not allowed the purchase.
     return said !== false
   }
 }

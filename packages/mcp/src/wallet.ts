@@ -8,46 +8,46 @@ import { Secrets } from './secrets.ts'
 import { AddressGuard } from './web/addresses.ts'
 
 export interface WalletOptions {
-  /** A key of the role `agent`. Another role's key is refused at the first use. */
+  /** A key with the role `agent`. Other keys are refused at first use. */
   readonly apiKey: string
-  /** Where the service answers; `http://127.0.0.1:8080` when left out. */
+  /** The URL of the service; default `http://127.0.0.1:8080`. */
   readonly url?: string | undefined
-  /** The agent that the key is expected to speak for. */
+  /** The expected agent of the key. */
   readonly agentId?: string | undefined
-  /** The only mandate to pay from. Without it, any of the agent's. */
+  /** The only mandate to pay from; by default any of the agent's. */
   readonly mandateId?: string | undefined
-  /** Opens the memory of an agent's purchases; they are kept in memory when left out. */
+  /** Opens the purchase records of an agent; default in memory. */
   readonly openRecords?: ((agentId: string) => Promise<PurchaseRecords>) | undefined
-  /** Hosts that may be private and may be asked without TLS, such as `localhost:3000`. Without a port: all of its ports. */
+  /** Hosts that may be private and without TLS, such as `localhost:3000`. Without a port, all ports. */
   readonly privateHosts?: readonly string[] | undefined
   /** As in `PurserOptions`, for tests: waits before a proof is shown again. */
   readonly sleep?: Sleep | undefined
 }
 
-/** What the tools work with: one agent, its mandates, and the memory of what it bought. */
+/** The context of the tools: one agent, its mandates, and its purchase records. */
 export interface Wallet {
   readonly client: Purser
   readonly secrets: Secrets
   readonly purchases: Purchases
-  /** The agent that the key speaks for. */
+  /** The agent of the key. */
   readonly agent: (signal?: AbortSignal) => Promise<Agent>
-  /** The mandates that may be paid from, newest first, 200 at the most. */
+  /** The allowed mandates, newest first, at most 200. */
   readonly mandates: (signal?: AbortSignal) => Promise<Mandate[]>
-  /** The mandate to pay from, or why none can be told. */
+  /** The mandate to pay from, or why there is no unique one. */
   readonly chooseMandate: (
     mandateId: string | undefined,
     signal?: AbortSignal,
   ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
 }
 
-/** A wallet for one agent's key. Nothing is asked of the service before the first use. */
+/** A wallet for one agent's key. The service is not called before the first use. */
 export function openWallet(options: WalletOptions): Wallet {
   const { apiKey, mandateId: onlyMandateId } = options
   const client = new Purser({ apiKey, baseUrl: options.url })
   const secrets = new Secrets(apiKey)
   let known: Agent | undefined
 
-  /** Who the agent is does not change, so it is found once. Whether it may pay is asked each time. */
+  /** The agent's identity is cached. Whether it may pay is checked each time. */
   async function agent(signal?: AbortSignal): Promise<Agent> {
     known ??= await findAgent(client, options.agentId, signal)
     return known

@@ -1,4 +1,4 @@
-/** Why a proof that was shown is refused; the first four are the service's own (Errors of the interface). */
+/** Why a proof is refused; the first four are the service's own (Errors of the interface). */
 export type RefusalReason =
   | 'proof_expired'
   | 'amount_mismatch'
@@ -10,7 +10,7 @@ export type RefusalReason =
   // A denial of the pre-flight check, or the service's word that this merchant cannot collect.
   | (string & {})
 
-/** What is to be paid, and how: the body of a 402 answer, and as base64url in `X-Payment-Challenge`. */
+/** The price and how to pay it: the body of a 402 response, and `X-Payment-Challenge` as base64url. */
 export interface Challenge {
   readonly error: 'payment_required'
   readonly scheme: 'svc-sandbox'
@@ -20,13 +20,13 @@ export interface Challenge {
   readonly resource: string
   readonly merchant_domain: string
   readonly category?: string
-  /** Only when a proof was shown and refused. */
+  /** Only if a proof was refused. */
   readonly reason?: RefusalReason
   /** One sentence for a person or a model. */
   readonly how_to_pay: string
 }
 
-/** What was paid: as base64url in `X-Payment-Receipt` of the answer that carries the goods. */
+/** The receipt: `X-Payment-Receipt` of the paid response, as base64url. */
 export interface Receipt {
   readonly transaction_id: string
   readonly amount: string
@@ -36,17 +36,17 @@ export interface Receipt {
   readonly nonce: string
 }
 
-/** An answer that an adapter sends in place of the goods. */
+/** A response that an adapter sends instead of the goods. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** What is asked for, before it is paid. */
+/** The requested resource and its price. */
 export type Offer = Pick<Challenge, 'amount' | 'resource' | 'merchant_domain' | 'category'>
 
-/** 402: what is to be paid, and, when a proof was refused, why. */
+/** 402: the price, and why a proof was refused, if one was. */
 export function challengeAnswer(
   offer: Offer,
   reason?: RefusalReason,
@@ -64,7 +64,7 @@ export function challengeAnswer(
   return jsonAnswer(402, challenge, { 'x-payment-challenge': encode(challenge) })
 }
 
-/** 503: whether the payment stands is not known, or its price is not; the same proof may be shown again. */
+/** 503: the result of the payment, or the price, is unknown; the same proof can be sent again. */
 export function unavailableAnswer(error: string, retryAfterMs = 2_000): Answer {
   return jsonAnswer(503, { error }, { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) })
 }
@@ -72,49 +72,48 @@ export function unavailableAnswer(error: string, retryAfterMs = 2_000): Answer {
 export function jsonAnswer(status: number, body: object, headers: Record<string, string> = {}): Answer {
   return {
     status,
-    // A 402 may be cached unless it says otherwise, and the next customer would see another's refusal.
+    // Without this header a 402 may be cached, and the next customer would see another's refusal.
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
     body: JSON.stringify(body),
   }
 }
 
-/** The headers of a paid answer. What one customer paid for is not for a shared cache to give to others. */
+/** The headers of a paid response. Shared caches must not serve it to others. */
 export function receiptHeaders(receipt: Receipt): Record<string, string> {
   return { 'x-payment-receipt': encode(receipt), 'cache-control': 'private' }
 }
 
 const another =
-  'Ask Purser for a new proof of exactly this amount and resource, and repeat the request with it'
+  'Request a new proof from Purser for exactly this amount and resource, and repeat the request with it'
 
 const remedies: Readonly<Record<string, string>> = {
   proof_expired: `The proof is over five minutes old or was stopped by its owner. ${another}.`,
-  amount_mismatch: `The proof is not of this amount, to the letter. ${another}.`,
+  amount_mismatch: `The proof is not for exactly this amount. ${another}.`,
   nonce_reused:
-    'This proof has been charged for another request, and this server does not know whether its goods went out. If they never arrived, ask the merchant; a new proof pays for new goods.',
+    'This proof has been charged for another request, and this server does not know whether its goods were delivered. If they never arrived, contact the merchant; a new proof is charged again.',
   proof_for_another_resource: `The proof is not for this resource. ${another}.`,
-  invalid_signature: `The proof is not as Purser signed it. ${another}, unmodified.`,
-  malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, exactly as it came.',
+  invalid_signature: `The proof was modified. ${another}, unmodified.`,
+  malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the unmodified proof.',
   proof_too_large: 'Send one X-Payment-Proof header: base64url of the JSON of the proof, and nothing else.',
 }
 
-/** What a customer is told whose proof was charged, by what this server knows of the goods. */
+/** The message for a charged proof, by the state of its delivery. */
 export const howToPayAgain = {
   delivered: `This proof has bought its goods already. ${another}.`,
   failed:
-    'This proof has been charged, and its goods have not been delivered whole in three attempts. Ask the merchant for them; a new proof is charged again.',
+    'This proof has been charged, and its goods have not been delivered whole in three attempts. Contact the merchant; a new proof is charged again.',
 } as const
 
 function howToPayFor(reason: RefusalReason | undefined): string {
   if (reason === undefined) {
-    return 'Ask Purser for a proof (POST /v1/payments/proof) of this amount and resource, and repeat the request with X-Payment-Proof: base64url of its JSON.'
+    return 'Request a proof from Purser (POST /v1/payments/proof) for this amount and resource, and repeat the request with X-Payment-Proof: base64url of its JSON.'
   }
   return (
-    remedies[reason] ??
-    `Purser does not let this payment pass (${reason}); another proof will not change that.`
+    remedies[reason] ?? `Purser does not allow this payment (${reason}); another proof will not change that.`
   )
 }
 
-/** Base64url of a value's JSON text, in which everything but ASCII is escaped. */
+/** Base64url of a value's JSON, with non-ASCII characters escaped. */
 function encode(value: object): string {
   const text = JSON.stringify(value).replace(/[\u0080-\uffff]/g, escape)
   return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')

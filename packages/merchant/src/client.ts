@@ -1,6 +1,6 @@
 import type { Purser } from '@purser/client'
 
-/** What is used of `@purser/client`: hand in a `Purser` with a key of the role `merchant`. */
+/** The used part of `@purser/client`: pass a `Purser` with a key with the role `merchant`. */
 export type PaymentClient = Pick<Purser, 'verifyAgent'> & {
   readonly payments: Pick<Purser['payments'], 'verify'>
 }

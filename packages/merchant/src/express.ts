@@ -6,10 +6,15 @@ import { letPass, readHeaders } from './node-delivery.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** What is used of Express's request; your own `Request` is one. */
+/** The used part of Express's `Request`. */
 type ExpressRequest = IncomingMessage & { readonly originalUrl: string; readonly baseUrl: string }
 
-/** Middleware for Express 5 that lets paid requests through: `app.get('/data', requirePayment({ … }), handler)`. */
+/**
+ * Middleware for Express 5 that passes only paid requests to the handler.
+ *
+ * @example
+ * app.get('/data', requirePayment({ client, merchantDomain, price: '4.00' }), handler)
+ */
 export function requirePayment<Request extends ExpressRequest>(options: PaymentOptions<Request>) {
   const decide = createPaymentGate(options)
 

@@ -6,7 +6,7 @@ import { beginDelivery, readHeaders } from './node-delivery.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** What is used of Fastify's request and reply; your own `FastifyRequest` and `FastifyReply` are such. */
+/** The used part of Fastify's `FastifyRequest` and `FastifyReply`. */
 interface Request {
   readonly method: string
   readonly url: string
@@ -22,7 +22,12 @@ interface Reply {
   hijack(): unknown
 }
 
-/** A hook for Fastify 5 that lets paid requests through: `app.get('/data', { preHandler: requirePayment({ … }) }, …)`. */
+/**
+ * A hook for Fastify 5 that passes only paid requests to the handler.
+ *
+ * @example
+ * app.get('/data', { preHandler: requirePayment({ client, merchantDomain, price: '4.00' }) }, handler)
+ */
 export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
   const decide = createPaymentGate(options)
 
@@ -34,7 +39,7 @@ export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
     const decision = await decide({ ...readHeaders(request), ...place, request })
     if (decision.outcome === 'free') return undefined
     if (decision.outcome === 'paid') {
-      // Nobody is left to answer to, and Fastify is told so.
+      // The client has gone: tell Fastify.
       return beginDelivery(reply.raw, decision) ? undefined : reply.hijack()
     }
     const { status, headers: answerHeaders, body } = decision.answer

@@ -4,7 +4,12 @@ import { createPaymentGate, type PaymentOptions } from './gate.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** A handler in the style of Fetch, which answers requests that are paid: for Deno, Bun and Workers. */
+/**
+ * A Fetch-style handler that runs only for paid requests: for Deno, Bun and Workers.
+ *
+ * @example
+ * Deno.serve(requirePayment({ client, merchantDomain, price: '4.00' }, handler))
+ */
 export function requirePayment<Rest extends unknown[]>(
   options: PaymentOptions<Request>,
   handler: (request: Request, ...rest: Rest) => Response | Promise<Response>,

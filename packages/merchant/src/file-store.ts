@@ -6,14 +6,16 @@ import type { DeliveryStore, KeptDelivery, Worth } from './deliveries/delivery-s
 
 const worths: readonly Worth[] = ['doubtful', 'ended', 'paid']
 
-/** Deliveries in each of the 256 folders: when it has more, it is brought down to three quarters of it. */
+/** Max deliveries in each of the 256 folders; a fuller one is reduced to three quarters. */
 const maxKeptInEach = 120
 
 /**
- * A store in a folder, for several processes on one machine, without any database. It keeps at most 30,720 deliveries.
+ * A delivery store in a folder, for several processes on one machine, without a database. It keeps at most
+ * 30,720 deliveries.
  *
- * Each delivery is a folder with one empty file, whose name is what is kept. Renaming that file is the atomic step: of
- * many processes that rename the same file, one succeeds. Nothing is locked, so a process that is killed leaves no lock.
+ * Each delivery is a folder with one empty file, whose name is the stored text. Renaming that file is atomic:
+ * if many processes rename the same file, one succeeds. There are no locks, so a killed process leaves none
+ * behind.
  *
  * @example
  * const deliveries = fileDeliveries('./data/deliveries')

@@ -121,7 +121,7 @@ test('A price that fails or takes too long gives nothing away [decision.98]', as
   const slow = openGate({ price: () => new Promise<string>(() => undefined), priceTimeout: 20 })
   for (const { ask, errors } of [failing, throwing, slow]) {
     assert.deepEqual(unavailableIn(await ask()), { error: 'price_could_not_be_determined' })
-    assert.match(String(errors), /no price list|not there after 20 ms/)
+    assert.match(String(errors), /no price list|not available after 20 ms/)
   }
 })
 

@@ -21,29 +21,32 @@ export type { PaymentOptions, Price, Terms } from './options.ts'
 export type { Payment } from './payment.ts'
 export { paymentOf } from './payment.ts'
 
-/** A request, as every framework can tell it. */
+/** A framework-independent request. */
 export interface AskedFor<Request> {
   readonly method: string
-  /** Path and query as they came. */
+  /** The original path and query. */
   readonly target: string
   /** Other targets by which a handler may know the request, such as one that a framework has rewritten. */
   readonly rewritten?: readonly (string | undefined)[]
-  /** The path below which the framework has mounted the gate, such as `/shop` or `/:tenant`. */
+  /** The mount path of the gate, such as `/shop` or `/:tenant`. */
   readonly mount?: string | undefined
-  /** What the request says about the host, in `Host` and `X-Forwarded-Host`; nobody may hide a path in it. */
+  /** The values of `Host` and `X-Forwarded-Host`, checked so that nobody can hide a path in them. */
   readonly hosts?: readonly (string | readonly string[] | undefined)[]
   /** The header `X-Payment-Proof`. */
   readonly proof: string | readonly string[] | null | undefined
-  /** The framework's own request, which a price may be made of. */
+  /** The framework's own request, for price functions. */
   readonly request: Request
   /**
-   * Promises that `delivered` or `notDelivered` is called for every paid request. While neither was, another request with
-   * the same proof is told to wait. Otherwise a paid request counts as ended, unless `notDelivered` is called.
+   * Set this if `delivered` or `notDelivered` is called for every paid request. Until then, another request
+   * with the same proof must wait. Otherwise a paid request counts as delivered, unless `notDelivered` is
+   * called.
    */
   readonly reportsDelivery?: boolean
 }
 
-/** Whether a request gets the goods. Everything but `free` and `paid` comes with the answer to send instead. */
+/**
+ * Whether a request gets the goods. All outcomes except `free` and `paid` have the response to send instead.
+ */
 export type Decision =
   | { readonly outcome: 'free' }
   | { readonly outcome: 'challenge'; readonly answer: Answer }
@@ -51,25 +54,32 @@ export type Decision =
   | { readonly outcome: 'unavailable'; readonly answer: Answer }
   | Paid
 
-/** The payment stands: the goods go out, once, with these headers. */
+/** The payment was charged: deliver the goods once, with these headers. */
 export interface Paid {
   readonly outcome: 'paid'
   readonly receipt: Receipt
-  /** What `paymentOf` gives the handler for `request`. */
+  /** The result of `paymentOf(request)` in the handler. */
   readonly payment: Payment
   readonly headers: Readonly<Record<string, string>>
-  /** Whether an answer that breaks off before its end counts as not delivered. */
+  /** Whether an interrupted response counts as not delivered. */
   readonly redeliversUnfinished: boolean
-  /** Says that the goods went out: the same proof buys nothing any more. */
+  /** Marks the goods as delivered: the proof is used up. */
   readonly delivered: () => Promise<void>
-  /** Says that the goods did not go out, or not all of them: the same proof may be shown again, at most twice. */
+  /**
+   * Marks the goods as not, or not completely, delivered: the same proof can be used again, at most twice.
+   */
   readonly notDelivered: () => Promise<void>
 }
 
-/** The longest address that the interface lets a proof be for. */
+/** Max length of a proof's resource in the interface. */
 const maxResourceLength = 2083
 
-/** Makes what decides, for each request, whether it is paid. When in doubt it is not. */
+/**
+ * Creates a gate that decides for each request whether it is paid. In doubt, it is not.
+ *
+ * @example
+ * const gate = createPaymentGate({ client, merchantDomain, price: '4.00' })
+ */
 export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   const settings = readOptions(options)
   const collect = createCollector(settings)
@@ -101,7 +111,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
       ...(typeof category === 'string' ? { category } : {}),
     }
 
-    // What HEAD is answered with has no body, and so no goods.
+    // A response to HEAD has no body, so there are no goods.
     if (header === undefined || header === null || method === 'HEAD') {
       return { outcome: 'challenge', answer: challengeAnswer(offer) }
     }
@@ -166,7 +176,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   function inTime<Value>(value: Value | Promise<Value>): Promise<Value> {
     let timer: ReturnType<typeof setTimeout> | undefined
     const late = new Promise<never>((_, reject) => {
-      const error = new Error(`The price was not there after ${settings.priceTimeout} ms`)
+      const error = new Error(`The price was not available after ${settings.priceTimeout} ms`)
       timer = setTimeout(() => reject(error), settings.priceTimeout)
     })
     return Promise.race([value, late]).finally(() => clearTimeout(timer))
@@ -177,7 +187,7 @@ function ambiguousAnswer(): Answer {
   return jsonAnswer(400, {
     error: 'ambiguous_address',
     detail:
-      'This address can be read as more than one path of this server, at different prices. Ask for the plain path: without encoded letters, dots or doubled slashes, in the case in which the server has it.',
+      'This URL can be read as more than one path of this server, with different prices. Use the plain path: without encoded letters, dots or doubled slashes, and in the original case.',
   })
 }
 

@@ -4,7 +4,7 @@ import { createPaymentGate, type PaymentOptions } from './gate.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** What is used of Hono's context; your own `Context` is one. */
+/** The used part of Hono's `Context`. */
 interface Context {
   readonly req: {
     readonly raw: Request
@@ -17,7 +17,12 @@ interface Context {
   header(name: string, value: string): void
 }
 
-/** Middleware for Hono that lets paid requests through: `app.get('/data', requirePayment({ … }), handler)`. */
+/**
+ * Middleware for Hono that passes only paid requests to the handler.
+ *
+ * @example
+ * app.get('/data', requirePayment({ client, merchantDomain, price: '4.00' }), handler)
+ */
 export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
   const decide = createPaymentGate(options)
 

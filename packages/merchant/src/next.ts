@@ -4,7 +4,12 @@ import { createPaymentGate, type PaymentOptions } from './gate.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** A route handler of Next's App Router that answers requests that are paid: `export const GET = requirePayment(…)`. */
+/**
+ * A route handler for Next's App Router that runs only for paid requests.
+ *
+ * @example
+ * export const GET = requirePayment({ client, merchantDomain, price: '4.00' }, handler)
+ */
 export function requirePayment<NextRequest extends Request, Rest extends unknown[]>(
   options: PaymentOptions<NextRequest>,
   handler: (request: NextRequest, ...rest: Rest) => Response | Promise<Response>,
@@ -22,7 +27,7 @@ export function requirePayment<NextRequest extends Request, Rest extends unknown
   }
 }
 
-/** `redirect()` and `notFound()` are answers of a handler, although they are thrown. */
+/** `redirect()` and `notFound()` are responses of a handler, although they are thrown. */
 function isAnswerOfNext(thrown: unknown): boolean {
   const { digest } = (thrown ?? {}) as { digest?: unknown }
   return typeof digest === 'string' && digest.startsWith('NEXT_')

@@ -13,7 +13,7 @@ interface RequestHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Sends what stands in the way of the goods. True when nothing does, and the handler is to be run. */
+/** Sends a refusal, if any. Returns true if there is none, so that the handler should run. */
 export function letPass(response: ServerResponse, decision: Decision): boolean {
   if (decision.outcome === 'free') return true
   if (decision.outcome === 'paid') return beginDelivery(response, decision)

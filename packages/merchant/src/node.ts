@@ -6,7 +6,12 @@ import { letPass, readHeaders } from './node-delivery.ts'
 export type * from './gate.ts'
 export { paymentOf } from './payment.ts'
 
-/** A listener for `http.createServer` that runs the handler for requests that are paid. */
+/**
+ * A listener for `http.createServer` that runs the handler only for paid requests.
+ *
+ * @example
+ * createServer(requirePayment({ client, merchantDomain, price: '4.00' }, handler)).listen(3000)
+ */
 export function requirePayment(
   options: PaymentOptions<IncomingMessage>,
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
@@ -24,7 +29,7 @@ export function requirePayment(
   return (request, response) => {
     answer(request, response).catch((error: unknown) => {
       onError(error)
-      // What has begun to go out cannot be called back: the customer sees that it breaks off.
+      // A response that has begun cannot be undone: abort it, so that the customer notices.
       if (response.headersSent) response.destroy()
       else response.writeHead(500).end()
     })

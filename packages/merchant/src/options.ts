@@ -5,47 +5,49 @@ import { readPublicUrl } from './resource/resource.ts'
 import { compileRoutes, type Finding, type Place } from './resource/routes.ts'
 import { spell } from './resource/spell.ts'
 
-/** An amount in USDC as text, such as `'4.00'`; `null` or `'0'` for nothing this time. */
+/** An amount in USDC as a string, such as `'4.00'`; `null` or `'0'` for free. */
 type Amount = string | null
 
-/** An amount, or what makes one of the request. */
+/** An amount, or a function of the request that returns one. */
 export type Price<Request> = Amount | ((request: Request) => Amount | Promise<Amount>)
 
-/** What is asked for a resource. */
+/** The terms of a resource. */
 export interface Terms<Request> {
   readonly price: Price<Request>
-  /** What is sold, such as `'data'`. A mandate's `allowed_categories` are held only with `preflight`. */
+  /** The category, such as `'data'`. A mandate's `allowed_categories` are enforced only with `preflight`. */
   readonly category?: string
-  /** Asks the service's pre-flight check before the charge. */
+  /** Whether to run the service's pre-flight check before the charge. */
   readonly preflight?: boolean
 }
 
 interface MerchantOptions {
-  /** Purser's client with a key of the role `merchant`. */
+  /** A `Purser` client with a key with the role `merchant`. */
   readonly client: PaymentClient
-  /** The domain that the mandates of the customers name, and that is registered as a seller. */
+  /** The domain that customers' mandates list, registered as a seller. */
   readonly merchantDomain: string
-  /** Where customers reach the server, with the path that a proxy takes away; `https://<merchantDomain>`. */
+  /** The public URL, including any path that a proxy strips; default `https://<merchantDomain>`. */
   readonly publicUrl?: string
-  /** For all that is asked of the service about one request, in milliseconds; 10,000. */
+  /** Timeout for all service calls of one request, in milliseconds; default 10,000. */
   readonly timeout?: number
-  /** For a price that is computed, in milliseconds; 5,000. */
+  /** Timeout for a computed price, in milliseconds; default 5,000. */
   readonly priceTimeout?: number
-  /** Where deliveries are kept, which several processes may share; a memory of this process. */
+  /** The delivery store, which several processes may share; default in memory. */
   readonly deliveries?: DeliveryStore
-  /** After how many milliseconds without a sign of life a process's deliveries are taken over; 15,000. */
+  /** Milliseconds after the last heartbeat until a process's deliveries are taken over; default 15,000. */
   readonly leaseTimeout?: number
   /**
-   * Whether an answer whose connection ends before all of it was sent counts as not delivered, so that the same proof gets
-   * it again, with at most three runs of the handler for one payment; true. With false, goods count as delivered from the
+   * Whether an interrupted response counts as not delivered, so that the same proof gets it again, with at
+   * most three runs of the handler per payment; default true. With false, goods count as delivered from the
    * first byte on.
    */
   readonly redeliverUnfinished?: boolean
-  /** Hears why a 503 was answered, or why the service lets this merchant collect nothing; `console.error`. */
+  /**
+   * Called with the cause of a 503, or of a refusal to let this merchant collect; default `console.error`.
+   */
   readonly onError?: (error: unknown) => void
 }
 
-/** What a merchant asks for: terms for every request, or a table of routes, where what is not listed is free. */
+/** The prices: terms for every request, or a table of routes, where unlisted paths are free. */
 export type PaymentOptions<Request = unknown> = MerchantOptions &
   (
     | (Terms<Request> & { readonly routes?: never })
@@ -53,8 +55,8 @@ export type PaymentOptions<Request = unknown> = MerchantOptions &
   )
 
 /**
- * The options, checked and complete; what is undefined or null is left out. Throws a TypeError for what can never
- * work: what is wrong with an option is heard at the start, and not from customers, or from their absence.
+ * The validated options with defaults; undefined or null counts as absent. Throws a TypeError for options
+ * that can never work, so that mistakes show at startup instead of through customers.
  */
 export function readOptions<Request>(options: PaymentOptions<Request>) {
   assertObject(options, 'The options are an object such as { client, merchantDomain, price: "4.00" }')
@@ -81,7 +83,7 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
   if (isThere(redeliverUnfinished) && typeof redeliverUnfinished !== 'boolean') {
     throw new TypeError(`redeliverUnfinished must be true or false, not ${spell(redeliverUnfinished)}`)
   }
-  const onError = options.onError ?? ((error: unknown) => console.error('No payment could be taken:', error))
+  const onError = options.onError ?? ((error: unknown) => console.error('Payment failed:', error))
   if (!isFunction(onError)) throw new TypeError(`onError must be a function, not ${spell(onError)}`)
   return {
     client,
@@ -97,7 +99,10 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
   }
 }
 
-/** Amounts are compared as text, so a number would be ambiguous. Nothing is free by accident: undefined is no price. */
+/**
+ * Amounts are compared as text, so numbers are refused. Undefined is not a price, so that nothing is free by
+ * accident.
+ */
 export function assertPrice(price: unknown, where = ''): asserts price is Amount {
   if (price === null || (typeof price === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(price))) return
   throw new TypeError(
@@ -105,14 +110,14 @@ export function assertPrice(price: unknown, where = ''): asserts price is Amount
   )
 }
 
-/** Whether a price says that nothing is to be paid. */
+/** Whether a price means free. */
 export function isFree(price: Amount): price is null {
   return price === null || !/[1-9]/.test(price)
 }
 
 type FindTerms<Request> = (place: Place) => Finding<Terms<Request>>
 
-/** All terms, and what finds those of a request. With both a price and a table, one of them would be forgotten. */
+/** All terms, and the function that finds those of a request. A price and a table together are refused. */
 function readTerms<Request>(
   options: PaymentOptions<Request>,
   publicPath: string,
@@ -120,7 +125,7 @@ function readTerms<Request>(
   readonly terms: readonly Terms<Request>[]
   readonly findTerms: FindTerms<Request>
 } {
-  // Beside a table, null is left out like everywhere; alone it is a price.
+  // With a table, a null price counts as absent; alone it means free.
   const hasPrice = isThere(options.routes) ? isThere(options.price) : options.price !== undefined
   if (hasPrice === isThere(options.routes)) {
     throw new TypeError(
@@ -174,7 +179,7 @@ function assertClient(client: Partial<PaymentClient> | undefined, terms: readonl
   )
 }
 
-/** Timers take longer times for 1 ms, and `AbortSignal.timeout` takes no parts of milliseconds. */
+/** Timers treat longer delays as 1 ms, and `AbortSignal.timeout` requires whole milliseconds. */
 function assertDelay<Name extends string>(options: { readonly [key in Name]?: unknown }, name: Name): void {
   const ms = options[name]
   if (!isThere(ms) || (Number.isInteger(ms) && (ms as number) > 0 && (ms as number) <= longestDelayMs)) return

@@ -1,9 +1,9 @@
 import type { Receipt } from './challenge.ts'
 
-/** What a request was paid with, for its handler. */
+/** The payment of a request, for its handler. */
 export interface Payment extends Receipt {
   readonly category?: string
-  /** Who paid, and by which mandate. */
+  /** The paying agent and its mandate. */
   readonly agent_id: string
   readonly mandate_id: string
 }
@@ -11,8 +11,7 @@ export interface Payment extends Receipt {
 const payments = new WeakMap<object, Payment>()
 
 /**
- * The payment of a request that a handler was given: pass the request, or the context of Hono. Undefined when it was
- * free.
+ * The payment of a request in its handler: pass the request, or Hono's context. Undefined if it was free.
  *
  * @example
  * app.get('/data', requirePayment({ … }), (request, response) => {
@@ -24,7 +23,7 @@ export function paymentOf(request: object): Payment | undefined {
   return payments.get(request)
 }
 
-/** Keeps a payment for `paymentOf`, as long as the request exists. */
+/** Stores a payment for `paymentOf`, as long as the request exists. */
 export function keepPayment(request: unknown, payment: Payment): void {
   if (typeof request === 'object' && request !== null) payments.set(request, payment)
 }

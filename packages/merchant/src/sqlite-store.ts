@@ -1,6 +1,6 @@
 import type { DeliveryStore, Worth } from './deliveries/delivery-store.ts'
 
-/** What is used of a database: one of `node:sqlite` (`DatabaseSync`) or of `better-sqlite3`. */
+/** The used part of a database of `node:sqlite` (`DatabaseSync`) or `better-sqlite3`. */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): {
@@ -14,8 +14,9 @@ const insertsBetweenSweeps = 500
 const worths: readonly Worth[] = ['doubtful', 'ended', 'paid']
 
 /**
- * A store in a SQLite file, for several processes on one machine. It makes its table `purser_deliveries` when there is
- * none, and keeps 10,000 deliveries of each worth, and those that are added between two sweeps.
+ * A delivery store in a SQLite file, for several processes on one machine. It creates its table
+ * `purser_deliveries` if needed, and keeps 10,000 deliveries of each worth, plus those added between two
+ * sweeps.
  *
  * @example
  * const deliveries = sqliteDeliveries(new DatabaseSync('deliveries.db'))
@@ -24,7 +25,7 @@ export function sqliteDeliveries(
   database: SqliteDatabase,
   { now = Date.now, max = maxKeptOfEach, sweepEvery = insertsBetweenSweeps } = {},
 ): DeliveryStore {
-  // Writers of other processes are waited for; a commit survives the process, whatever kills it.
+  // Wait for writers of other processes; a commit survives the death of the process.
   database.exec('pragma busy_timeout = 5000')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = normal')

@@ -4,13 +4,13 @@ import type { Challenge } from './challenge.ts'
 import type { PaymentClient } from './client.ts'
 
 export interface TestPurserOptions {
-  /** Milliseconds since 1970; move it to let a proof expire. `Date.now` when left out. */
+  /** Milliseconds since 1970; advance it to let a proof expire. Default `Date.now`. */
   readonly now?: () => number
-  /** What signs the proofs; random when left out. Never one of a real service. */
+  /** The secret that signs proofs; default random. Never use one of a real service. */
   readonly secret?: string
 }
 
-/** A charge that the test Purser has made. */
+/** A charge made by the test Purser. */
 export interface TestCharge {
   readonly transactionId: string
   readonly nonce: string
@@ -20,28 +20,28 @@ export interface TestCharge {
 }
 
 export interface TestPurser {
-  /** What `requirePayment` takes for its option `client`. */
+  /** Pass this as the option `client` of `requirePayment`. */
   readonly client: PaymentClient
-  /** A signed proof for what a challenge asks for; `changes` are made before it is signed. */
+  /** A signed proof for a challenge; `changes` are applied before it is signed. */
   readonly issueProof: (
     challenge: Pick<Challenge, 'amount' | 'resource'>,
     changes?: Partial<Omit<Proof, 'signature'>>,
   ) => Promise<Proof>
-  /** What was charged, in order. */
+  /** The charges, in order. */
   readonly charges: readonly TestCharge[]
-  /** Lets the next verifications fail with this error before they charge, as when the service is away. */
+  /** Makes verifications fail with this error before they charge, like a service that is down. */
   readonly failVerifications: (error?: unknown) => void
   /** Ends `failVerifications`. */
   readonly answerAgain: () => void
 }
 
-/** How far the timestamp of a proof may lie from now. */
+/** Max distance of a proof's timestamp from now. */
 const validityWindowMs = 5 * 60_000
 
 /**
- * A Purser in the memory of a test, so that a shop can be tested without a service. It signs proofs with a secret of its
- * own, and verifies as the service does: window, amount, signature, nonce, and the same idempotency key again. Mandates,
- * budgets and sellers do not exist: every agent may pay, and every merchant may collect.
+ * An in-memory Purser for testing a shop without a service. It signs proofs with its own secret, and verifies
+ * them like the service: window, amount, signature, nonce, and retries with the same idempotency key. It has
+ * no mandates, budgets or sellers: every agent may pay, and every merchant may collect.
  *
  * @example
  * const purser = createTestPurser()
@@ -63,7 +63,7 @@ export function createTestPurser({
     const { nonce, amount, resource } = proof
     const fault = await contentFault(request)
     const isInTime = Math.abs(now() - Date.parse(proof.timestamp)) <= validityWindowMs
-    // Nothing is awaited from here on, so of many that come at once one is charged.
+    // No await from here on, so that concurrent requests are charged once.
     const charged = charges.find((charge) => charge.nonce === nonce)
     const idempotencyKey = options?.idempotencyKey
     const isRetry =
@@ -107,19 +107,24 @@ export function createTestPurser({
       return { ...unsigned, signature: await sign(unsigned, secret) }
     },
     charges,
-    failVerifications: (error = new Error('the service is away')) => (failure = { error }),
+    failVerifications: (error = new Error('the service is down')) => (failure = { error }),
     answerAgain: () => (failure = undefined),
   }
 }
 
-/** A proof as the header `X-Payment-Proof` carries it: base64url of its JSON. */
+/**
+ * The value of `X-Payment-Proof` for a proof: base64url of its JSON.
+ *
+ * @example
+ * await fetch(url, { headers: { 'x-payment-proof': proofHeader(proof) } })
+ */
 export function proofHeader(proof: Proof): string {
   const bytes = new TextEncoder().encode(JSON.stringify(proof))
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
   return text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }
 
-/** HMAC-SHA256 over the fields in the order of their names, as the service signs. */
+/** HMAC-SHA256 over the fields sorted by name, like the service. */
 async function sign(unsigned: object, secret: string): Promise<string> {
   const encoder = new TextEncoder()
   const algorithm = { name: 'HMAC', hash: 'SHA-256' }
@@ -130,7 +135,7 @@ async function sign(unsigned: object, secret: string): Promise<string> {
   return Array.from(new Uint8Array(signature), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** What the pre-flight check says of every agent. */
+/** The result of the pre-flight check for every agent. */
 function reportOf({ agent_id, mandate_id }: Parameters<PaymentClient['verifyAgent']>[0]): AgentReport {
   return {
     verified: true,

@@ -22,9 +22,9 @@ test('Of a store that is unavailable the log says when it begins and when all wo
   observer.worked('figures')
   observer.failed('holds', new StoreUnavailableError('the store is closed', { retryAfterSeconds: 1 }))
   assert.deepEqual(lines, [
-    ['warn', 'db is unavailable (ECONNREFUSED); work in the background waits for it'],
+    ['warn', 'db is unavailable (ECONNREFUSED); background work waits for it'],
     ['info', 'db is available again'],
-    ['warn', 'db is unavailable (the store is closed); work in the background waits for it'],
+    ['warn', 'db is unavailable (the store is closed); background work waits for it'],
   ])
 })
 

@@ -7,13 +7,13 @@ import { StoreUnavailableError } from '../store/store.ts'
 
 export interface BackgroundLogOptions {
   readonly log: Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
-  /** Where the ledger lies, as a person may read it. */
+  /** The location of the ledger, for display. */
   readonly place: string
 }
 
 /**
- * Tells the log what becomes of work that nobody asked for. While the store is unavailable all of it fails again and
- * again: one line says so when that begins, and one when all works again. Any other failure is a line with its stack.
+ * Logs the results of background work. While the store is unavailable, one line says so when it begins, and
+ * one when it ends. Any other failure is logged with its stack.
  */
 export function createBackgroundLog({ log, place }: BackgroundLogOptions): Observer {
   const waiting = new Set<string>()
@@ -27,7 +27,7 @@ export function createBackgroundLog({ log, place }: BackgroundLogOptions): Obser
         return
       }
       if (waiting.size === 0) {
-        log.warn(`${place} is unavailable (${reasonOf(error)}); work in the background waits for it`)
+        log.warn(`${place} is unavailable (${reasonOf(error)}); background work waits for it`)
       }
       waiting.add(what)
     },
@@ -37,7 +37,7 @@ export function createBackgroundLog({ log, place }: BackgroundLogOptions): Obser
   }
 }
 
-/** Writes that a database connection was waited for: once in ten seconds, and then how often it happened again. */
+/** Logs waits for a database connection: once in ten seconds, then a count. */
 export function createWaitLog(log: BackgroundLogOptions['log']): (waitedMs: number) => void {
   const repeated = new RepeatedErrors()
   return (waitedMs) => {

@@ -7,7 +7,7 @@ export interface HoldSweepOptions extends Pick<RepeatingOptions, 'observer'> {
   readonly now: () => number
 }
 
-/** Gives the amounts of expired holds back, a bounded number at a time, until it is stopped. */
+/** Releases the amounts of expired holds in bounded steps, until it is stopped. */
 export function startHoldSweep({ store, now, observer }: HoldSweepOptions): Repeating {
   return startRepeating({
     intervalMs: sweepIntervalMs,

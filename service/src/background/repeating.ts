@@ -1,28 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Is told how each piece of work went; `what` names the failure in words. */
+/** Receives the result of each piece of work; `what` describes the failure. */
 export interface Observer {
   readonly failed: (what: string, error: unknown) => void
   readonly worked: (what: string) => void
 }
 
 export interface RepeatingOptions {
-  /** What is not done when it fails, such as `expired holds could not be released`. */
+  /** The message for a failure, such as `expired holds could not be released`. */
   readonly what: string
   readonly intervalMs: number
-  /** Does a bounded piece of work; `true` says that more is left, which is done without waiting. */
+  /** Does a bounded piece of work; `true` means that more is left, to be done without waiting. */
   readonly work: () => Promise<boolean | void>
   /** Work that fails is tried again after the interval. */
   readonly observer: Observer
 }
 
-/** Something that is done again and again until it is stopped. */
+/** A repeating task. */
 export interface Repeating {
-  /** Resolves when what was under way has ended. */
+  /** Resolves when the current work has finished. */
   readonly stop: () => Promise<void>
 }
 
-/** Does a piece of work again and again, with a pause whenever none is left. */
+/** Repeats a piece of work, with a pause whenever none is left. */
 export function startRepeating({ what, intervalMs, work, observer }: RepeatingOptions): Repeating {
   const stopped = new AbortController()
 

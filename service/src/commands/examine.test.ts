@@ -133,7 +133,7 @@ const troubles: readonly Trouble[] = [
     cause: () => undefined,
     environment: { [['PURSER', 'DATABSE'].join('_')]: 'sqlite:other.db' },
     mark: 'fail',
-    finding: /^PURSER_\w+ is no setting; did you mean PURSER_DATABASE\?$/,
+    finding: /^PURSER_\w+ is not a setting; did you mean PURSER_DATABASE\?$/,
   },
 ]
 for (const { name, cause, environment, mark, finding } of troubles) {

@@ -9,7 +9,7 @@ export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'observer'>
   readonly tally: MemoryTally
 }
 
-/** Keeps the sums that the console shows, behind the payments and a bounded number at a time. */
+/** Updates the console's sums after the payments, in bounded steps. */
 export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOptions): Repeating {
   const adding = startRepeating({
     what: 'the figures of the console could not be added up',
@@ -25,13 +25,13 @@ export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOpti
   return {
     stop: async () => {
       await Promise.all([adding.stop(), writing.stop()])
-      // What was counted since the last time; a service that stops in good order loses none of it.
+      // Save the counters; a graceful shutdown loses none.
       await writeTallies().catch((error: unknown) => observer.failed(what, error))
     },
   }
 }
 
-/** How many counters one transaction writes, so that payments never wait long for it. */
+/** Max counters per transaction, so that payments never wait long for it. */
 const countersInOneStep = 500
 
 function* inSteps({ refusals, keyUses }: Tallies = { refusals: [], keyUses: [] }): Generator<Tallies> {

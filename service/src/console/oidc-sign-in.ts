@@ -12,7 +12,7 @@ import { fetchFromProvider } from './provider-fetch.ts'
 import { sendPage } from './static-files.ts'
 import { createSignInCookies, type SignInUnderWay } from './sign-in-cookie.ts'
 
-/** Where a browser begins to sign in at the identity provider, and where that sends it back to. */
+/** The start of a sign-in with the identity provider, and its callback. */
 export const oidcPath = '/console/sign-in'
 const callbackPath = `${oidcPath}/callback`
 
@@ -21,19 +21,19 @@ export interface OidcOptions
     Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
     Required<{ readonly site: SiteOptions }> {
   readonly settings: OidcSettings
-  /** What the state of a sign-in is signed with; the same in every process. */
+  /** The key that signs the state of a sign-in; the same in every process. */
   readonly signInKey: Buffer
 }
 
-/** How long the identity provider may take for an answer, in seconds. */
+/** Timeout for the identity provider, in seconds. */
 const providerTimeoutSeconds = 5
 
-/** How long what the provider says of itself is cached. Its keys are cached for five minutes, by the library. */
+/** How long the provider's metadata is cached. The library caches its keys for five minutes. */
 const discoveryLifeMs = 3_600_000
 
 /**
- * Signing in by OpenID Connect: the code flow with PKCE, state and nonce. The `sub` of who signs in is the
- * account's `idp_user_id`; no account is made here.
+ * Sign-in with OpenID Connect: the code flow with PKCE, state and nonce. The user's `sub` is the account's
+ * `idp_user_id`; no account is created here.
  */
 export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): void {
   const { settings, site, now } = options
@@ -44,7 +44,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   const cookies = createSignInCookies({ key: options.signInKey, isSecure: base.protocol === 'https:', now })
   const provider = cacheDiscovery(settings, now)
 
-  // A sign-in begins and ends with GET alone: what only looks, by HEAD, must not use up its code.
+  // Only GET: a HEAD request must not use up the code.
   app.get(oidcPath, { exposeHeadRoute: false }, async (request, reply) => {
     const configuration = await withTraceOf(request.headers, provider).catch((error: unknown) => {
       request.log.error({ err: error }, 'the identity provider does not answer')
@@ -78,7 +78,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
     )
     void reply.header('set-cookie', cookies.end())
     if (sub === undefined) return sendPage(reply, 403, notSignedIn)
-    // Where users name themselves, one may call himself as the operator's own account is called.
+    // If users choose their own ids, one could choose that of the operator's account.
     const account = sub === firstUserId ? undefined : await options.store.findAccount({ idpUserId: sub })
     if (!account) return sendPage(reply, 403, noAccount)
     if (account.disabledAtMs !== null) return sendPage(reply, 403, disabled)
@@ -94,7 +94,7 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   })
 
   /**
-   * The user id that the provider's ID token carries. The library checks its signature against the provider's keys, its
+   * The user id in the provider's ID token. The library checks its signature with the provider's keys, its
    * issuer, audience, times and nonce, and the state of the sign-in.
    */
   async function signedIn(request: FastifyRequest, underWay: SignInUnderWay): Promise<string | undefined> {
@@ -109,10 +109,10 @@ export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): voi
   }
 }
 
-/** Longer addresses of screens are forgotten: a cookie carries them. */
+/** Longer return paths are dropped, because they are stored in a cookie. */
 const maxReturnLength = 1_000
 
-/** The screen of the console that `return_to` names, as a path; the start of the console when it names none. */
+/** The console path in `return_to`; by default the start page. */
 function screenOf(request: FastifyRequest, base: URL): string {
   const { return_to: asked } = request.query as Readonly<Record<string, unknown>>
   if (typeof asked !== 'string' || !asked.startsWith('/') || asked.length > maxReturnLength) return startPath
@@ -125,7 +125,7 @@ function screenOf(request: FastifyRequest, base: URL): string {
 
 const startPath = '/console/'
 
-/** What the provider says of itself: fetched when first needed, after an hour, and again after a failure. */
+/** The provider's metadata: fetched on first use, every hour, and after a failure. */
 function cacheDiscovery(
   { issuer, clientId, clientSecret }: OidcSettings,
   now: () => number,
@@ -145,9 +145,10 @@ function cacheDiscovery(
 
   function discover(): Promise<oidc.Configuration> {
     const address = new URL(issuer)
-    // Plain HTTP is for a provider on this machine: the settings and `fetchFromProvider` refuse any other.
+    // Plain HTTP is only for a provider on this machine; the settings and `fetchFromProvider` enforce that.
     const isPlain = address.protocol === 'http:'
-    // Without these checks the library trusts TLS, and takes an ID token of the token endpoint unverified.
+    // Without these checks the library trusts TLS, and accepts an ID token from the token endpoint
+    // unverified.
     const execute = [oidc.enableNonRepudiationChecks, ...(isPlain ? [oidc.allowInsecureRequests] : [])]
     const options = { execute, timeout: providerTimeoutSeconds, [oidc.customFetch]: fetchFromProvider }
     return oidc.discovery(address, clientId, clientSecret, undefined, options)
@@ -167,23 +168,23 @@ const tryAgain = { href: oidcPath, text: 'Sign in again' }
 
 const noProvider = page(
   'The identity provider does not answer',
-  ['Try again in a moment, or sign in with a key. The log of the service says what went wrong.'],
+  ['Try again in a moment, or sign in with a key. The service log has the cause.'],
   { href: '/console/', text: 'Back to the console' },
 )
 const tooLate = page(
-  'This sign-in is over',
-  ['It was begun in another browser, or more than ten minutes ago. Begin again.'],
+  'This sign-in has expired',
+  ['It was started in another browser, or more than ten minutes ago. Start again.'],
   tryAgain,
 )
 const notSignedIn = page(
   'You were not signed in',
-  ['The identity provider did not confirm who you are. The log of the service says why.'],
+  ['The identity provider did not confirm your identity. The service log has the cause.'],
   tryAgain,
 )
 const disabled = page('Your account is disabled', [
   'An operator of this service has disabled it. Ask an operator to enable it again.',
 ])
-const noAccount = page('No account is yours yet', [
-  'The identity provider knows you, but no account of this service carries your user id.',
-  'Ask an operator to create one, with the user id that the identity provider gives you as its idp_user_id.',
+const noAccount = page('You have no account yet', [
+  'The identity provider knows you, but no account of this service has your user id.',
+  'Ask an operator to create one, with your user id at the identity provider as its idp_user_id.',
 ])

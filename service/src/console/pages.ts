@@ -1,4 +1,4 @@
-/** All that the console's pages may do: load what the service itself serves, and nothing else. */
+/** The content security policy of the console: load only what the service itself serves. */
 const consolePolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -23,7 +23,7 @@ export const consoleHeaders: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=()',
 }
 
-/** A page of the service's own, for what the console cannot show: a title, and sentences. */
+/** A server-rendered message page: a title, and sentences. */
 export function page(
   title: string,
   sentences: readonly string[],

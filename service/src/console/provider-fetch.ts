@@ -3,12 +3,12 @@ import type { CustomFetchOptions } from 'openid-client'
 import { traceHeaders } from '../http/request-trace.ts'
 import { isLoopbackHost } from '../settings/loopback.ts'
 
-/** The largest answer that an identity provider may give; real ones have a few kilobytes. */
+/** Max response size of an identity provider; real ones have a few kilobytes. */
 const maxAnswerBytes = 256 * 1024
 
 /**
- * How the identity provider is asked: answers are read up to a bound, within the time that the caller's signal allows,
- * and plain HTTP goes to this machine only, whatever addresses the provider names for its endpoints and keys.
+ * The `fetch` for the identity provider: bounded responses, within the caller's signal, and plain HTTP only
+ * to this machine, whatever URLs the provider's metadata has.
  */
 export async function fetchFromProvider(url: string, options: CustomFetchOptions): Promise<Response> {
   const { protocol, hostname } = new URL(url)

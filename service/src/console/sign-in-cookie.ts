@@ -1,12 +1,12 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
-/** What a sign-in at the identity provider must come back with. */
+/** What the callback of a sign-in must match. */
 export interface SignInUnderWay {
   readonly state: string
   readonly nonce: string
   readonly codeVerifier: string
   readonly startedAtMs: number
-  /** The path of the screen that somebody was on. */
+  /** The path of the screen to return to. */
   readonly returnTo: string
 }
 
@@ -16,7 +16,7 @@ export interface SignInCookieOptions {
   readonly now: () => number
 }
 
-/** The key of these cookies, from what the service signs its proofs with: no secret of its own to keep. */
+/** The key of these cookies, derived from the proof secret, so that no other secret is needed. */
 export function deriveSignInKey(proofSecret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', proofSecret, '', 'purser console sign-in', 32))
 }
@@ -25,8 +25,8 @@ const name = 'purser-sign-in'
 const lifeMs = 10 * 60_000
 
 /**
- * The cookie that ties a sign-in to the browser that began it. It comes back on the way from the identity
- * provider, another site, so it is `Lax`; it opens nothing by itself.
+ * The cookie that binds a sign-in to its browser. It is `Lax`, because it is sent with the redirect from the
+ * identity provider, another site; by itself it grants no access.
  */
 export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions) {
   const attributes = `Path=/console/sign-in; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
@@ -43,7 +43,7 @@ export function createSignInCookies({ key, isSecure, now }: SignInCookieOptions)
 
     end: (): string => `${name}=; Max-Age=0; ${attributes}`,
 
-    /** What this browser began, not too long ago; undefined when it began nothing. */
+    /** The pending sign-in of this browser; undefined if there is none, or if it expired. */
     read(cookie: string | undefined): SignInUnderWay | undefined {
       const [, text = '', mac = ''] =
         new RegExp(`(?:^|; *)${name}=([\\w-]+)\\.([\\w-]+)`).exec(cookie ?? '') ?? []

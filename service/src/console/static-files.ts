@@ -8,21 +8,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
 import { consoleHeaders, page } from './pages.ts'
 
-/** Where the web app lies, once it is built. */
+/** The folder of the built web app. */
 export const builtConsole = join(import.meta.dirname, '../../console')
 
 interface StaticFile {
   readonly bytes: Buffer
   readonly type: string
   readonly etag: string
-  /** Whether its name changes with what is in it. */
+  /** Whether its name contains a content hash. */
   readonly isHashed: boolean
   readonly compressed: Map<'br' | 'gzip', Promise<Buffer>>
 }
 
 /**
- * Serves the web app under `/console`: its files from memory, and its first page for every other path, which the
- * app finds its way by. What is not built says how to build it.
+ * Serves the web app under `/console`: its files from memory, and `index.html` for every other path, for
+ * client-side routing. If it is not built, says how to build it.
  */
 export function serveStaticFiles(app: FastifyInstance, folder: string): void {
   const files = readFiles(folder)
@@ -33,7 +33,7 @@ export function serveStaticFiles(app: FastifyInstance, folder: string): void {
     const path = (request.params as { readonly '*': string })['*']
     const file = files.get(path)
     if (file) return sendFile(request, reply, file)
-    // A file that is gone is no page of the app.
+    // A missing asset is not a page of the app.
     if (path.startsWith('assets/')) return sendPage(reply, 404, missingFile)
     return index ? sendFile(request, reply, index) : sendPage(reply, 503, notBuilt)
   })
@@ -49,7 +49,7 @@ const notBuilt = page('The console is not built', [
   'Run "npm run build:console" in the folder of the sources, and start the service again. Everything else works without it.',
 ])
 
-/** Answers with a page of the service's own. */
+/** Sends a server-rendered message page. */
 export function sendPage(reply: FastifyReply, status: number, html: string): FastifyReply {
   return reply
     .headers({ ...consoleHeaders, 'cache-control': 'no-store' })
@@ -64,7 +64,7 @@ function readFiles(folder: string): Map<string, StaticFile> {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     const type = types[extname(entry.name)]
-    // What is no part of a web app, a map of the sources for instance, is not handed out.
+    // Other files, such as source maps, are not served.
     if (!entry.isFile() || type === undefined) continue
     const bytes = readFileSync(path)
     const name = relative(folder, path).split(sep).join('/')
@@ -106,7 +106,7 @@ async function sendFile(
   return reply.type(file.type).send(encoding ? await compress(file, encoding) : file.bytes)
 }
 
-/** Files below this are sent as they are. */
+/** Smaller files are not compressed. */
 const leastCompressed = 1_024
 
 function encodingFor(accepted: string | undefined, { bytes, type }: StaticFile): 'br' | 'gzip' | undefined {
@@ -115,7 +115,7 @@ function encodingFor(accepted: string | undefined, { bytes, type }: StaticFile):
   return offered.includes('br') ? 'br' : offered.includes('gzip') ? 'gzip' : undefined
 }
 
-/** Each file is compressed once for each encoding, when it is first asked for. */
+/** Each file is compressed once per encoding, on first request. */
 function compress(file: StaticFile, encoding: 'br' | 'gzip'): Promise<Buffer> {
   const known = file.compressed.get(encoding)
   if (known) return known

@@ -4,19 +4,19 @@ import { maxCountersOfAccount } from '../limits.ts'
 import type { Tally } from '../routes/context.ts'
 import type { Refusal, Tallies } from '../store/console/store.ts'
 
-/** Counts what leaves no record, in memory: no refusal costs a write. */
+/** Counts refusals in memory, so that they cost no write. */
 export interface MemoryTally extends Tally {
-  /** What was counted since the last call; undefined when that is nothing. */
+  /** The counts since the last call; undefined if there are none. */
   readonly take: () => Tallies | undefined
 }
 
-/** What one account has counted since the last writing. */
+/** The counts of one account since the last save. */
 interface AccountCounters {
   readonly refusals: Map<string, Refusal>
   readonly keyUses: Map<string, Tallies['keyUses'][number]>
 }
 
-/** A tally in which each account has a quota of counters, so that no account can use up those of another. */
+/** A tally with a quota of counters per account, so that no account can exhaust those of others. */
 export function createTally(now: () => number): MemoryTally {
   let accounts = new Map<string, AccountCounters>()
 

@@ -19,19 +19,19 @@ export function mintApiKey(environment: Environment, randomBytes: RandomBytes): 
   return body + checksum(body)
 }
 
-/** Whether the text can be a key that was minted here: a mistyped one is refused without a look-up. */
+/** Whether the text can be a generated key: a mistyped one is refused without a look-up. */
 export function isWellFormedApiKey(text: string): boolean {
   const prefix = Object.values(keyPrefixes).find((known) => text.startsWith(known))
   if (!prefix || text.length !== prefix.length + randomLength + checksumLength) return false
   return checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }
 
-/** The SHA-256 of a key's text, which is all that is stored of it. */
+/** The SHA-256 of a key, the only part that is stored. */
 export function hashApiKey(text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** What a list of keys shows of a key, so that its holder can tell which it is. */
+/** The hint in a list of keys, by which its holder can recognize it. */
 export function hintOf(text: string): string {
   return text.slice(-4)
 }
@@ -50,7 +50,7 @@ function randomBase62(length: number, randomBytes: RandomBytes): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 in a byte; what lies above it would favour the first characters.
+      // 248 is the largest multiple of 62 in a byte; larger values would bias towards the first characters.
       if (byte < 248 && text.length < length) text += base62[byte % 62]
     }
   }

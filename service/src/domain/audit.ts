@@ -2,10 +2,10 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 
 import type { AuditEvent, Caller, Scope } from './records.ts'
 
-/** Who acts when nobody holds a key: the service itself, at first start. */
+/** The actor without a key: the service itself, at first start. */
 export const systemActor = 'system'
 
-/** What tells one event from another; the store adds nothing to it. */
+/** The contents of an event; the store adds nothing. */
 export interface EventDetails {
   readonly id: string
   readonly type: AuditEventType
@@ -15,15 +15,14 @@ export interface EventDetails {
 }
 
 /**
- * The transaction whose payment has, or would have, the event of this id: the event of a payment has the id
- * of its transaction, with another prefix. So the stores keep the two as one record, and the log is in order
- * of time although nobody gave the event an id of its own.
+ * The transaction of a payment event: the event has the id of its transaction, with another prefix. So the
+ * stores keep the two as one record, and the log is in order of time without separate event ids.
  */
 export function transactionOfEvent(eventId: string): string {
   return `txn${eventId.slice(eventId.indexOf('_'))}`
 }
 
-/** The event that a caller's act leaves in the log of the scope it changed (Events). */
+/** The event for a caller's operation, in the log of the changed scope (Events). */
 export function auditEvent(
   actor: Pick<Caller, 'keyId'> | typeof systemActor,
   scope: Scope,

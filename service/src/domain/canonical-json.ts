@@ -1,9 +1,9 @@
-/** How deep a value may be nested: a proof is flat, so anything deeper was not made here. */
+/** Max nesting depth: proofs are flat, so anything deeper was not issued here. */
 const maxDepth = 32
 
 /**
- * The RFC 8785 (JCS) text of a JSON value: keys in UTF-16 order, no white space, numbers as ECMAScript
- * prints them. Undefined when the value is nested too deeply, or is nothing that JSON can hold.
+ * The RFC 8785 (JCS) text of a JSON value: keys in UTF-16 order, no white space, numbers as ECMAScript prints
+ * them. Undefined if the value is nested too deeply, or is not valid JSON.
  */
 export function canonicalJson(value: unknown, depth = 0): string | undefined {
   if (depth > maxDepth) return undefined
@@ -31,8 +31,8 @@ export function canonicalJson(value: unknown, depth = 0): string | undefined {
 }
 
 /**
- * Whether an object holds only texts, under names that keep the order in which they are set: the shape
- * of every proof, for which JSON's own writer is many times faster.
+ * Whether an object has only string values, with keys that keep insertion order: the shape of every proof,
+ * for which `JSON.stringify` is many times faster.
  */
 function isPlain(record: Record<string, unknown>, keys: readonly string[]): boolean {
   return keys.every((key) => typeof record[key] === 'string' && !/^[0-9]|^__proto__$|^toJSON$/.test(key))

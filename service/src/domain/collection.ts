@@ -2,11 +2,11 @@ import { isWithinDomain, normalizeHostName } from './host-name.ts'
 import { admitsSeller } from './policy.ts'
 import type { Caller, CollectedMandate, RegisteredSeller } from './records.ts'
 
-/** Why a caller may not collect a payment; it charges nothing and burns nothing. */
+/** Why a caller may not collect a payment; nothing is charged, and the proof stays valid. */
 export const collectionRefusals = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee'] as const
 export type CollectionRefusal = (typeof collectionRefusals)[number]
 
-/** What the decision who may collect looks at, read inside the transaction of the capture. */
+/** The facts for the decision who may collect, read inside the transaction of the capture. */
 export interface CollectionFacts {
   readonly caller: Caller
   readonly mandate: CollectedMandate
@@ -17,8 +17,8 @@ export interface CollectionFacts {
 }
 
 /**
- * Why the caller may not collect, or undefined when it may: its account owns the mandate, or owns the
- * seller that the mandate admits and whose domain serves the resource.
+ * Why the caller may not collect, or undefined if it may: its account owns the mandate, or owns the seller
+ * that the mandate allows and whose domain serves the resource.
  */
 export function checkCollection(facts: CollectionFacts): CollectionRefusal | undefined {
   const { caller, mandate, seller, merchantDomain, resourceUrl } = facts

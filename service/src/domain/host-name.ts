@@ -3,10 +3,18 @@ import { domainToASCII } from 'node:url'
 import { parse } from 'tldts'
 
 /**
- * A host name as sellers are compared: lower-case ASCII (IDNA) without a trailing dot.
- * Text that is no host name comes back in lower case, and so equals nothing but itself.
+ * Normalizes a host name for comparing sellers: lower-case ASCII (IDNA) without a trailing dot. Text that is
+ * not a host name is only lowercased, and so equals nothing but itself.
  */
 export function normalizeHostName(text: string): string {
+  if (text !== latest.text) latest = { text, name: normalized(text) }
+  return latest.name
+}
+
+/** One payment asks for the same name several times. */
+let latest = { text: '', name: '' }
+
+function normalized(text: string): string {
   const lower = withoutTrailingDot(text.toLowerCase())
   if (plainHostName.test(lower) || urlSyntax.test(lower) || tooLong.test(lower)) return lower
   return withoutTrailingDot(domainToASCII(lower)) || lower
@@ -15,10 +23,10 @@ export function normalizeHostName(text: string): string {
 /** Most names need no IDNA: letters that are plain ASCII and carry no `xn--`. */
 const plainHostName = /^(?!.*xn--)[a-z0-9.-]+$/
 
-/** What is no part of a host name, though IDNA would cut it off, skip it or undo it. */
+/** Characters that a host name cannot have, but that IDNA would strip, skip or decode. */
 const urlSyntax = /[\s/\\?#@%]/
 
-/** A label of more than 63 characters, or a name of more than 253: IDNA would take time by the square of their length. */
+/** A label over 63 or a name over 253 characters, for which IDNA would take quadratic time. */
 const tooLong = /[^.。．｡]{64}|^.{254}/su
 
 function withoutTrailingDot(name: string): string {
@@ -26,8 +34,9 @@ function withoutTrailingDot(name: string): string {
 }
 
 /**
- * Whether strangers register names directly below a normalized domain, as below `com`, `co.uk` and `github.io`: it is on the
- * Public Suffix List. A name that the list does not know, such as `localhost`, is none.
+ * Whether a normalized domain is on the Public Suffix List, so that strangers can register names directly
+ * below it, as with `com`, `co.uk` and `github.io`. A name that is not on the list, such as `localhost`, is
+ * not.
  */
 export function isPublicSuffix(domain: string): boolean {
   const { publicSuffix, isIcann, isPrivate } = parse(domain, { allowPrivateDomains: true })
@@ -35,8 +44,8 @@ export function isPublicSuffix(domain: string): boolean {
 }
 
 /**
- * Whether the host of an address is the domain itself or lies below it. Nothing lies below a single label, a number or a
- * public suffix: whoever registered `co.uk` is not the parent of every shop there.
+ * Whether a host is the domain itself or a subdomain of it. Single labels, numbers and public suffixes have
+ * no subdomains here: whoever registered `co.uk` is not the parent of every shop there.
  */
 export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   if (!URL.canParse(resourceUrl)) return false
@@ -45,5 +54,5 @@ export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   return canBeParent.test(domain) && host.endsWith(`.${domain}`) && !isPublicSuffix(domain)
 }
 
-/** Two labels or more, the last of which begins with a letter: so no top-level domain, no IP address. */
+/** Two or more labels, the last of which starts with a letter: not a top-level domain or an IP address. */
 const canBeParent = /\.[a-z][^.]*$/

@@ -4,8 +4,8 @@ const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const timeCharacters = 10
 
 /**
- * A text that sorts before every id of a kind that is made from a moment on, and after those made before. Ids
- * begin with their time; nobody else may rely on that.
+ * A text that sorts between ids created before and after a point in time. Ids begin with their time; only
+ * this code may rely on that.
  */
 export function idsFrom(prefix: string, atMs: number): string {
   let rest = Math.max(0, Math.floor(atMs))
@@ -17,7 +17,7 @@ export function idsFrom(prefix: string, atMs: number): string {
   return `${prefix}_${text}`
 }
 
-/** When a nonce was made, in milliseconds: a UUIDv7 begins with its time. */
+/** When a nonce was created, in milliseconds: a UUIDv7 begins with its time. */
 export function timeOfNonce(nonce: string): number {
   return Number.parseInt(nonce.replaceAll('-', '').slice(0, 12), 16)
 }

@@ -1,14 +1,14 @@
 declare const unit: unique symbol
 
-/** An amount in millionths of a USDC; sums and comparisons are done in it, never in floating point. */
+/** An amount in millionths of a USDC, for exact sums and comparisons without floating point. */
 export type MicroUsdc = bigint & { readonly [unit]: 'micro-usdc' }
 
 const microsInOne = 1_000_000n
 const fractionDigits = 6
 
 /**
- * The millionths that an amount's text stands for.
- * The text must match the interface's amount pattern; anything else is a bug and throws a RangeError.
+ * Parses an amount into millionths. The text must match the interface's amount pattern; anything else is a
+ * bug and throws a RangeError.
  */
 export function parseAmount(text: string): MicroUsdc {
   const match = /^([0-9]+)(?:\.([0-9]{1,6}))?$/.exec(text)
@@ -29,7 +29,7 @@ export function addMicro(left: MicroUsdc, right: MicroUsdc): MicroUsdc {
   return (left + right) as MicroUsdc
 }
 
-/** What is left of the first amount after the second is taken away. */
+/** The first amount minus the second. */
 export function subtractMicro(from: MicroUsdc, taken: MicroUsdc): MicroUsdc {
   return (from - taken) as MicroUsdc
 }

@@ -82,7 +82,7 @@ const failures: readonly Failure[] = [
     name: 'the agent is revoked',
     spoil: (from) => ({ ...from, agent: from.agent && { ...from.agent, status: 'revoked' } }),
     code: 'agent_revoked',
-    detail: 'The agent research-bot is revoked, for good; use another agent.',
+    detail: 'The agent research-bot is permanently revoked; use another agent.',
   },
   {
     check: 3,
@@ -145,7 +145,7 @@ const failures: readonly Failure[] = [
     name: 'the amount exceeds the cap by a millionth',
     spoil: changeMandate(limits('100.00', '9.999999')),
     code: 'amount_exceeds_per_transaction_limit',
-    detail: '10.00 > 9.999999, the most for one payment.',
+    detail: '10.00 > 9.999999, the limit per payment.',
   },
   {
     check: 9,

@@ -4,18 +4,18 @@ import { normalizeHostName } from './host-name.ts'
 import { addMicro, formatSum, subtractMicro, type MicroUsdc } from './money.ts'
 import type { Agent, Mandate } from './records.ts'
 
-/** What the checks look at, read inside the transaction that records their outcome. */
+/** The facts for the checks, read inside the transaction that records their outcome. */
 export interface PolicyFacts {
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
 }
 
-/** A payment that somebody proposes. A proof names no seller yet, so it leaves `seller` out. */
+/** A proposed payment. A proof has no seller yet, so it omits `seller`. */
 export interface PolicyPayment {
   readonly amountText: string
   readonly amountMicro: MicroUsdc
   readonly seller?: { readonly merchantDomain: string; readonly category: string | null }
-  /** Whether open holds count as spent (check 9): they do for a proof. */
+  /** Whether open holds count as spent (check 9): true for a proof. */
   readonly countHolds: boolean
 }
 
@@ -30,14 +30,17 @@ export type PolicyDecision =
     }
 
 /**
- * The decision of the nine policy checks, in the interface's order; the first failure ends them
- * (Endpoints, "Policy checks").
+ * Runs the nine policy checks in the interface's order, up to the first failure (Endpoints, "Policy checks").
  */
 export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: number): PolicyDecision {
   const { agent, mandate } = facts
   if (!agent) return deny(1, 'agent_revoked', 'No such agent exists in this account and environment.')
   if (agent.status !== 'active') {
-    return deny(2, 'agent_revoked', `The agent ${quote(agent.name)} is revoked, for good; use another agent.`)
+    return deny(
+      2,
+      'agent_revoked',
+      `The agent ${quote(agent.name)} is permanently revoked; use another agent.`,
+    )
   }
   if (!mandate || mandate.agentId !== agent.id) {
     return deny(3, 'mandate_expired', `The agent ${quote(agent.name)} has no such mandate.`)
@@ -75,7 +78,7 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
     return deny(
       8,
       'amount_exceeds_per_transaction_limit',
-      `${payment.amountText} > ${mandate.maxPerTransactionText}, the most for one payment.`,
+      `${payment.amountText} > ${mandate.maxPerTransactionText}, the limit per payment.`,
     )
   }
   const heldMicro = payment.countHolds ? mandate.heldMicro : (0n as MicroUsdc)
@@ -86,7 +89,7 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
   return { decision: 'approved' }
 }
 
-/** Whether the mandate lets its agent pay this seller (check 6). An empty list admits nobody. */
+/** Whether the mandate allows this seller (check 6). An empty list allows none. */
 export function admitsSeller(
   { allowedSellers }: Pick<Mandate, 'allowedSellers'>,
   merchantDomain: string,
@@ -101,7 +104,10 @@ interface Allowlist {
   readonly domains: ReadonlySet<string>
 }
 
-/** A list never changes, so its names are normalized once: a list of a thousand would cost each check a millisecond. */
+/**
+ * Lists never change, so their names are normalized once: for a thousand names, that would take a millisecond
+ * per check.
+ */
 function readAllowlist(entries: readonly string[]): Allowlist {
   const known = allowlists.get(entries)
   if (known) return known
@@ -112,7 +118,7 @@ function readAllowlist(entries: readonly string[]): Allowlist {
 
 const allowlists = new WeakMap<readonly string[], Allowlist>()
 
-/** Whether the mandate lets its agent buy in this category (check 7). An empty list admits every one. */
+/** Whether the mandate allows this category (check 7). An empty list allows every category. */
 export function admitsCategory(
   mandate: Pick<Mandate, 'allowedCategories'>,
   category: string | null,
@@ -121,7 +127,7 @@ export function admitsCategory(
   return allowed.length === 0 || allowed.includes('*') || (category !== null && allowed.includes(category))
 }
 
-/** What is left of the total budget: holds do not count, as in check 9 of evaluate. */
+/** What is left of the total budget, without counting holds, as in check 9 of evaluate. */
 export function remainingBudget(mandate: Pick<Mandate, 'maxTotalMicro' | 'spentMicro'>): MicroUsdc {
   return subtractMicro(mandate.maxTotalMicro, mandate.spentMicro)
 }
@@ -130,7 +136,7 @@ function deny(check: number, code: DenialCode, detail: string): PolicyDecision {
   return { decision: 'denied', code, detail, check }
 }
 
-/** How many entries of an allowlist a refusal spells out. */
+/** Max allowlist entries listed in a refusal. */
 const spelledOut = 5
 
 function allowed(entries: readonly string[]): string {
@@ -139,12 +145,12 @@ function allowed(entries: readonly string[]): string {
   return `the mandate allows ${entries.slice(0, spelledOut).map(quote).join(', ')}${more}.`
 }
 
-/** How many characters of a text a refusal quotes. */
+/** Max characters of a text quoted in a refusal. */
 const quoted = 80
 
-/** The beginning of a text that somebody else wrote. */
+/** Quotes the beginning of third-party text. */
 function quote(text: string): string {
-  // Half a surrogate pair at the cut would not be text.
+  // Do not cut a surrogate pair in half.
   return text.length > quoted ? `${text.slice(0, quoted).replace(/[\ud800-\udbff]$/, '')}…` : text
 }
 

@@ -5,22 +5,22 @@ import type { Proof, VerificationFailure } from '@purser/wire/payments'
 
 import { canonicalJson } from './canonical-json.ts'
 
-/** How far a proof's timestamp may lie from now, either way (Limits: 5 minutes). */
+/** Max distance of a proof's timestamp from now, either way (Limits: 5 minutes). */
 export const validityWindowMs = 5 * 60_000
 
-/** How long a hold outlives the window, so that a proof that passed step 1 still finds its hold. */
+/** How long a hold outlives the window, so that a proof that passes step 1 still finds its hold. */
 export const holdGraceMs = 60_000
 
 /** A proof before it is signed. */
 export type UnsignedProof = Omit<Proof, 'signature'>
 
-/** The HMAC-SHA256 of a text's UTF-8 bytes under one key, as lower-case hex. */
+/** The HMAC-SHA256 of a text's UTF-8 bytes, as lower-case hex. */
 type Hmac = (text: string) => string
 
 /** The keys of one environment: the first signs, all verify. */
 export type ProofKeys = readonly [Hmac, ...Hmac[]]
 
-/** The keys that the secrets give in an environment; a key of one environment is worthless in the other. */
+/** The keys derived from the secrets for an environment; a key of one environment is useless in the other. */
 export function deriveProofKeys(
   secrets: readonly [string, ...string[]],
   environment: Environment,
@@ -39,16 +39,16 @@ export function signProof(unsigned: UnsignedProof, keys: ProofKeys): Proof {
   return { ...unsigned, signature: keys[0](canonicalProof(unsigned) ?? unsignable()) }
 }
 
-/** What the merchant expects to have been paid. */
+/** The payment that the merchant expects. */
 export interface Expectation {
   readonly amount: string
   readonly currency: string
 }
 
 /**
- * The first of the verification steps 1 to 3 that the proof fails, or undefined when it passes them
- * (Endpoints, `POST /v1/payments/verify`). The caller may skip step 1 to recognise a retry of a proof
- * that was captured in time.
+ * The first of the verification steps 1 to 3 that the proof fails, or undefined if it passes them (Endpoints,
+ * `POST /v1/payments/verify`). The caller may skip step 1 to detect a retry of a proof that was captured in
+ * time.
  */
 export function checkProof(
   proof: Proof,
@@ -82,14 +82,14 @@ function hasValidSignature(proof: Proof, keys: ProofKeys): boolean {
   return text !== undefined && keys.some((hmac) => equalInConstantTime(signature, hmac(text)))
 }
 
-/** The canonical JSON of a proof: its fields in the order of their names, which are known but for additions. */
+/** The canonical JSON of a proof: its fields sorted by name, which is known except for additional fields. */
 function canonicalProof(unsigned: UnsignedProof): string | undefined {
   const { agentId, amount, currency, mandateId, network, nonce, resource, scheme, timestamp } = unsigned
   const usual = { agentId, amount, currency, mandateId, network, nonce, resource, scheme, timestamp }
   return hasOnly(unsigned, usual) ? JSON.stringify(usual) : canonicalJson(unsigned)
 }
 
-/** Whether a proof has these fields, all of them texts, and no other. */
+/** Whether a proof has exactly these fields, all strings. */
 function hasOnly(unsigned: UnsignedProof, usual: UnsignedProof): boolean {
   const values = Object.values(usual)
   return values.every((value) => typeof value === 'string') && Object.keys(unsigned).length === values.length

@@ -9,23 +9,23 @@ import type { TransactionStatus } from '@purser/wire/transactions'
 
 import type { MicroUsdc } from './money.ts'
 
-/** The tenant and the world that a record belongs to; every query carries it. */
+/** The account and environment of a record; part of every query. */
 export interface Scope {
   readonly accountId: string
   readonly environment: Environment
 }
 
-/** Who acts: a key, with its scope and what it may do. */
+/** The caller: a key, with its scope and role. */
 export interface Caller extends Scope {
   readonly keyId: string
   readonly role: Role
-  /** The one agent that a key of the role `agent` speaks for. */
+  /** The agent of a key with the role `agent`. */
   readonly agentId: string | null
 }
 
 /**
- * The `idp_user_id` of the account that a first start makes. Everybody can know it, so no identity provider can
- * vouch for it: nobody but the holders of its keys gets into that account.
+ * The `idp_user_id` of the account created at first start. It is public, so identity provider sign-in is
+ * refused for it: only holders of its keys can access that account.
  */
 export const firstUserId = 'first-account'
 
@@ -35,7 +35,7 @@ export interface Account {
   readonly email: string
   readonly idpUserId: string
   readonly createdAtMs: number
-  /** Since when nothing is done in its name; null while it is active. */
+  /** When it was disabled; null while it is active. */
   readonly disabledAtMs: number | null
 }
 
@@ -83,23 +83,23 @@ export interface Seller extends Scope {
   readonly id: string
   readonly name: string
   readonly domain: string
-  /** A JSON object as it came. */
+  /** A JSON object, unchanged. */
   readonly priceConfig: string
   readonly createdAtMs: number
 }
 
-/** A seller, and whether it still has to show that its domain is its own. */
+/** A seller, and whether its domain still has to be verified. */
 export interface ListedSeller extends Seller {
   readonly isPending: boolean
 }
 
-/** What of a mandate says who may collect a payment under it. */
+/** The fields of a mandate that determine who may collect. */
 export type CollectedMandate = Pick<Mandate, 'accountId' | 'allowedSellers'>
 
-/** Who is registered under a domain, which is all that a payment needs to know of a seller. */
+/** The account registered under a domain, which is all that a payment needs to know. */
 export type RegisteredSeller = Pick<Seller, 'accountId' | 'id'>
 
-/** The amount that an issued proof keeps free for itself until it is captured or ends. */
+/** The amount that an issued proof reserves until it is captured or ends. */
 export interface Hold extends Scope {
   readonly nonce: string
   readonly agentId: string
@@ -110,7 +110,7 @@ export interface Hold extends Scope {
   readonly resourceUrl: string
   readonly status: ProofStatus
   readonly issuedAtMs: number
-  /** When the hold ends: the validity window and a minute of grace after the proof's timestamp. */
+  /** When the hold ends: the proof's timestamp plus the validity window and a minute of grace. */
   readonly expiresAtMs: number
   readonly transactionId: string | null
 }
@@ -135,7 +135,7 @@ export interface Transaction extends Scope {
 export interface AuditEvent extends Scope {
   readonly id: string
   readonly type: AuditEventType
-  /** The id of the key or the session that acted, or `system`. */
+  /** The id of the acting key or session, or `system`. */
   readonly actor: string
   readonly subjectId: string
   readonly data: Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import type { RiskFlag } from '@purser/wire/verify-agent'
 
 import type { MicroUsdc } from './money.ts'
 
-/** What the signals look at. Counts are of this mandate's transactions. */
+/** The facts for the signals. Counts are of this mandate's transactions. */
 export interface RiskFacts {
   readonly maxTotalMicro: MicroUsdc
   readonly spentMicro: MicroUsdc
@@ -13,18 +13,18 @@ export interface RiskFacts {
 }
 
 export interface Risk {
-  /** 0, nothing speaks against the payment, to 100. */
+  /** From 0, nothing unusual, to 100. */
   readonly score: number
   readonly flags: RiskFlag[]
 }
 
-/** Below this share of the budget, in per cent, it counts as nearly spent. */
+/** Below this percentage of the total, a budget counts as nearly spent. */
 const nearlySpentPercent = 10n
-/** An expiry nearer than this is near. */
+/** An expiry closer than this counts as near. */
 const nearExpiryMs = 24 * 60 * 60_000
-/** So many denials within an hour count as recent denials. */
+/** Number of denials within an hour that count as recent denials. */
 export const manyDenials = 3
-/** So many transactions within a minute are an unusual rate. */
+/** Number of transactions within a minute that count as an unusual rate. */
 export const manyTransactions = 30
 
 const weights: Record<RiskFlag, number> = {
@@ -35,7 +35,7 @@ const weights: Record<RiskFlag, number> = {
   unusual_rate: 25,
 }
 
-/** The signals that speak about a payment under a known mandate, with the sum of their weights. */
+/** The signals of a payment under a known mandate, with the sum of their weights. */
 export function assessRisk(facts: RiskFacts, nowMs: number): Risk {
   const flags: RiskFlag[] = []
   const remainingMicro = facts.maxTotalMicro - facts.spentMicro
@@ -47,5 +47,5 @@ export function assessRisk(facts: RiskFacts, nowMs: number): Risk {
   return { score: flags.reduce((score, flag) => score + weights[flag], 0), flags }
 }
 
-/** Nothing speaks, because nothing is known. */
+/** No signals, because nothing is known. */
 export const noRisk: Risk = { score: 0, flags: [] }

@@ -2,22 +2,22 @@ import { createHmac, hkdfSync } from 'node:crypto'
 
 import type { Scope } from './records.ts'
 
-/** Where a seller puts the proof that a domain is its own, and what it puts there. */
+/** Where and what a seller publishes to verify its domain. */
 export interface DomainChallenge {
   /** The name of the DNS TXT record. */
   readonly recordName: string
-  /** The address of the file that does instead of the record. */
+  /** The URL of the file that can be used instead of the record. */
   readonly fileUrl: string
-  /** The text of the record, and of a line of the file. */
+  /** The text of the record, or of one line in the file. */
   readonly text: string
 }
 
-/** The key that challenges are made with, from what the service signs its proofs with: no secret of its own to keep. */
+/** The key for challenges, derived from the proof secret, so that no other secret is needed. */
 export function deriveVerificationKey(proofSecret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', proofSecret, '', 'purser seller verification', 32))
 }
 
-/** The challenge of an account for a domain. It is always the same, so nothing of it is stored. */
+/** The challenge of an account for a domain. It is deterministic, so it is not stored. */
 export function challengeFor(
   key: Buffer,
   { accountId, environment }: Scope,

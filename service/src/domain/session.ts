@@ -4,19 +4,19 @@ import type { RandomBytes } from './api-key.ts'
 
 const hourMs = 3_600_000
 
-/** How long a session lives that nobody uses. */
+/** Idle timeout of a session. */
 export const sessionIdleMs = 8 * hourMs
 
-/** How long a session lives however it is used. */
+/** Max lifetime of a session. */
 export const sessionLifeMs = 24 * hourMs
 
-/** How long the link of a first start can be followed. */
+/** Lifetime of the set-up link of a first start. */
 export const setUpLinkLifeMs = hourMs
 
-/** How long a use of a session is not written down again. */
+/** Min interval between recorded uses of a session. */
 export const sessionTouchMs = 5 * 60_000
 
-/** Whose session a token is of, and by what it is known to the store. */
+/** The account of a token, and its hash in the store. */
 export interface SessionToken {
   readonly accountId: string
   readonly tokenHash: Buffer
@@ -27,26 +27,26 @@ export function mintSessionToken(accountId: string, randomBytes: RandomBytes): s
   return `${accountId}.${Buffer.from(randomBytes(32)).toString('base64url')}`
 }
 
-/** What a token says; undefined when it is none. */
+/** Parses a token; undefined if it is invalid. */
 export function readSessionToken(text: string): SessionToken | undefined {
   const [, accountId] = /^([a-z]+_[0-9a-z]{26})\.[\w-]{43}$/.exec(text) ?? []
   return accountId === undefined ? undefined : { accountId, tokenHash: sha256(text) }
 }
 
-/** When a session ends if it is not used any more, in milliseconds since 1970. */
+/** When a session ends if it is not used again, in milliseconds since 1970. */
 export function sessionEndMs(session: { readonly usedAtMs: number; readonly endsAtMs: number }): number {
   return Math.min(session.usedAtMs + sessionIdleMs, session.endsAtMs)
 }
 
 /**
- * What a page of the console must send to change something. It follows from the token, which no script can
- * read, so another site can neither know nor guess it.
+ * The CSRF token that the console must send to change something. It is derived from the session token, which
+ * scripts cannot read, so another site can neither know nor guess it.
  */
 export function csrfTokenOf(token: string): string {
   return sha256(`purser console csrf\n${token}`).toString('base64url')
 }
 
-/** Whether a request carries the session's token. */
+/** Whether a request has the session's CSRF token. */
 export function isCsrfToken(text: string | undefined, token: string): boolean {
   const expected = Buffer.from(csrfTokenOf(token))
   const sent = Buffer.from(text ?? '')

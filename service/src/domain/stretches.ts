@@ -2,17 +2,17 @@ import { addMicro, type MicroUsdc } from './money.ts'
 
 const quarterMs = 15 * 60_000
 
-/** The quarter of an hour that a moment lies in, by its beginning. */
+/** The start of the quarter of an hour that contains a time. */
 export function quarterStart(atMs: number): number {
   return atMs - (atMs % quarterMs)
 }
 
-/** The day in UTC that a moment lies in, by its beginning. */
+/** The start of the UTC day that contains a time. */
 export function dayStart(atMs: number): number {
   return atMs - (atMs % (96 * quarterMs))
 }
 
-/** What happened in a stretch of time. */
+/** The activity in one bucket of time. */
 export interface Bucket {
   readonly startsAtMs: number
   readonly paidCount: number
@@ -21,14 +21,14 @@ export interface Bucket {
   readonly deniedCount: number
 }
 
-/** Stretches of one width, one after the other. */
+/** Consecutive buckets of equal width. */
 export interface Stretches {
   readonly startsAtMs: number
   readonly widthMs: number
   readonly count: number
 }
 
-/** What happened in each stretch, also in those in which nothing did; what lies in none is left out. */
+/** The activity per bucket, including empty ones; activity outside all buckets is ignored. */
 export function sumBuckets(parts: readonly Bucket[], { startsAtMs, widthMs, count }: Stretches): Bucket[] {
   const buckets = Array.from({ length: count }, (_, index) => emptyBucket(startsAtMs + index * widthMs))
   for (const part of parts) {

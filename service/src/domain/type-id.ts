@@ -1,4 +1,4 @@
-/** What an id is of; the prefix is for the eye, nobody may parse it. */
+/** The kinds of ids; the prefix is only for people and must not be parsed. */
 export const idPrefixes = {
   account: 'acct',
   apiKey: 'key',
@@ -12,13 +12,16 @@ export const idPrefixes = {
 } as const
 export type IdKind = keyof typeof idPrefixes
 
-/** The 16 bytes of an id; undefined for any text that `idText` would not give. A nonce is a UUID without a prefix. */
+/**
+ * The 16 bytes of an id; undefined for any text that `idText` would not return. A nonce is a UUID without a
+ * prefix.
+ */
 export function idBytes(kind: IdKind | 'nonce', text: string): Buffer | undefined {
   const bytes = Buffer.allocUnsafe(16)
   return writeId(kind, text, { bytes, at: 0 }) ? bytes : undefined
 }
 
-/** Writes the 16 bytes of an id; whether the text is one, as for `idBytes`. */
+/** Writes the 16 bytes of an id; returns whether the text is valid, as for `idBytes`. */
 export function writeId(
   kind: IdKind | 'nonce',
   text: string,

@@ -1,7 +1,7 @@
 export interface TurnLimits {
-  /** Max tasks of one account that are in progress. */
+  /** Max running tasks of one account. */
   readonly maxInProgress: number
-  /** Max tasks of one account that wait; one more is turned away. */
+  /** Max waiting tasks of one account; more are refused. */
   readonly maxWaiting: number
 }
 
@@ -10,12 +10,12 @@ interface Account {
   readonly waiting: (() => void)[]
 }
 
-/** Max time between a task and the next one of its account. */
+/** Max pause between two tasks of an account. */
 const maxPauseMs = 40
 
 /**
- * Bounds how many tasks of one account are in progress; the others wait for their turn, first come, first served. Between
- * two turns is a pause twice as long as the task took, so that two thirds of the time are left to other accounts.
+ * Bounds the number of running tasks of one account; others wait in order. After each task there is a pause
+ * twice as long as the task took, which leaves two thirds of the time to other accounts.
  */
 export class AccountTurns {
   readonly #limits: TurnLimits
@@ -25,13 +25,13 @@ export class AccountTurns {
     this.#limits = limits
   }
 
-  /** Runs the task when it is its turn. Undefined, without running it, when too many of the account wait already. */
+  /** Runs the task in turn. Returns undefined without running it if too many of the account are waiting. */
   async run<Result>(accountId: string, task: () => Result | Promise<Result>): Promise<Result | undefined> {
     const isFull = (this.#accounts.get(accountId)?.waiting.length ?? 0) >= this.#limits.maxWaiting
     return isFull && !this.#isFree(accountId) ? undefined : this.runAlways(accountId, task)
   }
 
-  /** Runs the task when it is its turn, however many wait: for an open stream, whose number is bounded otherwise. */
+  /** Runs the task in turn, however many wait: for open streams, whose number is bounded elsewhere. */
   async runAlways<Result>(accountId: string, task: () => Result | Promise<Result>): Promise<Result> {
     const account = this.#accounts.get(accountId) ?? { inProgress: 0, waiting: [] }
     if (this.#isFree(accountId)) {
@@ -54,7 +54,7 @@ export class AccountTurns {
     return (this.#accounts.get(accountId)?.inProgress ?? 0) < this.#limits.maxInProgress
   }
 
-  /** Hands the place on to who waits longest. */
+  /** Passes the slot to the longest-waiting task. */
   #end(accountId: string, account: Account): void {
     const next = account.waiting.shift()
     if (next) return next()

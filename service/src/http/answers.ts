@@ -4,14 +4,14 @@ import { errorAnswers, type ErrorCode, type ValidationItem } from '@purser/wire/
 
 import { boundEchoes } from './validation/bounded-echo.ts'
 
-/** What a route answers: a status, a JSON body, and the headers beyond the usual ones. */
+/** The response of a route: a status, a JSON body, and additional headers. */
 export interface Answer {
   readonly status: number
   readonly body: unknown
-  /** The body as JSON, where it is written already. */
+  /** The body as JSON text, if already serialized. */
   readonly json?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** What is sent instead of the body, as it comes; the headers say what it is. */
+  /** A stream to send instead of the body; the headers have its type. */
   readonly stream?: Readable
 }
 
@@ -23,19 +23,19 @@ export function created(body: unknown, headers?: Answer['headers']): Answer {
   return headers ? { status: 201, body, headers } : { status: 201, body }
 }
 
-/** The answer of an error code, with the status that the table of errors gives it. */
+/** The response for an error code, with its status from the error table. */
 export function refuse(code: ErrorCode): Answer {
   const answer = { status: errorAnswers[code].status, body: { detail: code } }
   const headers = headersOf[code]
   return headers ? { ...answer, headers } : answer
 }
 
-/** The 422 answer: the faults of the request, in the order of its fields. */
+/** The 422 response: the errors of the request, in field order. */
 export function unprocessable(faults: readonly ValidationItem[]): Answer {
   return { status: 422, body: { detail: boundEchoes(faults) } }
 }
 
-/** The headers that an error answer must carry. */
+/** The required headers of an error response. */
 const headersOf: Partial<Record<ErrorCode, Record<string, string>>> = {
   'Not authenticated': { 'www-authenticate': 'Bearer' },
   invalid_api_key: { 'www-authenticate': 'Bearer error="invalid_token"' },

@@ -60,7 +60,7 @@ const noCredentials = [
   'Bearerx y',
 ]
 
-test('Another scheme, or a scheme without a token, is no credentials [auth.1] [decision.6]', async (t) => {
+test('Another scheme, or a scheme without a token, does not count as credentials [auth.1] [decision.6]', async (t) => {
   const service = await startTestService(t)
   for (const authorization of [...noCredentials, service.sandboxKey, `Token ${service.sandboxKey}`]) {
     const answer = await get(service, { authorization })
@@ -76,7 +76,7 @@ test('The name of the scheme is case-insensitive, the key is not [decision.6]', 
   }
 })
 
-test('A key in the query, in a cookie or in another header is no key [auth.1]', async (t) => {
+test('A key in the query, in a cookie or in another header is ignored [auth.1]', async (t) => {
   const service = await startTestService(t)
   const key = service.sandboxKey
   const answers = [
@@ -117,7 +117,7 @@ test('Authentication comes before the query is read [decision.6]', async (t) => 
   assertNotAuthenticated(answer, 'a broken query')
 })
 
-test('Answers to a good key ask for no credentials [decision.6]', async (t) => {
+test('Responses to a valid key have no WWW-Authenticate header [decision.6]', async (t) => {
   const service = await startTestService(t)
   for (const path of ['/agents', '/agents/unknown', '/agents?limit=0', '/unknown']) {
     const { status, headers } = await service.call('GET', path)
@@ -126,7 +126,7 @@ test('Answers to a good key ask for no credentials [decision.6]', async (t) => {
   }
 })
 
-test('A key stops working with its revocation, and not a request later [auth.4]', async (t) => {
+test('A key stops working at once when it is revoked [auth.4]', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
@@ -140,7 +140,7 @@ test('A key stops working with its revocation, and not a request later [auth.4]'
   assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was made')
 })
 
-test('A request whose body comes after the revocation of its key is begun after it [auth.4] [decision.6]', async (t) => {
+test('A request whose body arrives after the revocation of its key is refused [auth.4] [decision.6]', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
@@ -156,7 +156,7 @@ test('A request whose body comes after the revocation of its key is begun after 
   assert.equal(slow.status, 201, 'a slow body alone is no fault')
 })
 
-/** Asks for a new key, and sends the body once the service has had the headers and something else was done. */
+/** Requests a new key, and sends the body only after the service has the headers and `between` is done. */
 function sendInTwo(
   service: TestService,
   { key, body }: { readonly key: string; readonly body: string },

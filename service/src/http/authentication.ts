@@ -9,37 +9,37 @@ export type Authentication =
   | {
       readonly caller: Caller
       readonly session?: CallerSession
-      /** Whether the key was let in before, and has not been looked up now: it may have been revoked since. */
+      /** Whether the key comes from the cache without a look-up: it may have been revoked since. */
       readonly isRemembered?: boolean
     }
   | { readonly refusal: ErrorCode }
 
-/** The session of a caller who came with a cookie, and the text that the cookie holds. */
+/** The session of a caller with a cookie, and the cookie's token. */
 export interface CallerSession extends StoredSession {
   readonly text: string
 }
 
 export interface AuthenticationOptions {
-  /** The caller whose key has this SHA-256, unless it is unknown or revoked. */
+  /** The caller whose key has this SHA-256, unless the key is unknown or revoked. */
   readonly findCaller: (secretHash: Buffer) => Promise<Caller | undefined>
-  /** Keys that the operator chose himself, and which need not carry a checksum. */
+  /** Keys chosen by the operator, which need no checksum. */
   readonly chosenKeys: ReadonlySet<string>
-  /** Is told of each key that is let in. */
+  /** Called with each accepted key. */
   readonly onUse?: (caller: Caller) => void
 }
 
-/** Most keys whose hash is remembered. */
+/** Max number of cached key hashes. */
 const maxRemembered = 1_000
 
 /**
- * The function that tells who calls from the `Authorization` header. It looks every key up, every time, but for those
- * who `mayBeRemembered`: they find out themselves whether the key is still good. With `mustBeKnown` only keys that were
- * in use before are looked up: their address has tried too many wrong ones.
+ * Identifies the caller from the `Authorization` header. Looks up the key every time, except with
+ * `mayBeRemembered`, where the caller rechecks a cached key itself. With `mustBeKnown` only cached keys are
+ * looked up, because the address has tried too many wrong ones.
  */
 export function createAuthentication({ findCaller, chosenKeys, onUse }: AuthenticationOptions) {
   /**
-   * The hashes and the callers of keys that were in use, by the header that they came in: neither ever changes, and
-   * whether its key still opens anything is asked of the store every time.
+   * Cached hashes and callers of used keys, by `Authorization` header: neither ever changes, and the store is
+   * asked every time whether the key is still valid.
    */
   const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
 
@@ -61,7 +61,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     if (!isWellFormedApiKey(key) && !chosenKeys.has(key)) return { refusal: 'invalid_api_key' }
     const secretHash = hashApiKey(key)
     const caller = await findCaller(secretHash)
-    // Only of keys that the store knows, so that a flood of wrong ones drives nothing out.
+    // Only for known keys, so that a flood of wrong ones evicts nothing.
     if (caller) {
       if (remembered.size >= maxRemembered) remembered.clear()
       remembered.set(authorization, { secretHash, caller })
@@ -76,7 +76,7 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
   }
 }
 
-/** The token of `Bearer <token>`; the scheme's name is case-insensitive. */
+/** The token of `Bearer <token>`; the scheme is case-insensitive. */
 function bearerToken(authorization: string): string | undefined {
   const match = /^bearer +(\S.*)$/i.exec(authorization)
   return match?.[1]?.trim()

@@ -3,25 +3,27 @@ import type { Socket } from 'node:net'
 
 import type { FastifyInstance } from 'fastify'
 
-/** How long clients may take, and how much is kept for them. */
+/** Time and buffer limits for clients. */
 export interface ConnectionLimits {
-  /** How long the head and the body of a request may take to arrive, each from the beginning of the request. */
+  /** Timeouts for the head and the body of a request, each from the start of the request. */
   readonly arriveTimeoutMs: number
-  /** How often connections are looked at; a timeout may be late by so much. */
+  /** How often connections are checked; a timeout may be late by this much. */
   readonly checkIntervalMs: number
   /** Max open connections of the process; one more is closed at once. */
   readonly maxConnections: number
-  /** A client that has answers waiting must take `minBytesInTime` in each stretch of so long, or all of them. */
+  /**
+   * A client with waiting responses must read `minBytesInTime` in each period of this length, or all of them.
+   */
   readonly writeTimeoutMs: number
   readonly minBytesInTime: number
-  /** Whether a request that is sent before the answer to the one before it waits for that answer. */
+  /** Whether a pipelined request waits for the response to the previous one. */
   readonly oneAtATime: boolean
-  /** Max bytes that wait to be sent, for all connections and for one. */
+  /** Max bytes waiting to be sent, in total and per connection. */
   readonly maxBuffered: number
   readonly maxBufferedOfConnection: number
 }
 
-/** The options of the HTTP server that bound how long a request may take to arrive. */
+/** The request timeouts of the HTTP server. */
 export function arrivalOptions({ arriveTimeoutMs, checkIntervalMs }: ConnectionLimits) {
   return {
     headersTimeout: arriveTimeoutMs,
@@ -31,33 +33,34 @@ export function arrivalOptions({ arriveTimeoutMs, checkIntervalMs }: ConnectionL
 }
 
 /**
- * Begins a pipelined request when the answers before it have left. All requests that arrive together would be handled in
- * one go, hundreds of them, while nobody else is answered, and all their answers be kept for a client that reads none.
+ * Starts a pipelined request when the previous responses have been sent. Otherwise hundreds of requests that
+ * arrive together would be handled at once, blocking other clients, and all their responses buffered for a
+ * client that may read none.
  */
 export function answerOneAtATime(app: FastifyInstance): void {
   app.addHook('onRequest', (_request, { raw: response }, done) => {
-    // Node hands the connection to one response after the other, and to none any more when it has closed. The next request
-    // begins when other connections have had their turn.
+    // Node assigns the connection to one response after the other, and to none after it has closed. The next
+    // request starts after other connections have had a turn.
     if (response.socket) done()
     else response.once('socket', () => setImmediate(done))
   })
 }
 
-/** What waits for a client that does not take it. */
+/** The progress of a client that is slow to read. */
 interface Backlog {
-  /** When the client last had taken enough, on the clock of `performance.now()`. */
+  /** When the client had last read enough, by `performance.now()`. */
   sinceMs: number
-  /** How many bytes of the connection it had taken by then. */
+  /** Bytes of the connection it had read by then. */
   takenBytes: number
 }
 
-/** Cuts off clients that do not take their answers, and whoever connects beyond the limit. */
+/** Disconnects clients that do not read their responses, and connections above the limit. */
 export function boundConnections(
   server: Server & { dropMaxConnection?: boolean },
   limits: ConnectionLimits,
 ): void {
   server.maxConnections = limits.maxConnections
-  // In one of several workers, too: the primary would hand the connection to the next one that is full.
+  // Also with several workers: the primary would pass the connection to the next full one.
   server.dropMaxConnection = true
   const open = new Set<Socket>()
   const backlogs = new Map<Socket, Backlog>()
@@ -87,7 +90,7 @@ export function boundConnections(
     if (bufferedBytes > limits.maxBuffered) relieve(bufferedBytes)
   }
 
-  /** Whether a client has taken too little for too long. */
+  /** Whether a client has read too little for too long. */
   function isStuck(socket: Socket, nowMs: number): boolean {
     const takenBytes = takenBytesOf(socket)
     const backlog = backlogs.get(socket)
@@ -99,7 +102,7 @@ export function boundConnections(
     return nowMs - backlog.sinceMs > limits.writeTimeoutMs
   }
 
-  /** Cuts clients off until what waits for the others is within the bound: first who has taken nothing for longest. */
+  /** Disconnects clients, longest idle first, until the buffers are within the limit. */
   function relieve(bufferedBytes: number): void {
     let excess = bufferedBytes - limits.maxBuffered
     for (const socket of backlogs.keys()) {
@@ -115,15 +118,15 @@ export function boundConnections(
   }
 }
 
-/** What Node does not describe of a socket: how far the operating system has taken what was written. */
+/** Untyped socket internals: how much the operating system has accepted. */
 interface WriteHandle {
   readonly bytesWritten: number
   readonly writeQueueSize: number
 }
 
 /**
- * How many bytes the operating system has taken. `socket.writableLength` shrinks by whole answers only, and a large one
- * may take a slow reader a while.
+ * The bytes that the operating system has accepted. `socket.writableLength` shrinks only by whole responses,
+ * and a large one may take a slow reader a while.
  */
 function takenBytesOf(socket: Socket): number {
   const { _handle: handle } = socket as unknown as { readonly _handle: WriteHandle | null }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { csvLine } from './csv.ts'
 
-test('A text that a spreadsheet would run as a formula is a text in it [decision.114]', () => {
+test('CSV formulas are escaped [decision.114]', () => {
   const rows: [value: string, field: string][] = [
     ['=HYPERLINK("http://evil.example","x")', `"'=HYPERLINK(""http://evil.example"",""x"")"`],
     [`+cmd|' /C calc'!A0`, `'+cmd|' /C calc'!A0`],
@@ -13,7 +13,7 @@ test('A text that a spreadsheet would run as a formula is a text in it [decision
     ['\t=1+1', `'\t=1+1`],
     ['\r=1+1', `"'\r=1+1"`],
     ['\n=1+1', `"'\n=1+1"`],
-    // As some spreadsheets read them: wide forms of the same signs.
+    // Full-width forms, which some spreadsheets accept.
     ['＝1+1', `'＝1+1`],
     ['＋1', `'＋1`],
     ['－1', `'－1`],
@@ -24,7 +24,7 @@ test('A text that a spreadsheet would run as a formula is a text in it [decision
   for (const [value, field] of rows) assert.equal(csvLine([value]), `${field}\r\n`, JSON.stringify(value))
 })
 
-test('A field with a comma, a quote or a line break is quoted, and nothing is an empty field [decision.114]', () => {
+test('A field with a comma, a quote or a line break is quoted, and null is an empty field [decision.114]', () => {
   assert.equal(
     csvLine(['a,b', 'a"b', 'a\nb', 'a\rb', null, '', 'plain']),
     '"a,b","a""b","a\nb","a\rb",,,plain\r\n',

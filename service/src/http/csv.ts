@@ -1,6 +1,6 @@
 /**
- * A line of CSV (RFC 4180). A text that a spreadsheet would take for a formula gets an apostrophe in front, as
- * spreadsheets themselves write it: what an agent names must not run in its owner's sheet.
+ * A line of CSV (RFC 4180). Escapes formulas with a leading apostrophe, as spreadsheets do, so that text from
+ * an agent never runs in its owner's spreadsheet.
  */
 export function csvLine(values: readonly (string | null)[]): string {
   return `${values.map(field).join(',')}\r\n`
@@ -12,5 +12,5 @@ function field(value: string | null): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
-/** The signs that begin one, also in their wide forms and after white space, which some spreadsheets pass over. */
+/** Characters that start a formula, also full-width and after whitespace, which some spreadsheets skip. */
 const startsFormula = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/

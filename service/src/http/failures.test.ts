@@ -86,7 +86,7 @@ test('A body of 64 KiB is read, a byte more is 413 [decision.27]', async (t) => 
   assert.equal(list.body.length, 2, 'nothing was made of the larger ones')
 })
 
-test('A body far over 64 KiB gets its 413 too, and the service goes on [decision.27]', async (t) => {
+test('A body far over 64 KiB also gets a 413, and the service keeps running [decision.27]', async (t) => {
   const service = await startTestService(t)
   for (let round = 0; round < 10; round++) {
     const answer = await sendPlain(service.url, {
@@ -139,7 +139,7 @@ const malformed: [title: string, bytes: string, status: number, detail: string][
   ],
 ]
 
-test('Bytes that are no HTTP request are answered as any error is, and the connection ends [decision.27]', async (t) => {
+test('Bytes that are not an HTTP request get an error response, and the connection is closed [decision.27]', async (t) => {
   const service = await startTestService(t)
   for (const [title, bytes, status, detail] of malformed) {
     const said = await sendBytes(service.url, Buffer.from(bytes, 'latin1'))
@@ -155,7 +155,7 @@ test('Bytes that are no HTTP request are answered as any error is, and the conne
 
 const encodings = ['%', '%Z', '%ZZ', '%C3%28', '%ED%A0%80', '%FF', '%E0%80%AF', 'a%2', '%u0041']
 
-test('A percent-encoding that stands for no text is 404 in a path, and no failure in a query [decision.27]', async (t) => {
+test('An invalid percent-encoding is 404 in a path, and not a server error in a query [decision.27]', async (t) => {
   const service = await startTestService(t)
   const headers = { authorization: `Bearer ${service.sandboxKey}` }
   for (const encoding of encodings) {
@@ -235,7 +235,7 @@ test('A store that fails after authentication is 503 too, and claims nothing [de
   assertRefusal(await sendPlain(url, { method: 'GET', path: '/agents', headers }), 503, 'store_unavailable')
 })
 
-test('A bug is 500 internal_error: the log has the stack trace, the answer has nothing of it [decision.27] [decision.93]', async (t) => {
+test('A bug is 500 internal_error: the log has the stack trace, the response does not [decision.27] [decision.93]', async (t) => {
   const { url, log, sandboxKey } = await startAppOverStore(t, {
     listAgents: () => Promise.reject(new TypeError('a secret detail')),
     findAgent: () => {
@@ -256,7 +256,7 @@ test('A bug is 500 internal_error: the log has the stack trace, the answer has n
   assert.ok(!logged.includes(sandboxKey), 'the key is not')
 })
 
-/** An agent as JSON of so many bytes. */
+/** An agent as JSON with this many bytes. */
 function bodyOf(size: number): string {
   const frame = JSON.stringify({ name: 'large', padding: '' })
   return JSON.stringify({ name: 'large', padding: 'x'.repeat(size - frame.length) })
@@ -272,7 +272,7 @@ function assertRefusal(
   assert.equal(headers['content-type'], 'application/json; charset=utf-8', title)
 }
 
-test('A question of the console that takes too long is 503 query_too_slow, and what else is asked is answered [decision.116]', async (t) => {
+test('A console query that takes too long is 503 query_too_slow, and other requests are answered [decision.116]', async (t) => {
   const { url, sandboxKey: key } = await startAppOverStore(t, {
     readBudgets: () => Promise.reject(new QueryTooSlowError('it took too long')),
   })

@@ -7,12 +7,12 @@ import { refuse } from './answers.ts'
 import { keyOfError, RepeatedErrors } from './repeated-errors.ts'
 import { send } from './serve.ts'
 
-/** Answers what fails on its way: broken requests, a failing store, a bug. */
+/** Responds to failures: broken requests, a failing store, a bug. */
 export function answerFailures(app: FastifyInstance): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => answerFailure(error, request, reply))
 }
 
-/** The answer of an error that was thrown; nothing of a stack trace is ever shown. */
+/** The response for a thrown error, never with a stack trace. */
 export function answerFailure(
   error: FastifyError,
   request: FastifyRequest,
@@ -34,10 +34,10 @@ export function answerFailure(
   return send(reply, refuse('internal_error'))
 }
 
-/** The errors that an application has written a moment ago. */
+/** The recently logged errors of an application. */
 const repeatedErrors = new WeakMap<object, RepeatedErrors>()
 
-/** Writes an error with what it happened to, or counts it, when the same was written a moment ago. */
+/** Logs an error with its request, or counts it if the same error was logged recently. */
 function writeError(
   error: Error,
   request: FastifyRequest,
@@ -64,14 +64,14 @@ function writeError(
   request.log.error({ err: error, ...about }, message)
 }
 
-/** The answers to the errors of the HTTP library. */
+/** The responses to errors of the HTTP library. */
 const codeByError: Record<string, ErrorCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_BAD_URL: 'Not Found',
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 }
 
-/** Answers a connection whose bytes are no HTTP request, and closes it. */
+/** Responds to bytes that are not an HTTP request, and closes the connection. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -109,7 +109,7 @@ const badCursors = [
   'x'.repeat(maxLengths.cursor),
 ]
 
-test('A cursor that no Link gave is a 422 at query cursor, on every list [decision.20] [errors.422]', async (t) => {
+test('A cursor that is not from a Link is a 422 at query cursor, on every list [decision.20] [errors.422]', async (t) => {
   const service = await startTestService(t)
   for (const { path } of lists) {
     for (const cursor of badCursors) {
@@ -132,7 +132,7 @@ test('Link keeps the filters of the list [decision.20]', async (t) => {
   assert.ok(items.every((item) => item['agent_id'] === mine && item['status'] === 'approved'))
 })
 
-test('What is added while a list is walked through does not move its pages [decision.20]', async (t) => {
+test('New records do not shift the pages of a list that is being read [decision.20]', async (t) => {
   const service = await startTestService(t)
   await createAgents(service, 6)
   const whole = (await service.call('GET', '/agents')).body
@@ -147,7 +147,7 @@ test('What is added while a list is walked through does not move its pages [deci
   assert.deepEqual(seen, whole)
 })
 
-test("A cursor of another tenant's list opens nothing of it [decision.20] [decision.1]", async (t) => {
+test("A cursor of another tenant's list reveals nothing [decision.20] [decision.1]", async (t) => {
   const service = await startTestService(t)
   await createAgents(service, 3)
   const tenant = await createTenant(service)
@@ -197,7 +197,7 @@ async function createAgents(service: TestService, count: number): Promise<void> 
   }
 }
 
-/** Something in every list: keys, agents, mandates, sellers, and transactions of the agent that is answered. */
+/** Adds items to every list: keys, agents, mandates, sellers, and transactions of the returned agent. */
 async function fillLists(service: TestService, count: number, prefix = 'shop'): Promise<string> {
   const purchase = await preparePurchase(service)
   await createAgents(service, count - 1)

@@ -11,22 +11,22 @@ export interface PageParameters {
   readonly cursor?: string | undefined
 }
 
-/** Where a page starts and how much it holds. */
+/** The start and size of a page. */
 export interface PageRequest {
   readonly limit: number
   readonly olderThan: string | undefined
 }
 
 /**
- * How many records are read at once: few, until it is known how large they are, so that a page of large ones never
- * occupies the process for long.
+ * Number of records per read: few until their size is known, so that a page of large ones never blocks the
+ * process for long.
  */
 const readAtOnce = { first: 4, most: 50 }
 
 /**
- * The answer of a list: the items of the page as a JSON array, and the address of the next page in
- * `Link: <…>; rel="next"` (RFC 8288) when there is more. A page ends early when it has so many bytes that the next item
- * would not fit. A cursor that was not given out here is a 422.
+ * The response of a list: the items of the page as a JSON array, and the URL of the next page in
+ * `Link: <…>; rel="next"` (RFC 8288) if there is more. A page ends early if the next item would exceed the
+ * max size. An invalid cursor is a 422.
  */
 export async function answerPage<Item extends { readonly id: string }>(
   parameters: PageParameters,
@@ -51,14 +51,14 @@ async function loadPage<Item extends { readonly id: string }>(
   const items: string[] = []
   let bytes = 0
   let next = olderThan
-  // A list that looks at a bounded number of records may give fewer in a step than it was asked for.
+  // A bounded list may return fewer items per step than requested.
   const steps = 1 + Math.ceil((limit - readAtOnce.first) / readAtOnce.most)
   let atOnce = readAtOnce.first
   for (let step = 1; step <= steps; step++) {
     const page = await load({ limit: Math.min(atOnce, limit - items.length), olderThan: next })
     for (const item of page.items) {
       const json = JSON.stringify(toWire(item))
-      // With its comma, or the bracket before the first.
+      // Including the comma, or the opening bracket.
       bytes += Buffer.byteLength(json) + 1
       if (bytes >= maxPageBytes && items.length > 0) return { items, next }
       items.push(json)
@@ -93,7 +93,7 @@ function invalidCursor(cursor: string): Answer {
     {
       type: 'value_error',
       loc: ['query', 'cursor'],
-      msg: 'Value error, the cursor is not one that a Link header gave; leave it out to start anew',
+      msg: 'Value error, the cursor is not from a Link header; omit it to start over',
       input: cursor.toWellFormed(),
       ctx: { error: 'not a cursor of this service' },
     },

@@ -6,7 +6,7 @@ import { mintApiKey } from '../domain/api-key.ts'
 import { createTenant, issueKey, startTestService } from '../../testing/service.ts'
 import { networkOf, TokenBuckets } from './token-buckets.ts'
 
-test('A bucket gives out its quota, fills up evenly, and never beyond its quota [decision.158]', () => {
+test('A bucket allows its quota, refills evenly, and never exceeds its quota [decision.158]', () => {
   const buckets = new TokenBuckets('default', { requests: 10, seconds: 5 })
   const takeAll = (nowMs: number) => {
     let count = 0
@@ -60,7 +60,7 @@ test('A key and an account over their limits are 429 with Retry-After, and nobod
   assert.equal(good.headers.get('ratelimit'), '"key";r=19;t=50')
 })
 
-test('Wrong keys and sign-ins are limited by address; keys that are in use go on [decision.158]', async (t) => {
+test('Wrong keys and sign-ins are limited by address; keys in use keep working [decision.158]', async (t) => {
   const service = await startTestService(t, { PURSER_RATE_LIMIT_ADDRESS: '10/1000' })
   assert.equal((await service.call('GET', '/agents')).status, 200)
   const unused = await issueKey(service, { role: 'owner' })

@@ -6,13 +6,13 @@ import { networkOf, TokenBuckets, type Quota } from './token-buckets.ts'
 export interface RateLimitSettings {
   readonly key: Quota
   readonly account: Quota
-  /** For keys that are wrong, and for sessions that are started, from one address. */
+  /** For wrong keys and started sessions from one address. */
   readonly address: Quota
 }
 
 /**
- * The limits of one process. Every request takes a token from the bucket of its key and from that of its account. Before
- * anybody is let in, wrong keys and starts of sessions take one from the bucket of their address.
+ * The rate limits of one process. Every request takes a token from the buckets of its key and its account.
+ * Wrong keys and session starts take a token from the bucket of their address.
  */
 export class RateLimits {
   readonly #keys: TokenBuckets
@@ -25,7 +25,7 @@ export class RateLimits {
     this.#addresses = new TokenBuckets('address', address)
   }
 
-  /** The headers of the answer to a caller, and the refusal if its key or its account has no token left. */
+  /** The rate limit headers for a caller, and the refusal if its key or account has no token left. */
   takeFor({ keyId, accountId }: Caller): { headers: Readonly<Record<string, string>>; refusal?: Answer } {
     const nowMs = performance.now()
     if (!this.#keys.take(keyId, nowMs)) return refused(this.#keys, keyId, nowMs)
@@ -33,7 +33,7 @@ export class RateLimits {
     return { headers: headersOf(this.#keys, keyId, nowMs) }
   }
 
-  /** Whether an address may try a key that is not known to be good. */
+  /** Whether an address may try a key that is not cached. */
   mayTry(address: string): boolean {
     return this.#addresses.isEmpty || this.#addresses.hasToken(networkOf(address), performance.now())
   }

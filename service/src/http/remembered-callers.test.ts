@@ -55,7 +55,7 @@ const attempts: Readonly<Record<string, (attempt: Attempt) => Promise<TestAnswer
 for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
   const skip = store.missing ?? false
   test(
-    `On ${store.name} a key that another process revoked opens nothing, whatever comes with it [decision.125] [auth.1]`,
+    `On ${store.name} a key revoked by another process is refused, whatever the request [decision.125] [auth.1]`,
     { skip },
     async (context) => {
       const { first, second } = await startTwo(context, store)
@@ -84,7 +84,7 @@ for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
   )
 
   test(
-    `On ${store.name} a remembered key that the role forbids is told so only while it is good [decision.125] [auth.2]`,
+    `On ${store.name} a cached key without the role gets 403 only while it is valid [decision.125] [auth.2]`,
     { skip },
     async (context) => {
       const { first, second } = await startTwo(context, store)
@@ -100,7 +100,7 @@ for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
   )
 
   test(
-    `On ${store.name} a verification tells when its key was last used [decision.125]`,
+    `On ${store.name} a verification records the last use of its key [decision.125]`,
     { skip },
     async (context) => {
       const { first, settings } = await startTwo(context, store)
@@ -131,7 +131,7 @@ async function startTwo(context: TestContext, store: ServiceStore) {
   return { first, second, settings }
 }
 
-/** A key of a role, and what revokes it. */
+/** A key with a role, and a function that revokes it. */
 async function issue(service: TestService, fields: Record<string, unknown>) {
   const { status, body, text } = await service.call('POST', '/accounts/api-keys', {
     body: { environment: 'sandbox', ...fields },

@@ -1,16 +1,16 @@
-/** How long the same error is only counted after it was written. */
+/** How long an equal error is only counted after it was logged. */
 const windowMs = 10_000
 
-/** How many different errors are counted at once; others are written each time that one is forgotten. */
+/** Max number of different errors counted at once. */
 const maxCounted = 100
 
-/** Writes the first of equal errors, and counts those that follow within ten seconds. */
+/** Logs the first of equal errors, and counts repetitions within ten seconds. */
 export class RepeatedErrors {
   readonly #counts = new Map<string, number>()
 
   /**
-   * Whether this error is to be written; else it is counted. `writeCount` is called at the end of the ten seconds with
-   * the number of those that were counted, if there were any.
+   * Whether to log this error; otherwise it is counted. After ten seconds, `writeCount` is called with the
+   * count, if any.
    */
   isFirst(key: string, writeCount: (count: number) => void): boolean {
     const count = this.#counts.get(key)
@@ -18,7 +18,7 @@ export class RepeatedErrors {
       this.#counts.set(key, count + 1)
       return false
     }
-    // Past the bound all that is new is counted as one.
+    // Above the limit, all new errors are counted as one.
     const counted = this.#counts.size < maxCounted ? key : ''
     if (counted === '' && this.#counts.has('')) return this.isFirst('', writeCount)
     this.#counts.set(counted, 0)
@@ -31,7 +31,7 @@ export class RepeatedErrors {
   }
 }
 
-/** What tells an error from others: its name, and where it was thrown or, if it has no stack, what it says. */
+/** The identity of an error: its name, and where it was thrown or, without a stack, its message. */
 export function keyOfError({ name, message, stack }: Error): string {
   const place = /\n\s+at (.*)/.exec(stack ?? '')?.[1]
   return `${name} ${place ?? ''} ${message.slice(0, 100)}`

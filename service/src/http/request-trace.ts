@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** The trace that a request belongs to, as W3C Trace Context has it. */
+/** The trace of a request, as defined by W3C Trace Context. */
 export interface Trace {
   readonly traceId: string
-  /** The header as it came. */
+  /** The header, unchanged. */
   readonly traceparent: string
   readonly tracestate: string | undefined
 }
 
-/** What is safe in a log and in a header, with room for the ids of common proxies. */
+/** Characters that are safe in logs and headers; the length fits the ids of common proxies. */
 const safeRequestId = /^[\w.~:=@+/-]{1,128}$/
 
 /**
- * The id of a request: the `x-request-id` that it came with, when that is 1 to 128 safe characters, or a new one of 53
- * random bits. A count would tell each tenant how much the others do.
+ * The id of a request: its `x-request-id` if that is 1 to 128 safe characters, or a new one with 53 random
+ * bits. A counter would reveal to each tenant how much the others do.
  *
  * @example
  * requestIdOf({ 'x-request-id': 'order-17' }) // 'order-17'
@@ -29,11 +29,11 @@ export function requestIdOf(headers: IncomingHttpHeaders): string {
 const traceparentFormat =
   /^(?!ff)(?<version>[\da-f]{2})-(?!0{32})(?<traceId>[\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}(?<more>-[\x20-\x7e]{0,256})?$/
 
-/** The longest `tracestate` that is passed on. */
+/** Max length of a forwarded `tracestate`. */
 const maxTracestateLength = 512
 
 /**
- * The trace of a request; undefined when it has none, or none that is valid.
+ * The trace of a request; undefined if it has no valid one.
  *
  * @example
  * traceOf({ traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' })?.traceId
@@ -48,12 +48,12 @@ export function traceOf({ traceparent, tracestate }: IncomingHttpHeaders): Trace
 
 const currentTrace = new AsyncLocalStorage<Trace | undefined>()
 
-/** Does something that may call out, and passes the trace of the request on. */
+/** Runs a function whose outgoing calls carry the trace of the request. */
 export function withTraceOf<Result>(headers: IncomingHttpHeaders, work: () => Result): Result {
   return currentTrace.run(traceOf(headers), work)
 }
 
-/** The headers that pass the trace on to whoever is called within `withTraceOf`. */
+/** The trace headers for outgoing calls within `withTraceOf`. */
 export function traceHeaders(): Record<string, string> {
   const trace = currentTrace.getStore()
   if (!trace) return {}

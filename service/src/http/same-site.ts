@@ -3,8 +3,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { SiteOptions } from './session-cookie.ts'
 
 /**
- * Whether a request comes from a page of the service itself, or from no page. Browsers say where a request
- * comes from in `Sec-Fetch-Site`, and in `Origin` where it can change something; programs say neither.
+ * Whether a request comes from a page of the service itself, or from no page. Browsers send `Sec-Fetch-Site`,
+ * and `Origin` for requests that can change something; programs send neither.
  */
 export function isSameSite(headers: IncomingHttpHeaders, { publicUrl }: SiteOptions): boolean {
   const site = headers['sec-fetch-site']

@@ -9,7 +9,7 @@ import fastify from 'fastify'
 import { ok } from './answers.ts'
 import { createServe } from './serve.ts'
 
-test('What a route is handed is an ordinary object to V8: one with a getter of its own outlives its request', async (t) => {
+test('The context of a route is an ordinary object for V8: one with a getter would outlive its request', async (t) => {
   const hasFastProperties = nativeFunction('%HasFastProperties')
   const app = fastify()
   t.after(() => app.close())

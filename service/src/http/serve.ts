@@ -16,34 +16,34 @@ import { readJsonBody } from './validation/json-body.ts'
 import { compileQueryReader } from './validation/query.ts'
 import { compileValidator } from './validation/validator.ts'
 
-/** What a route is handed: who calls, and what was sent, validated. */
+/** The context of a route: the caller and the validated request. */
 export interface Call<Body extends TSchema, Query extends TObject, Params extends TObject> {
   readonly caller: Caller
   readonly body: Static<Body>
-  /** The text that the body was read from, for what is given back as it came. */
+  /** The text of the body, for values that are returned unchanged. */
   readonly json: string | undefined
   readonly query: Static<Query>
   readonly params: Static<Params>
-  /** The path with its query, for the links of lists. */
+  /** The path with its query, for links of lists. */
   readonly url: string
   readonly header: (name: string) => string | undefined
   /** Whether the request comes from a page of the service, or from no page. */
   readonly isSameSite: () => boolean
-  /** The session of a caller who came with a cookie. */
+  /** The session of a caller with a cookie. */
   readonly session: CallerSession | undefined
-  /** Runs what a stream does next when it is the turn of the account. */
+  /** Runs the next step of a stream in the account's turn. */
   readonly takeTurn: <Result>(task: () => Result | Promise<Result>) => Promise<Result>
-  /** Whether the caller would be let in again: a stream asks now and then. */
+  /** Whether the caller is still authenticated; streams check this periodically. */
   readonly isStillLetIn: () => Promise<boolean>
-  /** For a caller who is only remembered: looks whether the key is still good. Undefined for all others. */
+  /** For a cached caller, rechecks the key. Undefined for other callers. */
   readonly confirmCaller: (() => Promise<boolean>) | undefined
-  /** To be called when a transaction has found the key of the caller good. */
+  /** Call this when a transaction has found the caller's key valid. */
   readonly callerIsConfirmed: () => void
 }
 
 /**
- * Tells who calls; `isRecheck` only looks, and does not count as a use. Who `mayBeRemembered` may be let in without a
- * look at the key.
+ * Identifies the caller; with `isRecheck` this does not count as a use. With `mayBeRemembered` a cached
+ * caller is accepted without a look-up of the key.
  */
 export type Authenticate = (
   request: FastifyRequest,
@@ -56,17 +56,17 @@ export type Authenticate = (
 
 export interface ServeOptions {
   /**
-   * Whether the route's own transaction finds out whether the key of a caller is still good. Before any other answer
-   * than that transaction's the key is looked up.
+   * Whether the route's own transaction rechecks the caller's key. Before any other response, the key is
+   * looked up.
    */
   readonly confirmsCaller?: boolean
-  /** Whether it starts sessions, which is limited by address. */
+  /** Whether the route starts sessions, which are rate limited by address. */
   readonly isSignIn?: boolean
-  /** Whether pages ask by themselves, again and again: a session that does nothing else counts as unused. */
+  /** Whether pages poll this automatically: a session that does nothing else counts as unused. */
   readonly isPolled?: boolean
 }
 
-/** Puts an endpoint of the interface on the network; the handler's value becomes the answer. */
+/** Serves an endpoint of the interface; the handler's value becomes the response. */
 export type Serve = <Body extends TSchema, Query extends TObject, Params extends TObject>(
   endpoint: Endpoint<Body, Query, Params>,
   handle: (call: Call<Body, Query, Params>) => Promise<Answer>,
@@ -77,11 +77,11 @@ declare module 'fastify' {
   interface FastifyRequest {
     caller: Caller | null
     session: CallerSession | undefined
-    /** Whether the key of the caller is yet to be looked at. */
+    /** Whether the caller's key still has to be checked. */
     isRemembered: boolean
-    /** Since when the rest of the request is awaited of one who was let in, on the clock of `performance.now()`. */
+    /** When waiting for the body of an authenticated request began, by `performance.now()`. */
     awaitedSinceMs: number
-    /** The content type as it was sent. */
+    /** The original content type. */
     contentType: string | undefined
   }
   interface FastifyContextConfig {
@@ -91,21 +91,21 @@ declare module 'fastify' {
 
 const noBytes = Buffer.alloc(0)
 
-/** What of a request comes within this time came at once. */
+/** A body that arrives within this time counts as immediate. */
 const promptMs = 1
 
 export interface CreateServeOptions {
   readonly authenticate: Authenticate
   readonly site: SiteOptions
-  /** None when left out. */
+  /** Default none. */
   readonly rateLimits?: RateLimits | undefined
-  /** How many lists and figures of one account are read at once. */
+  /** Max concurrent list and figure reads of one account. */
   readonly reads: TurnLimits
-  /** Is told of each remembered caller whose key a transaction has found good. */
+  /** Called with each cached caller whose key a transaction has found valid. */
   readonly onUse: (caller: Caller) => void
 }
 
-/** The `serve` of an application: authentication first, then the role, then the shape, then the route. */
+/** The `serve` of an application: authentication, then role, then validation, then the route. */
 export function createServe(
   app: FastifyInstance,
   { authenticate, site, rateLimits, reads, onUse }: CreateServeOptions,
@@ -117,7 +117,7 @@ export function createServe(
   app.decorateRequest('contentType', undefined)
   const turns = new AccountTurns(reads)
 
-  /** Why a caller whose request was long in coming, up to half a minute, would not be let in any more. */
+  /** Rechecks the caller of a request that took up to half a minute to arrive. */
   async function refusalMeanwhile(request: FastifyRequest): Promise<Answer | undefined> {
     const authentication = await authenticate(request, { isRecheck: true })
     if ('refusal' in authentication) return refuse(authentication.refusal)
@@ -210,9 +210,9 @@ export function createServe(
       } as never)
     }
 
-    /** The answer of a read of many records, when it is the turn of the account. */
+    /** The response of an expensive read, in the account's turn. */
     async function answerInTurn(request: FastifyRequest, { accountId }: Caller): Promise<Answer> {
-      // Nobody waits any more for the answer of a connection that has closed, which is never sent.
+      // The connection has closed, so this response is never sent.
       const task = () => (request.raw.socket.destroyed ? refuse('bad_request') : answer(request))
       const answered = await turns.run(accountId, task)
       return answered ?? refuse('rate_limited')
@@ -242,19 +242,19 @@ export function createServe(
   }
 }
 
-/** Whether nothing but the route can answer: what has no length, or too much of it, may be refused before. */
+/** Whether only the route can respond: bodies without a length, or too long, may be refused before. */
 function hasFitBody({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? Infinity) <= maxBodyBytes
 }
 
-/** The path of an endpoint as the router spells it. */
+/** The path of an endpoint in the router's syntax. */
 export function routePath(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** Sends an answer with the id that its request has in the log, and its trace if it has one: as JSON, unless it is a stream. */
+/** Sends a response as JSON or a stream, with the request id and, if present, the trace. */
 export function send(reply: FastifyReply, { status, body, json, headers, stream }: Answer): FastifyReply {
-  // Answers hold keys, budgets and sessions: no cache on the way keeps them.
+  // Responses contain keys, budgets and sessions, so they must not be cached.
   void reply.header('cache-control', 'no-store')
   if (headers) void reply.headers(headers)
   void reply.header('x-request-id', reply.request.id).code(status)

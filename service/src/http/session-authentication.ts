@@ -19,7 +19,7 @@ export interface SessionAuthenticationOptions extends SiteOptions {
   readonly now: () => number
 }
 
-/** Who calls, by the cookie of a session (Authentication). */
+/** Identifies the caller from a session cookie (Authentication). */
 export function createSessionAuthentication({ store, now, publicUrl }: SessionAuthenticationOptions) {
   async function liveSession(token: SessionToken) {
     const session = await store.findSession(token)
@@ -40,7 +40,7 @@ export function createSessionAuthentication({ store, now, publicUrl }: SessionAu
     }
     const environment = chosenEnvironment(request, session.environment)
     if (environment === undefined) return { refusal: 'environment_not_in_session' }
-    // An open feed alone keeps no session alive.
+    // An open feed does not keep a session alive.
     if (!isRecheck && now() - session.usedAtMs >= sessionTouchMs) await store.touchSession(token, now())
     return {
       caller: {
@@ -55,10 +55,10 @@ export function createSessionAuthentication({ store, now, publicUrl }: SessionAu
   }
 }
 
-/** The environment that a request means, if its session sees it; the only one, or the first, when it says none. */
+/** The environment of a request, if its session has access; by default the session's first one. */
 function chosenEnvironment(request: FastifyRequest, only: Environment | null): Environment | undefined {
   const query = request.query as Readonly<Record<string, unknown>>
-  // Who follows a link or opens a feed can set no header.
+  // Links and feeds cannot set headers.
   const isStream = request.routeOptions.config.endpoint?.produces !== undefined
   const asked = request.headers[environmentHeader] ?? (isStream ? query['environment'] : undefined)
   if (asked === undefined) return only ?? environments[0]

@@ -1,26 +1,26 @@
 import { sessionLifeMs } from '../domain/session.ts'
 
-/** Where a browser believes to be: what decides whether its cookie is for TLS only. */
+/** What determines whether the cookie is only for TLS. */
 export interface SiteOptions {
-  /** The address under which people reach the service, where it is set. */
+  /** The public URL of the service, if configured. */
   readonly publicUrl: URL | undefined
 }
 
 const plainName = 'purser-session'
-/** A browser takes a cookie of this name only over TLS, for this host alone, whatever another subdomain does. */
+/** Browsers accept a cookie with this prefix only over TLS, and only for this host. */
 const secureName = `__Host-${plainName}`
 
-/** The `Set-Cookie` of a session that begins; no script can read it, and no other site's request carries it. */
+/** The `Set-Cookie` of a new session; scripts cannot read it, and other sites cannot send it. */
 export function sessionCookie(token: string, isSecure: boolean): string {
   return `${nameOf(isSecure)}=${token}; Path=/; Max-Age=${sessionLifeMs / 1_000}; ${attributes(isSecure)}`
 }
 
-/** The `Set-Cookie` that takes a session's cookie away. */
+/** The `Set-Cookie` that deletes a session's cookie. */
 export function endedCookie(isSecure: boolean): string {
   return `${nameOf(isSecure)}=; Path=/; Max-Age=0; ${attributes(isSecure)}`
 }
 
-/** The token that a `Cookie` header carries. Over TLS another subdomain may have set a cookie of the plain name. */
+/** The token in a `Cookie` header. Over TLS, another subdomain may have set a cookie with the plain name. */
 export function sessionTokenOf(cookie: string | undefined, isSecure: boolean): string | undefined {
   if (cookie === undefined) return undefined
   const cookies = cookie.split(';').map((one) => one.trim())
@@ -32,8 +32,8 @@ export function sessionTokenOf(cookie: string | undefined, isSecure: boolean): s
 }
 
 /**
- * Whether the browser speaks TLS: the public address says so, or the proxy in front. Whoever forges that header
- * makes a cookie of his own stricter, and nothing else.
+ * Whether the browser uses TLS, by the public URL or the proxy's header. Forging that header only makes the
+ * forger's own cookie stricter.
  */
 export function isSecureRequest(forwardedProto: string | undefined, { publicUrl }: SiteOptions): boolean {
   return publicUrl ? publicUrl.protocol === 'https:' : forwardedProto?.split(',')[0]?.trim() === 'https'

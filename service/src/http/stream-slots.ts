@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 
-/** How many streams may be open, in all and for one account. */
+/** Max open streams, in total and per account. */
 export interface StreamLimits {
   readonly most: number
   readonly mostOfAccount: number
 }
 
 /**
- * Counts open streams, and shares them fairly: when all slots are taken, an account ends the oldest stream of the account
- * that has most, if it still has no more than that one afterwards.
+ * Shares open streams fairly: if all slots are taken, an account replaces the oldest stream of the account
+ * with the most streams, unless it would then have more than that account.
  */
 export function createStreamSlots({ most, mostOfAccount }: StreamLimits) {
   /** The open streams of each account, oldest first. */
@@ -22,7 +22,7 @@ export function createStreamSlots({ most, mostOfAccount }: StreamLimits) {
     if (own.size === 0) openOf.delete(accountId)
   }
 
-  /** Makes room for an account that has so many streams; whether there was any to be made. */
+  /** Frees a slot for an account with this many streams; returns whether it could. */
   function makeRoom(count: number): boolean {
     let largest: readonly [accountId: string, streams: Set<Readable>] | undefined
     for (const entry of openOf) if (entry[1].size > (largest?.[1].size ?? count + 1)) largest = entry
@@ -39,7 +39,7 @@ export function createStreamSlots({ most, mostOfAccount }: StreamLimits) {
       return open
     },
 
-    /** Gives the stream a slot until it closes; false when there is none for this account. */
+    /** Assigns the stream a slot until it closes; false if there is none for this account. */
     take(accountId: string, stream: Readable): boolean {
       const own = openOf.get(accountId)?.size ?? 0
       if (own >= mostOfAccount || (open >= most && !makeRoom(own))) return false

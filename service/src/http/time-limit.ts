@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { StoreUnavailableError } from '../store/store.ts'
 
-/** What the store answers. Throws a `StoreUnavailableError` when that takes longer, whatever patience the store has. */
+/**
+ * Limits the time of a store call: throws a `StoreUnavailableError` when it is up, whatever the store's own
+ * timeout.
+ */
 export async function withinTimeLimit(answer: Promise<void>, limitMs: number): Promise<void> {
   const answered = new AbortController()
   const limit = sleep(limitMs, 'late', { signal: answered.signal }).catch(() => 'late')

@@ -1,6 +1,6 @@
 import type { Aggregate, Family, Sample } from './families.ts'
 
-/** Every metric there is. The table in docs/guides/operators.md explains each, and a test compares the two. */
+/** All metrics. The table in docs/guides/operators.md explains each, and a test compares the two. */
 export const catalogue = {
   http_server_request_duration_seconds: {
     type: 'histogram',
@@ -88,7 +88,7 @@ export const catalogue = {
 interface Definition {
   readonly type: Family['type']
   readonly help: string
-  /** The sum, when left out. */
+  /** Default: the sum. */
   readonly aggregate?: Aggregate
 }
 

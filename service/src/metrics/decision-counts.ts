@@ -7,7 +7,9 @@ import type { DecisionMeter } from '../routes/context.ts'
 import { family, type MetricName } from './catalogue.ts'
 import type { Family } from './families.ts'
 
-/** What a payment can come to: each pair is a series from the start, so that the first of its kind shows as an increase. */
+/**
+ * The possible results: each pair is a series from the start, so that its first count shows as an increase.
+ */
 const outcomes = {
   purser_verifications_total: {
     label: 'result',
@@ -35,7 +37,7 @@ const outcomes = {
 
 type Counted = keyof typeof outcomes
 
-/** Counts verifications, proofs and evaluations by what became of them. */
+/** Counts verifications, proofs and evaluations by result. */
 export class DecisionCounts implements DecisionMeter {
   readonly #counts: Readonly<Record<Counted, Map<string, number>>> = {
     purser_verifications_total: zeros('purser_verifications_total'),

@@ -1,9 +1,13 @@
 import type { HistogramReading } from './histogram.ts'
 
-/** How the values of several processes become one: for numbers of things and times, the sum; for states, the highest or lowest. */
+/**
+ * How to aggregate the values of several processes: counts and times are summed; for states, the max or min.
+ */
 export type Aggregate = 'sum' | 'max' | 'min'
 
-/** One series of a metric. Labels have few values each: never an agent, a mandate, an account or a raw path. */
+/**
+ * One series of a metric. Labels have low cardinality: never an agent, a mandate, an account or a raw path.
+ */
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number | HistogramReading
@@ -19,7 +23,7 @@ export interface Family {
 }
 
 /**
- * The metrics of several processes as one: counters and histograms are added up, gauges by their own rule.
+ * Aggregates the metrics of several processes: counters and histograms are summed, gauges by their own rule.
  *
  * @example
  * addUp([familiesOfOneWorker, familiesOfAnother])
@@ -38,7 +42,7 @@ export function addUp(processes: readonly (readonly Family[])[]): Family[] {
   return [...families.values()].map(({ family, samples }) => ({ ...family, samples: [...samples.values()] }))
 }
 
-/** Only what grows: what is left of a process that has ended, so that sums never fall. */
+/** Only counters and histograms: kept after a process has exited, so that sums never fall. */
 export function countedBy(families: readonly Family[]): Family[] {
   return families.filter(({ type, aggregate }) => type !== 'gauge' && aggregate === 'sum')
 }

@@ -1,7 +1,7 @@
 /** Upper bounds in seconds that OpenTelemetry recommends for the duration of HTTP requests. */
 export const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
-/** Upper bounds in seconds for what the store does, which takes less. */
+/** Upper bounds in seconds for store operations, which are faster. */
 export const storeSeconds = [
   0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
@@ -9,7 +9,7 @@ export const storeSeconds = [
 /** Upper bounds of the operations in one batch. */
 export const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** What a histogram has counted. */
+/** The state of a histogram. */
 export interface HistogramReading {
   readonly bounds: readonly number[]
   /** How many values are in each bucket, not cumulative; the last is above every bound. */
@@ -26,7 +26,7 @@ export interface HistogramReading {
  */
 export class Histogram {
   readonly #bounds: readonly number[]
-  /** A count for each bound, one for what is above them all, and the sum. */
+  /** A count per bound, one for larger values, and the sum. */
   readonly #cells: Float64Array
 
   constructor(bounds: readonly number[]) {

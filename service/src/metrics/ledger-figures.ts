@@ -9,24 +9,24 @@ export interface LedgerFiguresOptions {
   readonly store: Pick<Store, 'readOpenHolds' | 'readFigures'>
   readonly readDisk: SystemContext['readDisk']
   readonly now: () => number
-  /** The figures are read no more often. */
+  /** Min interval between reads of the figures. */
   readonly intervalMs: number
-  /** How long a scrape waits for figures that are being read; then it has those that were read before. */
+  /** How long a scrape waits for fresh figures, before it uses the previous ones. */
   readonly patienceMs: number
 }
 
-/** A reading takes at most this part of the time, however long it takes. */
+/** Max share of time spent on reading figures. */
 const restPerReading = 20
 
 /**
- * Figures that cost a look at the whole ledger. They are read when somebody asks, at intervals, on the connection that the
- * console reads on, so no payment waits for them.
+ * Figures that need a scan of the whole ledger. They are read on demand, at most at an interval, on the
+ * console's connection, so that no payment waits for them.
  */
 export class LedgerFigures {
   readonly #options: LedgerFiguresOptions
   #latest: Family[] = []
   #reading: Promise<void> | undefined
-  /** On the clock of `performance.now()`. */
+  /** By `performance.now()`. */
   #nextAtMs = 0
 
   constructor(options: LedgerFiguresOptions) {

@@ -12,7 +12,7 @@ export interface MetricsRoute {
   readonly scrape: Scrape
 }
 
-/** Serves metrics on the main port, to whoever shows the token. */
+/** Serves metrics on the main port, with the token. */
 export function serveMetrics(
   app: FastifyInstance,
   { token, scrape }: MetricsRoute,

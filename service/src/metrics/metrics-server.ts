@@ -8,18 +8,18 @@ import { metricsPath, showsToken } from './metrics-token.ts'
 import type { Scrape } from './scrape.ts'
 
 export interface MetricsServer {
-  /** Where metrics are read. */
+  /** The address of the metrics server. */
   readonly url: string
   readonly close: () => Promise<void>
 }
 
-/** Prometheus and a few others, each with a connection or two. */
+/** Enough for Prometheus and a few others, each with a connection or two. */
 const maxConnections = 32
 
-/** How long a client may take to send its request. */
+/** Timeout for a request to arrive. */
 const arriveTimeoutMs = 5_000
 
-/** Serves metrics on a port of their own, and nothing else. Rejects when the port cannot be had. */
+/** Serves only metrics on a separate port. Rejects if the port is not available. */
 export async function startMetricsServer(
   { host, port, token }: { readonly host: string; readonly port: number } & Pick<MetricsSettings, 'token'>,
   scrape: Scrape,
@@ -30,7 +30,7 @@ export async function startMetricsServer(
     connectionsCheckingInterval: 1_000,
   })
   server.maxConnections = maxConnections
-  // An answer that nobody takes is given up.
+  // Give up if the client does not read the response.
   server.setTimeout(arriveTimeoutMs * 2)
   server.on('request', (request, response) => void answer(request, response, { scrape, token }))
   server.listen(port, host)

@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 /** The path of metrics, on whichever port. */
 export const metricsPath = '/metrics'
 
-/** Whether an `Authorization` header shows the token; anybody may read when there is none. */
+/** Whether an `Authorization` header has the token; without a configured token, everybody may read. */
 export function showsToken(authorization: string | undefined, token: string | undefined): boolean {
   if (token === undefined) return true
   const shown = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? ''

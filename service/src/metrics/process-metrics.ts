@@ -6,7 +6,7 @@ import { Histogram, requestSeconds } from './histogram.ts'
 
 const intervalMs = 100
 
-/** How late timers are: whatever keeps the event loop busy for longer keeps every request waiting for so long. */
+/** How late timers fire: a busy event loop delays every request by as much. */
 export class EventLoopDelay {
   readonly #delays = new Histogram(requestSeconds)
   readonly #timer: NodeJS.Timeout
@@ -29,11 +29,11 @@ export class EventLoopDelay {
   }
 }
 
-/** What the operating system and Node know of this process. */
+/** Process metrics of the operating system and Node. */
 export async function processFamilies(): Promise<Family[]> {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed } = process.memoryUsage()
-  // Linux has a file for each; elsewhere the metric has no series.
+  // Linux lists them as files; elsewhere the metric has no series.
   const descriptors = await readdir('/proc/self/fd').catch(() => undefined)
   return [
     single('process_cpu_seconds_total', (user + system) / 1_000_000),

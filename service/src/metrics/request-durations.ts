@@ -3,13 +3,13 @@ import { family } from './catalogue.ts'
 import type { Family, Sample } from './families.ts'
 import { Histogram, requestSeconds } from './histogram.ts'
 
-/** The methods that are named; a client may send others, and each would be another series. */
+/** The methods used as labels; clients may send others, each of which would be another series. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'])
 
-/** What OpenTelemetry calls all others. */
+/** OpenTelemetry's label for all others. */
 const otherMethod = '_OTHER'
 
-/** How long requests took, by method, route and status. Routes are templates, so there are only so many. */
+/** Request durations by method, route and status. Routes are templates, so their number is bounded. */
 export class RequestDurations {
   readonly #routes = new Map<string, Map<string, Map<number, Histogram>>>()
 
@@ -46,7 +46,7 @@ function newHistogram(): Histogram {
   return new Histogram(requestSeconds)
 }
 
-/** The value of a key, made when there is none. */
+/** The value of a key, created if missing. */
 function entry<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key)
   if (value === undefined) map.set(key, (value = make()))

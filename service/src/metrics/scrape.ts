@@ -3,10 +3,10 @@ import { writeExposition } from './exposition.ts'
 import type { Family } from './families.ts'
 import type { ServiceMetrics } from './service-metrics.ts'
 
-/** The text of `GET /metrics`. Whoever asks while it is being made gets the same. */
+/** The text of `GET /metrics`. Concurrent requests share one scrape. */
 export type Scrape = () => Promise<string>
 
-/** The scrape of a service that is one process. */
+/** The scrape of a single-process service. */
 export function scrapeOfOne(metrics: ServiceMetrics): Scrape {
   return shared(async () => {
     const families = await metrics.families({ readsLedger: true })
@@ -19,7 +19,7 @@ export function writeScrape(families: readonly Family[]): string {
   return writeExposition(inOrder(families))
 }
 
-/** What a scrape says of the processes that it comes from. */
+/** The processes included in a scrape. */
 export function workerFamilies(counts: {
   readonly expected: number
   readonly scraped: number
@@ -32,7 +32,7 @@ export function workerFamilies(counts: {
   ]
 }
 
-/** Does a piece of work for all who ask while it is done. */
+/** Shares one run of a task between concurrent callers. */
 export function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let underWay: Promise<Result> | undefined
   return () => (underWay ??= work().finally(() => (underWay = undefined)))

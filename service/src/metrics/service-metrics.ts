@@ -10,17 +10,17 @@ import { LedgerFigures } from './ledger-figures.ts'
 import { EventLoopDelay, processFamilies } from './process-metrics.ts'
 import { RequestDurations } from './request-durations.ts'
 
-/** What is measured of a service that is ready. */
+/** The parts of a ready service that are measured. */
 export interface MeasuredService {
   readonly store: Pick<Store, 'readOpenHolds' | 'readFigures'>
   readonly readDisk: SystemContext['readDisk']
   readonly now: () => number
-  /** How many connections of clients are open. */
+  /** Number of open client connections. */
   readonly countConnections: () => Promise<number>
   readonly build: Readonly<Record<'version' | 'commit' | 'node_version' | 'store', string>>
 }
 
-/** Everything that one process measures, for as long as it runs. */
+/** All measurements of one process. */
 export class ServiceMetrics {
   readonly requests = new RequestDurations()
   readonly decisions = new DecisionCounts()
@@ -29,7 +29,7 @@ export class ServiceMetrics {
   #service: MeasuredService | undefined
   #ledger: LedgerFigures | undefined
 
-  /** To be called when the service is ready. */
+  /** Call this when the service is ready. */
   watch(service: MeasuredService): void {
     this.#service = service
     this.#ledger = new LedgerFigures({
@@ -39,7 +39,9 @@ export class ServiceMetrics {
     })
   }
 
-  /** The metrics of this process. Of several processes on one ledger, one reads the figures of the ledger. */
+  /**
+   * The metrics of this process. With several processes on one ledger, one of them reads the ledger figures.
+   */
   async families({ readsLedger }: { readonly readsLedger: boolean }): Promise<Family[]> {
     const [ledger = [], process, connections] = await Promise.all([
       readsLedger ? this.#ledger?.families() : [],

@@ -4,30 +4,30 @@ import { addUp, countedBy, type Family } from './families.ts'
 import { shared, workerFamilies, writeScrape, type Scrape } from './scrape.ts'
 
 export interface WorkerMetricsOptions {
-  /** How many workers there should be. */
+  /** Expected number of workers. */
   readonly expected: number
-  /** How long a worker may take to answer. */
+  /** Timeout for a worker. */
   readonly timeoutMs: number
 }
 
-/** Asks one worker for its metrics; they come by `received`. */
+/** Requests the metrics of one worker, which arrive with `received`. */
 type Ask = (question: { readonly scrapeId: number; readonly readsLedger: boolean }) => void
 
 interface ScrapedWorker {
   readonly ask: Ask
-  /** What it said last. */
+  /** Its last metrics. */
   latest: Family[]
 }
 
 /**
- * The metrics of all workers, added up by the primary. A worker that does not answer in time is counted with what it said
- * last, and what a worker has counted stays when it ends, so that sums never fall: a fall would look like a restart, and
- * all that was counted before like new requests.
+ * The metrics of all workers, aggregated by the primary. A worker that does not answer in time is included
+ * with its last values, and the counters of an exited worker are kept, so that sums never fall: a fall would
+ * look like a restart, and earlier counts like new requests.
  */
 export class WorkerMetrics {
   readonly #options: WorkerMetricsOptions
   readonly #workers = new Map<number, ScrapedWorker>()
-  /** Those that a scrape still waits for. */
+  /** Workers that a scrape is waiting for. */
   readonly #awaited = new Map<number, () => void>()
   #scrapeId = 0
   #ledgerReader: number | undefined
@@ -41,7 +41,7 @@ export class WorkerMetrics {
     this.#options = options
   }
 
-  /** To be called when a worker is ready. */
+  /** Call this when a worker is ready. */
   add(workerId: number, ask: Ask): void {
     this.#workers.set(workerId, { ask, latest: [] })
   }
@@ -83,7 +83,7 @@ export class WorkerMetrics {
     const patience = sleep(this.#options.timeoutMs, undefined, { signal: answered.signal })
     await Promise.race([Promise.all(answers), patience.catch(() => undefined)])
     answered.abort()
-    // The next scrape asks another one for the figures of the ledger.
+    // The next scrape asks another worker for the ledger figures.
     this.#isReaderSilent = reader !== undefined && this.#awaited.has(reader)
     const families = [...this.#workers].map(([workerId, { latest }]) =>
       this.#awaited.has(workerId) ? countedBy(latest) : latest,
@@ -97,7 +97,7 @@ export class WorkerMetrics {
     return writeScrape([...addUp([this.#leftOfEnded, ...families]), ...workers])
   }
 
-  /** The one that read the figures of the ledger before, while it answers; then the next one. */
+  /** The worker that last read the ledger figures, while it answers; otherwise the next one. */
   #chooseLedgerReader(): number | undefined {
     const ids = [...this.#workers.keys()]
     const known = ids.indexOf(this.#ledgerReader ?? -1)

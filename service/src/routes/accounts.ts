@@ -67,13 +67,13 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
   })
 
   serve(disableAccount, async ({ caller, params }) => {
-    // Whoever disables the account of the last operator can enable nothing any more.
+    // Disabling the last operator's account could not be undone.
     if (params.account_id === caller.accountId) return refuse('own_account')
     const account = await move(caller, params.account_id, 'disabled')
     if (account === 'not_found') return refuse(account)
     for (const environment of environments) {
       const scope = { accountId: account.id, environment }
-      // Captures that were let in before are overtaken here: after this answer none of its proofs is charged.
+      // Void its proofs, so that captures already in progress charge nothing after this response.
       while ((await store.voidSomeHolds(scope, accountEvent(caller, scope, 'proofs.voided'))).isMoreLeft);
     }
     return ok(toWire(account))
@@ -84,7 +84,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
     return account === 'not_found' ? refuse(account) : ok(toWire(account))
   })
 
-  /** Both the account that is moved and the one of the operator have it in their audit logs. */
+  /** Recorded in the audit logs of both the changed account and the operator's account. */
   function move(caller: Caller, accountId: string, to: AccountStatus): Promise<Account | 'not_found'> {
     const type = to === 'disabled' ? 'account.disabled' : 'account.enabled'
     const scopes = environments.map((environment) => ({ accountId, environment }))

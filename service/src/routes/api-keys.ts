@@ -60,19 +60,19 @@ export function serveApiKeys(serve: Serve, { store, now, ids, randomBytes }: Rou
         atMs: now(),
       },
     )
-    // An operator can issue another key of that account, so it is not locked out.
+    // An operator can issue another key for that account, so it is not locked out.
     const mayBeLast = accountId !== caller.accountId
     const key = await store.revokeApiKey({ accountId, id: params.key_id, mayBeLast }, event)
     return typeof key === 'string' ? refuse(key) : ok(toWire(key))
   })
 }
 
-/** The record of a key whose text is known now and never again. */
+/** The record of a new key, whose secret is known only now. */
 export function newApiKey(text: string, key: Omit<ApiKey, 'hint' | 'revokedAtMs'>): NewApiKey {
   return { ...key, hint: hintOf(text), revokedAtMs: null, secretHash: hashApiKey(text) }
 }
 
-/** The event that issuing a key leaves in the log of the key's account. */
+/** The audit event for issuing a key, in the log of the key's account. */
 export function keyCreated(actor: Caller | typeof systemActor, key: NewApiKey, eventId: string): AuditEvent {
   return auditEvent(actor, key, {
     id: eventId,
@@ -83,12 +83,12 @@ export function keyCreated(actor: Caller | typeof systemActor, key: NewApiKey, e
   })
 }
 
-/** A key with its text, for the one time that it is shown. */
+/** A key with its secret, which is shown only once. */
 export function toIssuedWire(key: NewApiKey, text: string): IssuedApiKey {
   return { ...toWire(key), key: text }
 }
 
-/** A key of the role `agent` speaks for one agent, and no other key does. */
+/** Keys with the role `agent` are bound to one agent; other keys are not. */
 function agentIdFault(body: {
   role: string
   agent_id?: string | null | undefined

@@ -11,7 +11,7 @@ import type { SiteOptions } from '../http/session-cookie.ts'
 import type { Ids } from '../ids.ts'
 import type { AgentFilter, Store } from '../store/store.ts'
 
-/** What the routes work with; time, ids and secrets come from outside. */
+/** The dependencies of the routes; time, ids and secrets are injected. */
 export interface RouteContext {
   readonly store: Store
   /** Milliseconds since 1970. */
@@ -20,16 +20,16 @@ export interface RouteContext {
   readonly randomBytes: RandomBytes
   readonly site: SiteOptions
   readonly tally: Tally
-  /** Counts what payments come to, where that is measured. */
+  /** Counts payment results, if metrics are enabled. */
   readonly decisions?: DecisionMeter | undefined
   readonly sellerVerification: SellerVerificationOptions
   readonly proofKeys: Readonly<Record<Environment, ProofKeys>>
 }
 
-/** Why a verification is refused before it says anything about the proof. */
+/** Why a verification is refused before the proof is checked. */
 export type VerificationRefusal = CollectionRefusal | 'invalid_api_key' | 'invalid_idempotency_key'
 
-/** Counts what payments come to, for the metrics of the service. Reasons are words of a fixed list. */
+/** Counts payment results for metrics. Reasons are from a fixed list. */
 export interface DecisionMeter {
   readonly countVerification: (
     environment: Environment,
@@ -45,11 +45,11 @@ export interface DecisionMeter {
   ) => void
 }
 
-/** How sellers show that their domains are their own. */
+/** The configuration of domain verification. */
 export interface SellerVerificationOptions {
-  /** Whether a seller collects nothing until it has. */
+  /** Whether a seller cannot collect until its domain is verified. */
   readonly isRequired: boolean
-  /** What challenges are made with. */
+  /** The key for challenges. */
   readonly key: Buffer
   readonly proveDomain: (
     domain: string,
@@ -57,7 +57,7 @@ export interface SellerVerificationOptions {
   ) => Promise<'proved' | { readonly missing: string }>
 }
 
-/** Counts what leaves no record of its own. */
+/** Counts events that are not recorded. */
 export interface Tally {
   readonly countRefusal: (
     scope: Scope,
@@ -67,13 +67,13 @@ export interface Tally {
       readonly reason: VerificationFailure
     },
   ) => void
-  /** Takes note that a key was used. */
+  /** Records the use of a key. */
   readonly countUse: (caller: Caller) => void
 }
 
 /**
- * The account that a request is about: the caller's own, or for an operator the one that it names. Resolves to the
- * refusal where the caller may not name that account, or there is none.
+ * The account of a request: the caller's own, or the one that an operator specifies. Resolves to a refusal if
+ * the caller may not use that account, or if it does not exist.
  */
 export async function accountMeant(
   caller: Caller,
@@ -86,22 +86,22 @@ export async function accountMeant(
   return (await store.findAccount({ id: accountId })) ? { accountId } : 'not_found'
 }
 
-/** What a key that speaks for one agent is limited to; nothing for any other. */
+/** The agent filter for a key that is bound to an agent; empty for other keys. */
 export function ownAgentOnly(caller: Caller): AgentFilter {
   return caller.agentId === null ? {} : { agentId: caller.agentId }
 }
 
-/** Whether the caller may act for the agent: a key that is bound to one agent may not for another. */
+/** Whether the caller may act for the agent: a key bound to one agent may not act for another. */
 export function speaksFor(caller: Caller, agentId: string): boolean {
   return caller.agentId === null || caller.agentId === agentId
 }
 
-/** A time as the interface writes it. */
+/** A time in interface format. */
 export function toTimestamp(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-/** A time that may not have come. */
+/** A nullable time in interface format. */
 export function toNullableTimestamp(ms: number | null): string | null {
   return ms === null ? null : toTimestamp(ms)
 }

@@ -8,7 +8,7 @@ import type { createStreamSlots } from '../http/stream-slots.ts'
 import type { Page, PageOf } from '../store/store.ts'
 import { toTimestamp } from './context.ts'
 
-/** What an export holds, and for whom. */
+/** The contents and the reader of an export. */
 export interface CsvExport<Column extends string> extends Pick<
   Call<never, never, never>,
   'isStillLetIn' | 'takeTurn'
@@ -20,7 +20,7 @@ export interface CsvExport<Column extends string> extends Pick<
 
 export type AnswerExport = <Column extends string>(csv: CsvExport<Column>) => Answer
 
-/** Answers with CSV that is streamed page by page, or with a refusal where too many exports are under way. */
+/** Streams CSV page by page, or refuses if too many exports are running. */
 export function createExports(slots: ReturnType<typeof createStreamSlots>, now: () => number): AnswerExport {
   return (csv) => {
     const { accountId, environment } = csv.caller
@@ -42,12 +42,12 @@ export function createExports(slots: ReturnType<typeof createStreamSlots>, now: 
   }
 }
 
-/** How many records an export reads at once: few, so that it never occupies the process for long. */
+/** Page size of an export: small, so that it never blocks the process for long. */
 const exportedAtOnce = 50
 
 /**
- * The lines of an export; each page is read when the one before it has been sent. Who reads slowly may not be let in any
- * more by then, and the export breaks off.
+ * The lines of an export; each page is read when the previous one has been sent. If a slow reader's
+ * authentication ends in the meantime, the export is aborted.
  */
 async function* csvLines<Column extends string>({
   columns,
@@ -58,7 +58,7 @@ async function* csvLines<Column extends string>({
   yield csvLine(columns)
   let olderThan: string | undefined
   do {
-    if (!(await isStillLetIn())) throw new Error('who reads the export is not let in any more')
+    if (!(await isStillLetIn())) throw new Error('the reader of the export is no longer authenticated')
     const page: Page = { limit: exportedAtOnce, olderThan }
     const { lines, next } = await takeTurn(async () => {
       const read = await readPage(page)

@@ -7,7 +7,7 @@ import { readyTimeoutMs } from '../limits.ts'
 import type { RouteContext } from './context.ts'
 
 export interface HealthContext extends Pick<RouteContext, 'store'> {
-  /** Whether the service is about to stop; it never is when left out. */
+  /** Whether the service is about to stop; default never. */
   readonly isDraining?: (() => boolean) | undefined
 }
 
@@ -16,7 +16,7 @@ export function serveHealth(serve: Serve, { store, isDraining }: HealthContext):
 
   serve(readyz, async () => {
     if (isDraining?.() === true) return refuse('shutting_down')
-    // Who asks this wants to know now, not when the store's own patience is over.
+    // A probe needs a quick answer, before the store's own timeout.
     await withinTimeLimit(store.checkReady(), readyTimeoutMs)
     return ok({ status: 'ok' })
   })

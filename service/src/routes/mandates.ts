@@ -92,7 +92,7 @@ export function serveMandates(serve: Serve, { store, now, ids }: RouteContext): 
   }
 }
 
-/** The form in which a time is given back as it came; what else is accepted comes back in this form. */
+/** The time format that is returned unchanged; other accepted formats are normalized to it. */
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 
 /** As the interface writes it. */

@@ -4,7 +4,7 @@ import type { Scope, Transaction } from '../domain/records.ts'
 import type { Store } from '../store/store.ts'
 import { toWire } from './transactions.ts'
 
-/** Transactions as the console shows them: with the names of their agents, mandates and sellers. */
+/** Adds the names of agents, mandates and sellers to transactions, for the console. */
 export async function nameTransactions(
   store: Pick<Store, 'findNames'>,
   scope: Scope,

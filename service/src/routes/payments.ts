@@ -81,7 +81,7 @@ export function servePayments(
     }
   })
 
-  /** The proof of a hold: the same hold always gives the same proof, while the first secret stays. */
+  /** The proof of a hold. It is deterministic as long as the first secret does not change. */
   function proofOf(hold: Hold): Proof {
     return signProof(toUnsignedProof(hold), proofKeys[hold.environment])
   }
@@ -114,7 +114,7 @@ export function servePayments(
         idempotencyKey !== null &&
         !checkProofContent(proof, expected, keys)
       ) {
-        // The window is closed for a payment, but not for the reply to one that was made in time.
+        // The window has closed for new payments, but not for replaying one that was made in time.
         const late = await store.settleLate({ ...attempt, nowMs })
         if (late.outcome === 'replayed') return verified(caller, late.transactionId, { isReplay: true })
       }
@@ -160,7 +160,8 @@ export function servePayments(
   ): Promise<Answer> {
     decisions?.countVerification(caller.environment, 'failed', reason)
     const domain = normalizeHostName(merchantDomain)
-    // Invented domains are not counted. While the store fails, nothing is; the answer is right all the same.
+    // Unknown domains are not counted. If the store fails, nothing is counted, but the response is still
+    // correct.
     const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
     if (isOwn) tally.countRefusal(caller, { kind: 'verification', subject: domain, reason })
     return { status: 402, body: { verified: false, reason } }
@@ -186,7 +187,7 @@ export function servePayments(
     return hold.status === 'captured' ? refuse('proof_captured') : ok(toWire(hold, now()))
   })
 
-  /** A merchant sees what it could still collect, and what was paid to its account's sellers. */
+  /** A merchant sees proofs that it could still collect, and payments to its account's sellers. */
   async function maySee(caller: Caller, hold: Hold): Promise<boolean> {
     if (caller.role !== 'merchant' || hold.transactionId === null) return speaksFor(caller, hold.agentId)
     const received = { receivedOnly: true }
@@ -208,12 +209,12 @@ function toUnsignedProof(hold: Hold) {
   }
 }
 
-/** Says that an answer is that of an earlier request. */
+/** Marks a response as a replay of an earlier one. */
 const replayed = { 'idempotent-replayed': 'true' }
 
 /** As the interface writes it. */
 export function toWire(hold: Hold, nowMs: number): ProofRecord {
-  // An expired hold stays open until the sweep, but it cannot be captured any more.
+  // An expired hold stays open until the sweep, but can no longer be captured.
   const isExpired = hold.status === 'open' && !(hold.expiresAtMs > nowMs)
   return {
     nonce: hold.nonce,

@@ -19,7 +19,7 @@ import { TokenBuckets } from '../http/token-buckets.ts'
 import { parseExactly } from '../http/validation/exact-json.ts'
 import { toTimestamp, type RouteContext } from './context.ts'
 
-/** How often an account may have the service look for its proofs. */
+/** Rate limit of domain checks per account. */
 const verificationQuota = { requests: 10, seconds: 60 }
 
 export function serveSellers(
@@ -57,7 +57,7 @@ export function serveSellers(
     answerPage(query, url, (page) => store.listSellers(caller, page), toWire),
   )
 
-  /** The caller's seller for the domain of a path, and how it is verified. */
+  /** The caller's seller for the domain in the path, and its verification. */
   async function verificationOf(caller: Caller, domainOfPath: string) {
     const domain = normalizeHostName(domainOfPath.trim())
     const seller = await store.findSeller({
@@ -110,7 +110,7 @@ export function serveSellers(
   serve(releaseDomain, async ({ caller, params }) => {
     const domain = normalizeHostName(params.domain.trim())
     const { environment } = caller
-    // The store adds the seller, which it finds when it releases the domain.
+    // The store adds the seller when it releases the domain.
     const event = () =>
       auditEvent(caller, caller, {
         id: ids.next('auditEvent'),
@@ -125,7 +125,7 @@ export function serveSellers(
   })
 }
 
-/** The 422 for a domain below which everybody registers names: no seller owns it. */
+/** The 422 for a public suffix, which no seller can own. */
 function ofNobody(domain: string): Answer {
   return unprocessable([
     {

@@ -24,7 +24,7 @@ export function serveSessions(serve: Serve, { store, now, ids }: RouteContext): 
   serve(endSessionOfAccount, async ({ caller, params, query }) => {
     const account = await accountMeant(caller, query.account_id, store)
     if (typeof account === 'string') return refuse(account)
-    // The store records it in the environment of the session, where that sees only one.
+    // The store records it in the session's environment, if it has only one.
     const scope = { ...account, environment: environments[0] }
     const event = auditEvent(caller, scope, {
       id: ids.next('auditEvent'),

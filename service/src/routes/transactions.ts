@@ -47,7 +47,7 @@ export function serveTransactions(
 
 const nothing = { items: [], next: undefined }
 
-/** What the caller asks for, of what it may see; undefined when that can be nothing. */
+/** The query limited to what the caller may see; undefined if that is nothing. */
 function filterOf(caller: Caller, query: TransactionsQuery): TransactionFilter | undefined {
   const own = ownAgentOnly(caller)
   const asked = query.agent_id
@@ -63,7 +63,7 @@ function filterOf(caller: Caller, query: TransactionsQuery): TransactionFilter |
   }
 }
 
-/** A merchant sees what was paid to the sellers of its account, and nothing else. */
+/** A merchant sees only payments to the sellers of its account. */
 function visibleTo(caller: Caller): TransactionFilter {
   return caller.role === 'merchant' ? { receivedOnly: true } : {}
 }

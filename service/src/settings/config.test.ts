@@ -443,8 +443,8 @@ test('A setting that is misspelled is named with the others, wherever it stands 
   const environment = { [databse]: 'postgresql://u:hush@host/purser', PURSER_LOG_LEVEL: 'loud' }
   const named = [
     `${join(folder, '.env')}: line 2 sets nothing; write NAME=value, or # before a comment`,
-    `${portt} is no setting; did you mean PURSER_PORT?`,
-    `${databse} is no setting; did you mean PURSER_DATABASE?`,
+    `${portt} is not a setting; did you mean PURSER_PORT?`,
+    `${databse} is not a setting; did you mean PURSER_DATABASE?`,
   ]
   const [file, port, database, level, ...more] = faults([], environment, folder)
   assert.deepEqual([file, port, database], named)

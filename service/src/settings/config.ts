@@ -19,63 +19,68 @@ import {
 } from './settings.ts'
 import { addressFaults } from '../store/ledger/postgres/address.ts'
 
-/** How the service is set up. */
+/** The configuration of the service. */
 export interface Config {
   readonly host: string
   /** 0 lets the operating system pick one. */
   readonly port: number
   readonly database: Database
-  /** The first signs proofs, all verify them; none means: the one kept beside the store. */
+  /** The first signs proofs, all verify them; empty means the one stored beside the store. */
   readonly proofSecrets: readonly string[]
-  /** Keys that the operator chose, used instead of minted ones when the store is empty. */
+  /** Keys chosen by the operator, used instead of generated ones if the store is empty. */
   readonly bootstrapKeys: Readonly<Record<Environment, string | undefined>>
-  /** Whether keys and secrets that can be guessed are taken, as tests may need it. */
+  /** Whether guessable keys and secrets are accepted, for tests. */
   readonly allowWeakKeys: boolean
   readonly logLevel: LogLevel
   readonly rateLimits: RateLimitSettings | 'off'
   /** Max open connections of each process. */
   readonly maxConnections: number
-  /** How many processes answer on this machine. */
+  /** Number of worker processes on this machine. */
   readonly workers: number
-  /** Whether batches are formed for each account, as a database needs that spreads accounts over machines. */
+  /** Whether to batch by account, for databases that distribute accounts over machines. */
   readonly accountLanes: boolean
-  /** Where and for whom `GET /metrics` answers; off when undefined. */
+  /** The configuration of `GET /metrics`; off if undefined. */
   readonly metrics: MetricsSettings | undefined
-  /** Whether each request leaves a line in the log. */
+  /** Whether each request is logged. */
   readonly accessLog: boolean
-  /** How long SIGTERM lets requests go on before the service stops. */
+  /** How long to keep answering requests after SIGTERM. */
   readonly drainSeconds: number
-  /** Whether a seller collects only once it has shown that its domain is its own. */
+  /** Whether a seller can collect only after verifying its domain. */
   readonly requiresVerifiedSellers: boolean
-  /** The address under which people reach the service, when it is another than the one it listens on. */
+  /** The public URL, if it differs from the listening address. */
   readonly publicUrl: string | undefined
-  /** The identity provider at which people sign in to the console, if there is one. */
+  /** The identity provider for console sign-in, if configured. */
   readonly oidc: OidcSettings | undefined
 }
 
-/** Where metrics are read, and what their reader shows. At least one of the two is set. */
+/** The port and token of metrics. At least one of the two is set. */
 export interface MetricsSettings {
-  /** A port of their own, on the same address; on the main port when undefined. 0 lets the operating system pick one. */
+  /**
+   * A separate port on the same address; undefined means the main port. 0 lets the operating system pick one.
+   */
   readonly port: number | undefined
   readonly token: string | undefined
 }
 
-/** How the console is known to an identity provider (OpenID Connect). */
+/** The OpenID Connect client of the console. */
 export interface OidcSettings {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string
 }
 
-/** Where the ledger lies. The address of a server holds a password: it is never to be printed. */
+/** The location of the ledger. The address of a server contains a password: never print it. */
 export type Database =
   { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
-/** The settings, or every fault in them, each with what would be right. */
+/** The settings, or all errors in them, each with what is valid. */
 export type ConfigReading =
   { readonly config: Config } | { readonly faults: readonly string[] } | { readonly help: string }
 
-/** The configuration from flags, the environment and an `.env` file in the folder; the earlier wins. */
+/**
+ * The configuration from flags, the environment and an `.env` file in the folder, in this order of
+ * precedence.
+ */
 export function readConfig(
   argv: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
@@ -126,7 +131,7 @@ export function readConfig(
   return faults.length > 0 ? { faults } : { config }
 }
 
-/** The ledger that a flag names, or the settings do without it; or what is wrong with it. */
+/** The ledger from a flag, or else from the settings; or the errors. */
 export function readDatabase(
   flag: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -134,7 +139,7 @@ export function readDatabase(
 ): { readonly database: Database } | { readonly faults: readonly string[] } {
   const faults: string[] = []
   const flags = { [settings.database.flag]: flag }
-  // What a flag names hangs on no variable, nor on what is wrong with one.
+  // A flag does not depend on variables or their errors.
   const variables = flag === undefined ? readVariables(environment, folder, faults) : {}
   const text = readText('database', { flags, variables, folder }, faults)
   const found = database(text, folder, faults)
@@ -164,7 +169,7 @@ function onOrOff(text: string, { name }: SettingFlag, faults: string[]): boolean
   return text === 'on'
 }
 
-/** The fewest characters of a token for metrics. */
+/** Min length of a metrics token. */
 const metricsTokenLength = 16
 
 function metrics(
@@ -217,7 +222,7 @@ function quota(text: string, { name, standard }: SettingFlag, faults: string[]):
 }
 
 function database(text: string | undefined, folder: string, faults: string[]): Database {
-  // What cannot be read is told already, and is of the kind that no other setting disagrees with.
+  // An unreadable value has already been reported, and conflicts with no other setting.
   if (text === undefined) return { kind: 'postgres', url: '' }
   if (/^postgres(ql)?:/.test(text)) {
     faults.push(...addressFaults(text))
@@ -225,7 +230,7 @@ function database(text: string | undefined, folder: string, faults: string[]): D
   }
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
   if (path === undefined) {
-    // What may hold a password is not repeated.
+    // Do not echo a value that may contain a password.
     const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
     faults.push(
       `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
@@ -234,7 +239,7 @@ function database(text: string | undefined, folder: string, faults: string[]): D
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }
 }
 
-/** The fewest bytes that a secret may have. */
+/** Min bytes of a secret. */
 const secretBytes = 32
 
 function proofSecrets(
@@ -259,7 +264,7 @@ function proofSecrets(
   return secrets
 }
 
-/** The fewest characters of a chosen key after its prefix. */
+/** Min length of a chosen key after its prefix. */
 const chosenKeyLength = 8
 
 function bootstrapKey(
@@ -362,7 +367,7 @@ function isPlainHttp(address: string): boolean {
   return new URL(address).protocol === 'http:'
 }
 
-/** What the log and `purser doctor` warn of: settings that are right for a test, and hardly for anything else. */
+/** Warnings of the log and `purser doctor` about settings that are only for tests. */
 export function warningsOf({ oidc, allowWeakKeys }: Pick<Config, 'oidc' | 'allowWeakKeys'>): string[] {
   const warnings: string[] = []
   if (allowWeakKeys) {
@@ -378,7 +383,7 @@ export function warningsOf({ oidc, allowWeakKeys }: Pick<Config, 'oidc' | 'allow
   return warnings
 }
 
-/** An address of the web as it was given; undefined when it was left out. */
+/** A URL, unchanged; undefined if absent. */
 function webAddress(text: string, { name }: SettingFlag, faults: string[]): string | undefined {
   if (text === '') return undefined
   const isAddress = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
@@ -398,7 +403,7 @@ function helpText(): string {
   ].join('\n')
 }
 
-/** The environments whose first key is the operator's own choice. */
+/** The environments whose first key is chosen by the operator. */
 export function chosenKeys({ bootstrapKeys }: Config): Set<string> {
   return new Set(environments.flatMap((environment) => bootstrapKeys[environment] ?? []))
 }

@@ -1,19 +1,19 @@
-/** Words that people use for keys when they just want to start. `test_key` and the like stay possible, for tests in CI. */
+/** Words in placeholder keys. Keys such as `test_key…` stay possible, for tests in CI. */
 const commonWords =
   /password|passwort|passphrase|secret|changeme|change|letmein|welcome|qwerty|admin|root|default|example|sample|local|sandbox|production|prod|staging|purser|operator|owner|bootstrap|token|demo|foo|bar/gi
 
-/** A key of this length is taken whatever it is made of, so that a long placeholder of a test needs no other setting. */
+/** Keys of this length are always accepted, so that long placeholders in tests need no other setting. */
 const alwaysLongEnough = 32
 
-/** The fewest characters of a shorter key, when each common word and each run counts as one. */
+/** Min length of a shorter key, counting each common word and each run as one character. */
 const fewestUnforeseen = 6
 
-/** The fewest different characters of a proof secret. */
+/** Min number of different characters in a proof secret. */
 const fewestDifferent = 8
 
 /**
- * Whether a chosen key, without its prefix, can be guessed: it is shorter than 32 characters, and made of little else than
- * common words, repeated characters and sequences.
+ * Whether a chosen key, without its prefix, can be guessed: it is shorter than 32 characters, and mostly made
+ * of common words, repeated characters and sequences.
  */
 export function isGuessableKey(text: string): boolean {
   return text.length < alwaysLongEnough && unforeseen(text) < fewestUnforeseen
@@ -24,7 +24,10 @@ export function isGuessableSecret(text: string): boolean {
   return new Set(text).size < fewestDifferent
 }
 
-/** How many characters a text has when each common word, and each run such as `aaaa`, `1234` or `dcba`, counts as one. */
+/**
+ * The length of a text, counting each common word, and each run such as `aaaa`, `1234` or `dcba`, as one
+ * character.
+ */
 function unforeseen(text: string): number {
   const rest = text.replaceAll(commonWords, '\u0000')
   let count = 0

@@ -50,8 +50,8 @@ for (const [written, meant] of misspelled) {
   test(`A setting that is called ${written || 'nothing'} is none, and ${meant ?? 'no other'} is near [decision.29]`, () => {
     const name = `PURSER_${written}`
     const remedy =
-      meant === undefined ? 'take it away, or see --help for those that are' : `did you mean PURSER_${meant}?`
-    assert.deepEqual(nameFaults([name]), [`${name} is no setting; ${remedy}`])
+      meant === undefined ? 'remove it, or see --help for all settings' : `did you mean PURSER_${meant}?`
+    assert.deepEqual(nameFaults([name]), [`${name} is not a setting; ${remedy}`])
   })
 }
 

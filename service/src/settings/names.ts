@@ -1,8 +1,8 @@
 import { settingFlags } from './settings.ts'
 
 /**
- * Names that others of this project read, and which may therefore stand in the same environment or `.env`
- * file: the command line, the MCP server, a shop, the examples, the tests and the bench.
+ * Variables that other parts of this project read, and that are therefore allowed in the same environment or
+ * `.env` file: the command line, the MCP server, a shop, the examples, the tests and the bench.
  */
 export const namesOfOthers = [
   'PURSER_AGENT_ID',
@@ -31,12 +31,12 @@ export const namesOfOthers = [
   'PURSER_URL',
 ] as const
 
-/** Every variable that the service reads, with those that name the file of a secret. */
+/** Every variable that the service reads, including those with the path of a secret file. */
 export function settingNames(): string[] {
   return settingFlags().flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]))
 }
 
-/** What is wrong with the names of variables: a setting that is misspelled would be as good as left out. */
+/** Errors in variable names: a misspelled setting would otherwise be ignored. */
 export function nameFaults(names: readonly string[]): string[] {
   const settings = settingNames()
   const known: readonly string[] = [...settings, ...namesOfOthers]
@@ -45,15 +45,15 @@ export function nameFaults(names: readonly string[]): string[] {
     .map((name) => {
       const near = nearestName(name, settings)
       return near === undefined
-        ? `${name} is no setting; take it away, or see --help for those that are`
-        : `${name} is no setting; did you mean ${near}?`
+        ? `${name} is not a setting; remove it, or see --help for all settings`
+        : `${name} is not a setting; did you mean ${near}?`
     })
 }
 
-/** How many letters may be wrong in a name that is near. */
+/** Max edit distance of a suggested name. */
 const nearLetters = 2
 
-/** The name that somebody meant who wrote this one: a few letters differ, or the end is too much. */
+/** The probably intended name: a few letters differ, or it has extra characters at the end. */
 function nearestName(written: string, names: readonly string[]): string | undefined {
   const [nearest] = names
     .map((name) => ({ name, letters: lettersBetween(written, name) }))
@@ -62,7 +62,7 @@ function nearestName(written: string, names: readonly string[]): string | undefi
   return nearest?.name ?? names.findLast((name) => written.startsWith(`${name}_`))
 }
 
-/** The fewest letters to add, take away or change that make one text of the other. */
+/** The Levenshtein distance of two texts. */
 function lettersBetween(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of one.split('').entries()) {
@@ -76,7 +76,7 @@ function lettersBetween(one: string, other: string): number {
   return row[other.length] ?? 0
 }
 
-/** The numbers of the lines of an `.env` file that set nothing, and are neither empty nor a comment. */
+/** The line numbers of an `.env` file that set nothing, and are neither empty nor comments. */
 export function strayLines(text: string): number[] {
   const lines = text.split('\n')
   const stray: number[] = []
@@ -90,7 +90,7 @@ export function strayLines(text: string): number[] {
   return stray
 }
 
-/** How many more lines a value in quotes goes on for; none when its quote is closed, or never is. */
+/** How many more lines a quoted value spans; 0 if its quote is closed on the line, or never. */
 function linesToQuote(value: string, following: readonly string[]): number {
   const quote = /^["'`]/.exec(value)?.[0]
   if (quote === undefined || value.includes(quote, 1)) return 0

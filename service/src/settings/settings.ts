@@ -1,7 +1,7 @@
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** One setting: its variable, its flag, its standard value (empty: none), and what it means. */
+/** One setting: its variable, its flag, its default (empty for none), and its meaning. */
 export interface SettingFlag {
   readonly name: string
   readonly flag: string
@@ -10,7 +10,7 @@ export interface SettingFlag {
   readonly isSecret?: boolean
 }
 
-/** Every setting there is; `config.ts` reads them. */
+/** All settings; `config.ts` reads them. */
 export const settings = {
   host: { name: 'PURSER_HOST', flag: 'host', standard: '127.0.0.1', meaning: 'address to listen on' },
   port: { name: 'PURSER_PORT', flag: 'port', standard: '8080', meaning: 'port to listen on; 0 picks one' },

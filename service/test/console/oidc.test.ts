@@ -71,7 +71,7 @@ test('A user of the provider whom no account carries is told so, and no account 
   const browser = new Browser()
   const end = await visit(browser, 'stranger')
   assert.equal(end.status, 403)
-  assert.match(end.text, /No account is yours yet/)
+  assert.match(end.text, /You have no account yet/)
   assert.match(end.headers.get('content-security-policy') ?? '', /default-src 'none'/)
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
@@ -81,7 +81,7 @@ test("The operator's account, which the first start made, is no user's of the pr
   const browser = new Browser()
   const end = await visit(browser, firstUserId)
   assert.equal(end.status, 403)
-  assert.match(end.text, /No account is yours yet/)
+  assert.match(end.text, /You have no account yet/)
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 

@@ -1,9 +1,9 @@
 import { useRead } from '../../api/queries.ts'
 
-/** Most agents that a form offers. */
+/** Max agents in a select field. */
 const offeredAgents = 200
 
-/** The agents that may still be given something, for a field to choose from. */
+/** Active agents, for a select field. */
 export function useActiveAgents({ isEnabled = true }: { readonly isEnabled?: boolean } = {}) {
   const { data } = useRead(
     'agents-to-choose',
@@ -16,7 +16,7 @@ export function useActiveAgents({ isEnabled = true }: { readonly isEnabled?: boo
       { value: '', text: 'Choose an agent' },
       ...active.map(({ id, name }) => ({ value: id, text: name || id })),
     ],
-    /** Whether it is known that there are none. */
+    /** Whether the list is loaded and empty. */
     areNone: data !== undefined && active.length === 0,
     nameOf: (id: string) => active.find((agent) => agent.id === id)?.name,
   }

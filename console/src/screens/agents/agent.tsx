@@ -19,14 +19,14 @@ import { TransactionTable } from '../transactions/transaction-table.tsx'
 import { WhenRead } from '../when-read.tsx'
 import { RevokeAgent } from './revoke-agent.tsx'
 
-/** How often an open screen is read anew. */
+/** Refresh interval of an open screen. */
 const refetchMs = 10_000
 
 const columnsOfMandates = mandateColumns({ withAgent: false })
 
 const above = <Go to="agents">Agents</Go>
 
-/** One agent: what it has spent, what it may still spend, and the ways to stop it. */
+/** One agent: its spend, its remaining budget, and the ways to stop it. */
 export function Agent() {
   const { id = '' } = useParams()
   const query = useRead('agent', (purser, signal) => purser.console.agents.get(id, { signal }), {
@@ -43,7 +43,7 @@ export function Agent() {
 function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
   const [isIssuing, setIssuing] = useState(false)
   const path = usePath()
-  const name = agent.name || 'Agent without a name'
+  const name = agent.name || 'Unnamed agent'
   return (
     <Screen
       title={name}
@@ -58,7 +58,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
         agent.status === 'active' && (
           <>
             <Button icon="key" onClick={() => setIssuing(true)}>
-              Issue its key
+              Issue a key
             </Button>
             <ButtonLink icon="plus" to={path(`mandates/new?agent=${agent.id}`)}>
               New mandate
@@ -70,10 +70,10 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
     >
       <Panel title="Spend">
         <Facts>
-          <Fact name="Spent in all">
+          <Fact name="Total spent">
             <Amount value={agent.spent_total} currency="USDC" />
           </Fact>
-          <Fact name={`Left in ${counted(agent.active_mandates, 'active mandate')}`}>
+          <Fact name={`Remaining in ${counted(agent.active_mandates, 'active mandate')}`}>
             <Amount value={agent.remaining_budget} currency="USDC" />
           </Fact>
           <Fact name={`Of that, held by ${counted(agent.open_holds, 'open proof')}`}>
@@ -111,7 +111,7 @@ function AgentScreen({ agent }: { readonly agent: AgentSummary }) {
         <TransactionTable
           context="agent"
           filters={{ agent_id: agent.id }}
-          empty={<p className="panel-note">This agent has not asked for anything yet.</p>}
+          empty={<p className="panel-note">No requests from this agent yet.</p>}
         />
       </Panel>
       <NewKey isOpen={isIssuing} onClose={() => setIssuing(false)} agent={agent} />
@@ -133,7 +133,7 @@ function AgentMandates({ agentId }: { readonly agentId: string }) {
       query={query}
       columns={columnsOfMandates}
       rowKey={({ id }) => id}
-      empty={<p className="panel-note">Without a mandate this agent can buy nothing.</p>}
+      empty={<p className="panel-note">This agent cannot buy anything without a mandate.</p>}
     />
   )
 }

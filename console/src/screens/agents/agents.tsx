@@ -18,7 +18,7 @@ const columns: readonly Column<AgentSummary>[] = [
     cell: (agent) => (
       <>
         <Go to={`agents/${agent.id}`} isClamped>
-          {agent.name || 'Agent without a name'}
+          {agent.name || 'Unnamed agent'}
         </Go>
         {agent.description && <div className="cell-sub two-lines">{agent.description}</div>}
       </>
@@ -36,7 +36,7 @@ const columns: readonly Column<AgentSummary>[] = [
   },
 ]
 
-/** Who may spend, and how much of it is gone. */
+/** The list of agents with their spend. */
 export function Agents() {
   const creating = useAddressFlag('new')
   const query = useReadPages('agents', (purser, cursor, signal) =>
@@ -50,15 +50,15 @@ export function Agents() {
   return (
     <ListScreen
       title="Agents"
-      lead="The programs that may spend. Their mandates say how much, and where."
+      lead="Programs that can spend. Their mandates set how much, and where."
       actions={create}
       noun="agent"
       query={query}
       columns={columns}
       empty={
         <EmptyState icon="agent" title="No agents yet" action={create}>
-          An agent is a program that spends: a research bot, a buyer, a crawler. It gets a key of its own,
-          which can ask for payments and nothing else, and mandates that limit them.
+          An agent is a program that spends: a research bot, a buyer, a crawler. It gets its own key, which
+          can ask for payments and nothing else, and mandates that limit them.
         </EmptyState>
       }
     >

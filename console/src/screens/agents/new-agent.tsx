@@ -31,7 +31,7 @@ function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
       }),
     {
       onDone: (agent) => {
-        sayDone('The agent is created')
+        sayDone('Agent created')
         void navigate(path(`agents/${agent.id}`))
       },
     },
@@ -64,7 +64,7 @@ function NewAgentForm({ onClose }: { readonly onClose: () => void }) {
         label="Capabilities"
         value={capabilities}
         onChange={setCapabilities}
-        hint="Optional words that merchants are told, such as: search, purchase."
+        hint="Optional keywords shown to merchants, such as: search, purchase."
         error={faults.byField.capabilities}
       />
     </DialogForm>

@@ -9,13 +9,13 @@ import { Button } from '../../ui/button.tsx'
 import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 
-/** Revoking is permanent, so the dialog says what it will stop and wants the agent's name typed. */
+/** Revoking is permanent, so the dialog says what it will stop and asks for the agent's name. */
 export function RevokeAgent({ agent }: { readonly agent: AgentSummary }) {
   const [isOpen, setOpen] = useState(false)
   const revoke = useChange((purser) => purser.agents.revoke(agent.id), {
     onDone: () => {
       setOpen(false)
-      sayDone('The agent is revoked')
+      sayDone('Agent revoked')
     },
   })
   return (

@@ -11,7 +11,7 @@ import { ListScreen } from '../list-screen.tsx'
 import './audit-log.css'
 import { Actor, Subject } from './who-and-what.tsx'
 
-/** What each type of event means, in a person's words. */
+/** The display name of each event type. */
 const words: Record<AuditEvent['type'], string> = {
   'payment.verified': 'Payment charged',
   'account.created': 'Account created',
@@ -33,7 +33,7 @@ const words: Record<AuditEvent['type'], string> = {
   'agents.stopped': 'All agents stopped',
   'agents.resumed': 'Stopped agents resumed',
   'session.started': 'Signed in to the console',
-  'session.ended': 'Session of the console ended',
+  'session.ended': 'Console session ended',
 }
 
 const typeOptions = [
@@ -41,7 +41,7 @@ const typeOptions = [
   ...Object.entries(words).map(([value, text]) => ({ value, text })),
 ]
 
-/** Every change of state, by whom and when; it cannot be changed. */
+/** The list of audit events. */
 export function AuditLog() {
   const { values, settled, set, remove } = useFilters(['type', 'subject_id'])
   const fault = choiceFault('type of event', typeOptions, values.type)
@@ -85,7 +85,7 @@ export function AuditLog() {
   return (
     <ListScreen
       title="Audit log"
-      lead="Every change, by whom and when. It is written with the change, and stays."
+      lead="Every change, with who made it and when. Entries are permanent."
       noun="event"
       filters={{
         chips: [
@@ -116,8 +116,8 @@ export function AuditLog() {
       query={query}
       columns={columns}
       empty={
-        <EmptyState icon="audit" title="Nothing happened yet">
-          Creating an agent, pausing a mandate, a charge: each leaves an event here.
+        <EmptyState icon="audit" title="No events yet">
+          Creating an agent, pausing a mandate, a charge: each is recorded here.
         </EmptyState>
       }
     />

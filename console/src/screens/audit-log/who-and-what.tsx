@@ -8,7 +8,7 @@ import { Identifier } from '../../ui/code.tsx'
 
 type KeyNames = ReadonlyMap<string, string>
 
-/** Who did it: the key by its name, or the session of who signed in at the identity provider. */
+/** The actor: the key by its name, or the session of an identity provider sign-in. */
 export function Actor({ actor, keyNames }: { readonly actor: string; readonly keyNames: KeyNames }) {
   if (actor === 'system') return 'The service'
   const name = keyNames.get(actor)
@@ -22,7 +22,7 @@ export function Actor({ actor, keyNames }: { readonly actor: string; readonly ke
   )
 }
 
-/** What it is about, by its name where the event carries it, and the way to its screen where there is one. */
+/** The subject, by its name if the event has it, with a link to its screen if there is one. */
 export function Subject({ event, keyNames }: { readonly event: AuditEvent; readonly keyNames: KeyNames }) {
   const { type, subject_id } = event
   const name = nameIn(event) ?? keyNames.get(subject_id) ?? <Identifier id={subject_id} />
@@ -34,10 +34,10 @@ export function Subject({ event, keyNames }: { readonly event: AuditEvent; reado
   return name
 }
 
-/** At most this many mandates are linked to; the details name up to 100. */
+/** Max linked mandates; the details list up to 100. */
 const linkedMandates = 3
 
-/** What a stop or a resumption covered. */
+/** The extent of a stop or a resumption. */
 function Covered({ event: { type, data } }: { readonly event: AuditEvent }) {
   const ids = Array.isArray(data['mandate_ids']) ? data['mandate_ids'].map(String) : []
   const count = Number(data['paused_mandates'] ?? data['resumed_mandates'] ?? 0)

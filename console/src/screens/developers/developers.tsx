@@ -9,7 +9,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { Screen } from '../screen.tsx'
 import { curlOf, requestsFor } from './requests.ts'
 
-/** The interface as requests to paste, with this service's address and this account's ids in them. */
+/** API requests to paste, with this service's URL and this account's ids. */
 export function Developers() {
   const { environment } = useSeen()
   const [chosen, setChosen] = useState('create-agent')
@@ -27,7 +27,7 @@ export function Developers() {
   return (
     <Screen
       title="Developers"
-      lead="Every screen of this console is a request that a program can make too."
+      lead="Everything in this console is also available as an API request."
       actions={
         <>
           <a className="button" href="/openapi.json">
@@ -56,7 +56,7 @@ export function Developers() {
             )}
           </div>
         </Panel>
-        <Panel title="Where everything is">
+        <Panel title="Connection details">
           <dl className="stack">
             <div>
               <dt className="quiet small">Base address</dt>
@@ -71,14 +71,14 @@ export function Developers() {
               </dd>
             </div>
             <div>
-              <dt className="quiet small">Which key where</dt>
+              <dt className="quiet small">Which key to use</dt>
               <dd>
                 Agents hold <em>agent</em> keys, merchants <em>merchant</em> keys. An <em>owner</em> key stays
                 with you.
               </dd>
             </div>
             <div>
-              <dt className="quiet small">When a reply is lost</dt>
+              <dt className="quiet small">If a response is lost</dt>
               <dd>
                 Send the same verify with the same <code>Idempotency-Key</code>: it is charged once, and
                 answered twice.

@@ -2,7 +2,7 @@ import type { Environment, Mandate } from '@purser/client'
 
 import { readMicro } from '../../text/amounts.ts'
 
-/** A request of the interface, ready to be written out. */
+/** An example request. */
 interface SampleRequest {
   readonly id: string
   readonly title: string
@@ -12,7 +12,7 @@ interface SampleRequest {
   readonly body?: unknown
 }
 
-/** The requests of a first day, with the ids of the newest mandate where there is one, and such that it allows them. */
+/** Common requests, with the ids of the newest mandate if there is one, within its limits. */
 export function requestsFor({
   environment,
   mandate,
@@ -39,7 +39,7 @@ export function requestsFor({
   const inThirtyDays = new Date(nowMs + 30 * 24 * 3_600_000).toISOString()
   const evaluate: SampleRequest = {
     id: 'evaluate',
-    title: 'Ask for a decision',
+    title: 'Request a decision',
     about:
       'Runs the nine checks and records the outcome: 200 when approved, 402 when denied. Nothing is charged.',
     method: 'POST',
@@ -48,8 +48,8 @@ export function requestsFor({
   }
   const proof: SampleRequest = {
     id: 'proof',
-    title: 'Ask for a proof of payment',
-    about: 'For the agent. The amount is held for its life, six minutes, until the merchant has it verified.',
+    title: 'Request a proof of payment',
+    about: 'For the agent. The amount is held until the merchant verifies the proof, for up to six minutes.',
     method: 'POST',
     path: '/v1/payments/proof',
     body: payment,
@@ -58,7 +58,7 @@ export function requestsFor({
     {
       id: 'create-agent',
       title: 'Create an agent',
-      about: 'Whoever will spend.',
+      about: 'The program that will spend.',
       method: 'POST',
       path: '/agents',
       body: { name: 'research-bot' },
@@ -82,7 +82,7 @@ export function requestsFor({
     evaluate,
     {
       id: 'verify-agent',
-      title: 'Check an agent beforehand',
+      title: 'Check an agent first',
       about: 'The same checks; records nothing. 200 when authorized, 403 when not.',
       method: 'POST',
       path: '/v1/verify-agent',
@@ -91,7 +91,7 @@ export function requestsFor({
     {
       id: 'transactions',
       title: 'List denied transactions',
-      about: 'Newest first; the next page stands in the Link header.',
+      about: 'Newest first; the Link header has the next page.',
       method: 'GET',
       path: '/v1/transactions?status=denied',
     },
@@ -102,7 +102,7 @@ function isLess(left: string, right: string): boolean {
   return (readMicro(left) ?? 0n) < (readMicro(right) ?? 0n)
 }
 
-/** The request as a line for a shell. The key stays in the shell's own variable. */
+/** The request as a shell command. The key stays in a shell variable. */
 export function curlOf(
   { method, path, body }: SampleRequest,
   { serviceUrl, keyName }: { readonly serviceUrl: string; readonly keyName: string },
@@ -117,7 +117,7 @@ export function curlOf(
   return lines.join(' \\\n')
 }
 
-/** A word that a shell takes as it is, whatever stands in it. */
+/** Quotes a text for the shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -2,10 +2,10 @@ import type { ListedApiKey } from '@purser/client'
 
 import { useRead } from '../../api/queries.ts'
 
-/** Most keys whose names are looked up; what others did is shown with their ids. */
+/** Max keys to resolve by name; others are shown by id. */
 const namedKeys = 500
 
-/** What a key is called: its label, else whose it is. */
+/** The display name of a key: its label, else its owner. */
 export function nameOfKey({ label, agent_name, role }: ListedApiKey): string {
   return label || agent_name || `${role} key`
 }

@@ -55,7 +55,7 @@ const columns: readonly Column<ListedApiKey>[] = [
   { title: 'Actions', isActions: true, cell: (key) => key.revoked_at === null && <KeyMenu apiKey={key} /> },
 ]
 
-/** Who may call the service: keys are issued here, shown once, and revoked. */
+/** The list of keys, where keys are issued, shown once, and revoked. */
 export function Keys() {
   const issuing = useAddressFlag('new')
   const query = useReadPages('api-keys', (purser, cursor, signal) =>
@@ -69,7 +69,7 @@ export function Keys() {
   return (
     <ListScreen
       title="Keys"
-      lead="Who may call the service, in both environments. An agent’s key can spend within its mandates, and nothing else."
+      lead="Keys for calling the service, in both environments. An agent’s key can only spend within its mandates."
       actions={issue}
       noun="key"
       query={query}
@@ -91,7 +91,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
   const revoke = useChange((purser) => purser.apiKeys.revoke(apiKey.id), {
     onDone: () => {
       setOpen(false)
-      sayDone('The key is revoked')
+      sayDone('Key revoked')
     },
   })
   return (
@@ -111,8 +111,7 @@ function KeyMenu({ apiKey }: { readonly apiKey: ListedApiKey }) {
         onConfirm={() => revoke.mutate(undefined)}
       >
         <p>
-          Whoever calls with the {apiKey.role} key ending in <code>{apiKey.hint}</code> is refused from then
-          on.
+          Requests with the {apiKey.role} key ending in <code>{apiKey.hint}</code> are refused from then on.
         </p>
         {apiKey.id === session.key_id && <p>You signed in with it: this session ends with the key.</p>}
       </ConfirmByTyping>

@@ -12,13 +12,13 @@ import { SelectField, TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { useActiveAgents } from '../agents/active-agents.ts'
 
-/** The agent that a key is for, where that is settled. */
+/** The agent of the key, if preselected. */
 interface Holder {
   readonly id: string
   readonly name: string
 }
 
-/** Issues a key, and shows its text this once. */
+/** Issues a key, and shows its secret once. */
 export function NewKey({
   isOpen,
   onClose,
@@ -38,7 +38,7 @@ export function NewKey({
       title={agent ? `A key for ${agent.name || 'this agent'}` : 'New key'}
       isOpen={isOpen}
       onClose={close}
-      // A click beside it must not lose a key that is never shown again.
+      // A click outside must not lose a key that is never shown again.
       closesByButtonOnly={isShown}
     >
       <NewKeyForm onClose={close} onIssued={() => setShown(true)} agent={agent} />
@@ -47,10 +47,10 @@ export function NewKey({
 }
 
 const roleWords: Partial<Record<NewApiKey['role'], string>> = {
-  agent: 'Agent: asks for payments within its mandates',
-  merchant: 'Merchant: verifies proofs and sees what it was paid',
+  agent: 'Agent: requests payments within its mandates',
+  merchant: 'Merchant: verifies proofs and sees its payments',
   owner: 'Owner: everything in this account',
-  operator: 'Operator: owner, and creates accounts',
+  operator: 'Operator: like an owner, and manages accounts',
 }
 
 function NewKeyForm({
@@ -113,7 +113,7 @@ function NewKeyForm({
           value={agentId}
           onChange={setAgentId}
           options={agents.options}
-          hint={agents.areNone && 'There is no working agent yet: create one first, under Agents.'}
+          hint={agents.areNone && 'There is no active agent yet: create one first, under Agents.'}
           error={faults.byField.agent_id}
         />
       )}

@@ -1,16 +1,16 @@
-/** How many entries are shown before the reader asks for all. */
+/** Number of entries shown at first. */
 const shownAtOnce = 6
 
-/** Sellers or categories that a mandate allows. */
+/** Sellers or categories allowed by a mandate. */
 export function Allowed({
   entries,
   all,
   none,
 }: {
   readonly entries: readonly string[]
-  /** What is said where `*` allows every one. */
+  /** Text for `*`. */
   readonly all: string
-  /** What an empty list means. */
+  /** Text for an empty list. */
   readonly none: string
 }) {
   if (entries.length === 0) return none

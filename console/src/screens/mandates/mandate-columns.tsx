@@ -8,7 +8,7 @@ import type { Column } from '../../ui/data-table.tsx'
 import { When } from '../../ui/when.tsx'
 import { isOver, statusNow } from './mandate-status.ts'
 
-/** What a table of mandates shows; whose they are is said where they are not all of one agent. */
+/** The columns of a mandate table; the agent is omitted if all are of one agent. */
 export function mandateColumns({
   withAgent,
 }: {
@@ -45,7 +45,7 @@ export function mandateColumns({
       title: 'Left',
       unit: 'USDC',
       figures: true,
-      // What is left of a mandate that is over can be spent by nobody.
+      // The rest of an ended mandate cannot be spent.
       cell: (mandate) => (isOver(mandate) ? '–' : <Amount value={mandate.remaining_budget} />),
     },
     { title: 'Expires', isMinor: true, cell: (mandate) => <When at={mandate.expires_at} /> },

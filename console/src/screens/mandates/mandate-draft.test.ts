@@ -27,13 +27,13 @@ test('The form says in one sentence what the mandate will allow [decision.121]',
   const rows: [Partial<MandateDraft>, RegExp][] = [
     [
       {},
-      /^ada may spend up to 1,200\.00 USDC in all, at most 5\.00 USDC at once, at api\.example\.com or data\.example\.org, until /,
+      /^ada may spend up to 1,200\.00 USDC in total, at most 5\.00 USDC per payment, at api\.example\.com or data\.example\.org, until /,
     ],
     [{ sellers: '*' }, /, at any seller, until /],
-    [{ sellers: '' }, /^ada may buy nothing: no seller is allowed\.$/],
+    [{ sellers: '' }, /^ada cannot buy anything: no seller is allowed\.$/],
     [{ categories: 'maps' }, /, in the maps category only, until /],
     [{ categories: '*' }, /data\.example\.org, until /],
-    [{ total: 'much' }, /^ada may spend up to … USDC in all/],
+    [{ total: 'much' }, /^ada may spend up to … USDC in total/],
     [{ expiresLocal: '' }, /until a time still to be chosen\.$/],
   ]
   for (const [changes, sentence] of rows) assert.match(sentenceOf({ ...draft, ...changes }, 'ada'), sentence)
@@ -42,7 +42,7 @@ test('The form says in one sentence what the mandate will allow [decision.121]',
 test('It warns of what the owner may not have meant, and of nothing else [decision.121]', () => {
   const rows: [Partial<MandateDraft>, RegExp[]][] = [
     [{}, []],
-    [{ sellers: '*' }, [/every seller there is/]],
+    [{ sellers: '*' }, [/every seller, including/]],
     [{ sellers: ' \n' }, [/every payment will be denied/]],
     [
       { sellers: 'https://api.example.com, b.example' },
@@ -54,11 +54,11 @@ test('It warns of what the owner may not have meant, and of nothing else [decisi
     [{ sellers: 'https://' }, [/^https:\/\/ is not a domain, /]],
     [{ sellers: '*.example.com' }, [/^\*\.example\.com is not a domain, /]],
     [{ sellers: 'API.Example.com., bücher.example, my_host.example, localhost, 127.0.0.1, [::1]' }, []],
-    [{ categories: 'maps' }, [/Not checked at payment: a proof names no category\./]],
+    [{ categories: 'maps' }, [/Not checked at payment, because a proof has no category\./]],
     [{ categories: '*' }, []],
     [{ cap: '1200.01' }, [/above the total budget/]],
     [{ total: '0', cap: '0' }, [/zero allows no payment/]],
-    [{ expiresLocal: '2026-01-01T00:00' }, [/This time is over/]],
+    [{ expiresLocal: '2026-01-01T00:00' }, [/This time is in the past/]],
     [{ expiresLocal: '2099-01-01T00:00' }, [/more than a year/]],
   ]
   for (const [changes, expected] of rows) {

@@ -4,7 +4,7 @@ import { amountInWords, readMicro } from '../../text/amounts.ts'
 import { clockMinute } from '../../text/times.ts'
 import { categoryRule } from './category-rule.ts'
 
-/** A mandate as it stands in the form, as text. */
+/** The form state of a mandate, as text. */
 export interface MandateDraft {
   readonly agentId: string
   readonly purpose: string
@@ -12,13 +12,13 @@ export interface MandateDraft {
   readonly cap: string
   readonly sellers: string
   readonly categories: string
-  /** As `<input type="datetime-local">` has it: by the reader's clock, without a zone. */
+  /** The value of `<input type="datetime-local">`: local time without a zone. */
   readonly expiresLocal: string
 }
 
 const dayMs = 24 * 3_600_000
 
-/** An empty form; a mandate lasts 30 days unless its owner says otherwise. */
+/** An empty form; a mandate lasts 30 days by default. */
 export function emptyDraft(nowMs: number): MandateDraft {
   return {
     agentId: '',
@@ -31,7 +31,7 @@ export function emptyDraft(nowMs: number): MandateDraft {
   }
 }
 
-/** The form with another mandate's limits; a time that is over is moved 30 days ahead. */
+/** The form with another mandate's limits; a past expiry is moved 30 days ahead. */
 export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
   const expiresMs = Date.parse(mandate.expires_at)
   return {
@@ -45,7 +45,7 @@ export function draftLike(mandate: Mandate, nowMs: number): MandateDraft {
   }
 }
 
-/** What the service is asked to create. The draft must be without faults. */
+/** The request body. The draft must be valid. */
 export function newMandateOf(draft: MandateDraft): NewMandate {
   return {
     agent_id: draft.agentId,
@@ -58,32 +58,32 @@ export function newMandateOf(draft: MandateDraft): NewMandate {
   }
 }
 
-/** What is missing or unreadable, by the name of the field in the interface. */
+/** Validation errors by field name of the interface. */
 export function draftFaults(draft: MandateDraft): Partial<Record<keyof NewMandate, string>> {
-  const amountFault = 'An amount such as 10.00, with at most six digits after the point.'
+  const amountFault = 'An amount such as 10.00, with at most six decimals.'
   return {
     ...(draft.agentId === '' ? { agent_id: 'Choose the agent that may spend.' } : {}),
     ...(readMicro(draft.total) === undefined ? { max_spend_total: amountFault } : {}),
     ...(readMicro(draft.cap) === undefined ? { max_spend_per_transaction: amountFault } : {}),
-    ...(Number.isNaN(Date.parse(draft.expiresLocal)) ? { expires_at: 'A day and a time.' } : {}),
+    ...(Number.isNaN(Date.parse(draft.expiresLocal)) ? { expires_at: 'Enter a date and a time.' } : {}),
   }
 }
 
-/** In one sentence, what the mandate will allow. */
+/** A one-sentence summary of what the mandate will allow. */
 export function sentenceOf(draft: MandateDraft, agentName: string | undefined): string {
   const sellers = sellersOf(draft)
   const categories = categoriesOf(draft)
   const expiresMs = Date.parse(draft.expiresLocal)
   const who = agentName ?? 'The agent'
-  if (sellers.length === 0) return `${who} may buy nothing: no seller is allowed.`
+  if (sellers.length === 0) return `${who} cannot buy anything: no seller is allowed.`
   const where = sellers.includes('*') ? 'any seller' : listed(sellers)
   const what =
     categories.length === 0 || categories.includes('*') ? '' : `, in the ${listed(categories)} category only`
   const until = Number.isNaN(expiresMs) ? 'a time still to be chosen' : clockMinute(draft.expiresLocal)
-  return `${who} may spend up to ${amountOf(draft.total)} in all, at most ${amountOf(draft.cap)} at once, at ${where}${what}, until ${until}.`
+  return `${who} may spend up to ${amountOf(draft.total)} in total, at most ${amountOf(draft.cap)} per payment, at ${where}${what}, until ${until}.`
 }
 
-/** What the owner may not have meant. The service allows all of it. */
+/** Warnings about likely mistakes. The service allows all of them. */
 export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const sellers = sellersOf(draft)
   const categories = categoriesOf(draft)
@@ -91,7 +91,7 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
   const capMicro = readMicro(draft.cap)
   const expiresMs = Date.parse(draft.expiresLocal)
   const warnings: string[] = []
-  if (sellers.includes('*')) warnings.push('* allows every seller there is, also ones that you do not know.')
+  if (sellers.includes('*')) warnings.push('* allows every seller, including ones you do not know.')
   if (sellers.length === 0) warnings.push('No seller is listed: every payment will be denied.')
   warnings.push(...sellers.map(sellerWarning).filter((warning) => warning !== undefined))
   if (totalMicro !== undefined && capMicro !== undefined && capMicro > totalMicro) {
@@ -103,19 +103,19 @@ export function warningsOf(draft: MandateDraft, nowMs: number): string[] {
     )
   }
   if (totalMicro === 0n) warnings.push('A total budget of zero allows no payment.')
-  if (expiresMs <= nowMs) warnings.push('This time is over: the mandate would be expired from the start.')
+  if (expiresMs <= nowMs) warnings.push('This time is in the past: the mandate would already be expired.')
   if (expiresMs - nowMs > 366 * dayMs) {
     warnings.push('It is valid for more than a year. A shorter time limits what a stolen key can do.')
   }
   return warnings
 }
 
-/** A domain has no space in it. */
+/** Domains contain no spaces. */
 function sellersOf({ sellers }: MandateDraft): string[] {
   return unique(sellers.split(/[\s,]+/))
 }
 
-/** A category may have one: `office supplies`. */
+/** Categories may contain spaces: `office supplies`. */
 function categoriesOf({ categories }: MandateDraft): string[] {
   return unique(categories.split(/[\n,]+/))
 }

@@ -10,7 +10,7 @@ import { Menu, MenuItem } from '../../ui/menu.tsx'
 import { sayDone } from '../../ui/toast.tsx'
 import { moveOf } from './mandate-status.ts'
 
-/** What can be done with a mandate: pause, resume, duplicate, revoke. */
+/** The actions for a mandate: pause, resume, duplicate, revoke. */
 export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   const { pause, resume } = usePauseAndResume(mandate)
   const [isRevoking, setRevoking] = useState(false)
@@ -65,7 +65,7 @@ export function MandateMenu({ mandate }: { readonly mandate: ListedMandate }) {
   )
 }
 
-/** Pausing and resuming undo one another, so their toasts offer it. */
+/** Pausing and resuming undo each other, so their toasts offer undo. */
 export function usePauseAndResume(mandate: Mandate) {
   const name = nameOf(mandate)
   const resume = useChange((purser) => purser.mandates.resume(mandate.id), {

@@ -23,12 +23,12 @@ import { categoryRule } from './category-rule.ts'
 import { MandateMenu, usePauseAndResume } from './mandate-menu.tsx'
 import { isOver, moveOf, statusNow } from './mandate-status.ts'
 
-/** How often an open screen is read anew. */
+/** Refresh interval of an open screen. */
 const refetchMs = 10_000
 
 const above = <Go to="mandates">Mandates</Go>
 
-/** One mandate: how much of it is gone, on what, and what is held. */
+/** One mandate: its spend, its transactions, and its open holds. */
 export function Mandate() {
   const { id = '' } = useParams()
   const query = useRead('mandate', (purser, signal) => purser.console.mandates.get(id, { signal }), {
@@ -44,7 +44,7 @@ export function Mandate() {
 
 function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
   const { pause, resume } = usePauseAndResume(mandate)
-  const name = mandate.purpose || 'Mandate without a purpose'
+  const name = mandate.purpose || 'Mandate without purpose'
   return (
     <Screen
       title={name}
@@ -83,7 +83,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       <Panel title="Budget">
         <div className="stack">
           <BudgetBar {...mandate} />
-          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing of it can be spent.</p>}
+          {mandate.is_agent_revoked && <p>Its agent is revoked, so nothing can be spent.</p>}
           <Facts>
             <Fact name="Total">
               <Amount value={mandate.max_spend_total} currency={mandate.currency} />
@@ -109,7 +109,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
       </Panel>
       <Panel title="Limits">
         <Facts>
-          <Fact name="Cap for one payment">
+          <Fact name="Cap per payment">
             <Amount value={mandate.max_spend_per_transaction} currency={mandate.currency} />
           </Fact>
           <Fact name="Expires">
@@ -153,7 +153,7 @@ function MandateScreen({ mandate }: { readonly mandate: MandateDetail }) {
         <TransactionTable
           context="mandate"
           filters={{ mandate_id: mandate.id }}
-          empty={<p className="panel-note">Nothing was asked of this mandate yet.</p>}
+          empty={<p className="panel-note">No requests for this mandate yet.</p>}
         />
       </Panel>
     </Screen>
@@ -164,7 +164,7 @@ const days = 30
 const dayMs = 24 * 3_600_000
 
 function Spend({ mandate }: { readonly mandate: MandateDetail }) {
-  // The drawing begins at a quarter of an hour, as the service counts, and ends now.
+  // The chart starts at a quarter of an hour, like the service's buckets, and ends now.
   const [startsAt] = useState(() =>
     new Date(new Date().setHours(0, 0, 0, 0) - (days - 1) * dayMs).toISOString(),
   )
@@ -197,7 +197,7 @@ const holdColumns: readonly Column<MandateDetail['open_holds'][number]>[] = [
 
 function Holds({ holds }: { readonly holds: MandateDetail['open_holds'] }) {
   if (holds.length === 0) {
-    return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or ends.</p>
+    return <p className="quiet">Nothing is held. A proof holds its amount until it is charged or expires.</p>
   }
   return <DataTable label="Open holds" rows={holds} rowKey={({ nonce }) => nonce} columns={holdColumns} />
 }

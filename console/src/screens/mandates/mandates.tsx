@@ -26,7 +26,7 @@ const columns: readonly Column<ListedMandate>[] = [
   { title: 'Actions', isActions: true, cell: (mandate) => <MandateMenu mandate={mandate} /> },
 ]
 
-/** Every budget, how much of it is gone, and the ways to stop it. */
+/** The list of mandates. */
 export function Mandates() {
   const { values, settled, set, remove } = useFilters(['status', 'q', 'agent_id'])
   const agents = useAgentChoices()

@@ -28,7 +28,7 @@ import {
 
 const title = 'New mandate'
 
-/** Creates a mandate; `?like=` begins with the limits of another one, `?agent=` with an agent. */
+/** Creates a mandate; `?like=` copies the limits of another one, `?agent=` preselects an agent. */
 export function NewMandate() {
   const [parameters] = useSearchParams()
   const like = parameters.get('like')
@@ -55,7 +55,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
   const agents = useActiveAgents()
   const create = useChange((purser, chosen: MandateDraft) => purser.mandates.create(newMandateOf(chosen)), {
     onDone: (mandate: Mandate) => {
-      sayDone('The mandate is created')
+      sayDone('Mandate created')
       void navigate(path(`mandates/${mandate.id}`))
     },
   })
@@ -71,7 +71,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
   const faults = { ...(attempts > 0 ? draftFaults(draft) : {}), ...refused.byField }
   const set = (changes: Partial<MandateDraft>) => setDraft({ ...draft, ...changes })
 
-  // After an attempt the keyboard goes to the first field that has to be mended.
+  // After a failed submit, focus the first invalid field.
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus()
   }, [attempts, create.error])
@@ -99,7 +99,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               hint={
                 agents.areNone && (
                   <>
-                    There is no working agent yet. <Go to="agents?new">Create one first</Go>
+                    There is no active agent yet. <Go to="agents?new">Create one first</Go>
                   </>
                 )
               }
@@ -108,7 +108,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               label="Purpose"
               value={draft.purpose}
               onChange={(purpose) => set({ purpose })}
-              hint="For people: what is the money for?"
+              hint="Shown to people: what is the money for?"
               error={faults.purpose}
             />
             <div className="form-pair">
@@ -120,7 +120,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
                 error={faults.max_spend_total}
               />
               <TextField
-                label="Cap for one payment (USDC)"
+                label="Cap per payment (USDC)"
                 inputMode="decimal"
                 value={draft.cap}
                 onChange={(cap) => set({ cap })}
@@ -132,7 +132,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               value={draft.sellers}
               onChange={(sellers) => set({ sellers })}
               spellCheck={false}
-              hint="Domains such as api.example.com, one a line or with commas. * allows every seller; an empty field allows none."
+              hint="Domains such as api.example.com, one per line or separated by commas. * allows every seller; an empty field allows none."
               error={faults.allowed_sellers}
             />
             <TextField
@@ -148,7 +148,7 @@ function MandateForm({ start }: { readonly start: MandateDraft }) {
               type="datetime-local"
               value={draft.expiresLocal}
               onChange={(expiresLocal) => set({ expiresLocal })}
-              hint="In the time zone of this computer, which is named below."
+              hint="In this computer’s time zone, shown below."
               error={faults.expires_at}
             />
           </div>

@@ -6,10 +6,10 @@ import { denialWords } from '../../text/reasons.ts'
 import './denial-reasons.css'
 import { denialsIn, denialsPath } from './denials.ts'
 
-/** Why payments were denied, most frequent reason first. */
+/** Denial reasons, most frequent first. */
 export function DenialReasons({ figures }: { readonly figures: Overview }) {
   const { denial_reasons: seen } = figures
-  if (seen.length === 0) return <p className="quiet">Nothing was denied in the last 24 hours.</p>
+  if (seen.length === 0) return <p className="quiet">No denials in the last 24 hours.</p>
   const most = Math.max(...seen.map(({ denied_count }) => denied_count))
   const { more } = denialsIn(figures)
   return (
@@ -28,7 +28,7 @@ export function DenialReasons({ figures }: { readonly figures: Overview }) {
       </ul>
       {more > 0 && (
         <p className="quiet small">
-          {`Not listed: ${counted(more, 'denied proof')} beyond the first ten of a mandate in a minute.`}
+          {`Not listed: ${counted(more, 'refused proof')} beyond the first ten per mandate and minute.`}
         </p>
       )}
     </div>

@@ -1,9 +1,9 @@
 import type { Overview } from '@purser/client'
 
 /**
- * What was denied in the last 24 hours. `listed` counts transactions: the tile, the verdict and the list that they
- * open all count these. `more` counts the proofs that were denied beyond the first ten of a mandate in a minute, which leave no
- * transaction, so no list can show them.
+ * The denials of the last 24 hours. `listed` counts transactions: the tile, the verdict and their linked list all count
+ * these. `more` counts refused proofs beyond the first ten per mandate and minute, which create no transaction, so no list
+ * can show them.
  */
 export function denialsIn({
   denied_last_day,
@@ -13,7 +13,7 @@ export function denialsIn({
   return { listed, more: denied_last_day - listed }
 }
 
-/** The list of the transactions that `recorded` counts, or of those with one reason. */
+/** The path of the transactions counted by `listed`, or of those with one reason. */
 export function denialsPath(
   { last_day_starts_at }: Pick<Overview, 'last_day_starts_at'>,
   reasonCode?: string,

@@ -9,12 +9,12 @@ import { Panel } from '../../ui/panel.tsx'
 import firstPurchase from '../../../../examples/first-purchase/first-purchase.js?raw'
 import './first-purchase.css'
 
-/** Whether everything that this environment can lead to has been done once: production has no payments yet. */
+/** Whether all steps possible in this environment are done: production has no payments yet. */
 export function isFirstDone(checklist: Checklist, environment: Environment): boolean {
   return environment === 'sandbox' ? checklist.paid : checklist.agent && checklist.mandate
 }
 
-/** The way to a first purchase: each step turns green by itself when it is done, by hand or by the program. */
+/** The checklist for a first purchase: steps turn green when done, by hand or by the program. */
 export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) {
   const { environment } = useSeen()
   const isSandbox = environment === 'sandbox'
@@ -45,7 +45,7 @@ export function FirstPurchase({ checklist }: { readonly checklist: Checklist }) 
           </div>
         ) : (
           <p className="quiet">
-            Proofs of payment exist in the sandbox only for now. In production your programs ask for
+            Proofs of payment exist in the sandbox only for now. In production your programs request
             decisions, with <code>POST /v1/policy/evaluate</code>: <Go to="developers">see how</Go>.
           </p>
         )}
@@ -104,9 +104,9 @@ function paymentSteps({ proof, paid }: Checklist): Step[] {
   return [
     {
       isDone: proof,
-      title: 'The agent asks for a proof of payment',
-      words: 'Its amount is held, and not charged yet.',
+      title: 'The agent requests a proof of payment',
+      words: 'Its amount is held, but not charged yet.',
     },
-    { isDone: paid, title: 'The merchant is paid', words: 'It has the proof verified, which charges it.' },
+    { isDone: paid, title: 'The merchant is paid', words: 'It verifies the proof, which charges it.' },
   ]
 }

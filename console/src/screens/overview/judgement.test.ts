@@ -47,10 +47,10 @@ const denials: Partial<Overview> = {
 
 test('The overview answers in a sentence whether anything is wrong, the gravest first', () => {
   const rows: [Partial<Overview>, string][] = [
-    [{}, 'All is well.'],
-    [{ nearest_budgets: [budget] }, 'All is well.'],
+    [{}, 'No problems.'],
+    [{ nearest_budgets: [budget] }, 'No problems.'],
     [denials, '30 payments denied in the last 24 hours. Most often: over the total budget.'],
-    [{ denied_last_day: 2 }, '2 more proofs denied in the last 24 hours.'],
+    [{ denied_last_day: 2 }, '2 more proofs refused in the last 24 hours.'],
     [{ ...denials, nearest_budgets: [ending, budget] }, '1 budget will be used up within a day.'],
     [{ nearest_budgets: [gone, budget] }, '1 budget is used up.'],
     [{ nearest_budgets: [gone, gone, ending] }, '2 budgets are used up, and 1 more will be within a day.'],
@@ -68,7 +68,7 @@ test('The rest follows the worst, and proofs that are in no list are counted apa
   assert.match(judge({ ...quiet, ...denials, nearest_budgets: [ending] }, true).more, /^30 payments denied/)
   const { sentence, more } = judge({ ...quiet, ...denials, denied_last_day: 32 }, true)
   assert.match(sentence, /^30 payments denied/)
-  assert.equal(more, '2 more proofs denied in the last 24 hours.')
+  assert.equal(more, '2 more proofs refused in the last 24 hours.')
 })
 
 test('An account on which nothing happened yet is not told that all is well', () => {

@@ -5,19 +5,19 @@ import { counted } from '../../text/counts.ts'
 import { reasonInWords } from '../../text/reasons.ts'
 import { denialsIn } from './denials.ts'
 
-/** Whether anything is wrong: how grave it is, and what to say. */
+/** Whether anything is wrong: the severity and the message. */
 export interface Judgement {
   readonly gravity: 'worry' | 'nothing yet' | 'well'
   readonly sentence: string
   readonly more: string
 }
 
-/** How many budgets the overview names; there may be more of their kind. */
+/** Number of budgets in the overview; there may be more. */
 const namedBudgets = 5
 
 const dayMs = 24 * 3_600_000
 
-/** Worst first: budgets that end within a day, denials, nothing. */
+/** Worst first: budgets that run out within a day, denials, nothing. */
 export function judge(figures: Overview, isSetUp: boolean): Judgement {
   const [worst, ...others] = [...endingBudgets(figures), ...denials(figures)]
   if (worst !== undefined) return { gravity: 'worry', sentence: worst, more: others.join(' ') }
@@ -26,12 +26,12 @@ export function judge(figures: Overview, isSetUp: boolean): Judgement {
   }
   return {
     gravity: 'well',
-    sentence: 'All is well.',
-    more: 'Nothing was denied in the last 24 hours, and no budget ends within a day.',
+    sentence: 'No problems.',
+    more: 'No denials in the last 24 hours, and no budget runs out within a day.',
   }
 }
 
-/** What is used up, and what will be within a day at the pace of the last one: at most a sentence. */
+/** At most one sentence about budgets that are used up, or will be within a day at the current rate. */
 function endingBudgets({ nearest_budgets, at }: Overview): string[] {
   const endsSoon = ({ exhausted_at }: NearBudget) =>
     exhausted_at !== null && Date.parse(exhausted_at) < Date.parse(at) + dayMs
@@ -54,6 +54,6 @@ function denials(figures: Overview): string[] {
   const most = top ? ` Most often: ${reasonInWords(top.reason_code).toLowerCase()}.` : ''
   return [
     ...(listed > 0 ? [`${counted(listed, 'payment')} denied in the last 24 hours.${most}`] : []),
-    ...(more > 0 ? [`${counted(more, 'more proof')} denied in the last 24 hours.`] : []),
+    ...(more > 0 ? [`${counted(more, 'more proof')} refused in the last 24 hours.`] : []),
   ]
 }

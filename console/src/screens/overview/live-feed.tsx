@@ -10,7 +10,7 @@ import { Panel } from '../../ui/panel.tsx'
 import { When } from '../../ui/when.tsx'
 import './live-feed.css'
 
-const words = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost, trying again' }
+const words = { connecting: 'Connecting', live: 'Live', lost: 'Connection lost, reconnecting' }
 
 /** Payments and denials as they happen. */
 export function LiveFeed({
@@ -20,7 +20,7 @@ export function LiveFeed({
   readonly transactions: readonly NamedTransaction[]
   readonly state: keyof typeof words
 }) {
-  // What came after this screen was opened arrives with a glow.
+  // Transactions that arrive while the screen is open are highlighted.
   const [openedAtMs] = useState(Date.now)
   return (
     <Panel
@@ -53,7 +53,7 @@ export function LiveFeed({
                 <span className="feed-who one-line">
                   {one.agent_name === null
                     ? 'from another account'
-                    : `${one.agent_name || 'Agent without a name'} · ${one.mandate_purpose || 'No purpose given'}`}
+                    : `${one.agent_name || 'Unnamed agent'} · ${one.mandate_purpose || 'No purpose given'}`}
                 </span>
               </span>
             </li>

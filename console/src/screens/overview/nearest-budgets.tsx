@@ -7,10 +7,10 @@ import { BudgetBar, BudgetFigures } from '../../ui/budget-bar.tsx'
 import { When } from '../../ui/when.tsx'
 import './nearest-budgets.css'
 
-/** The active mandates of which least is left, and when that is gone at the pace of the last day. */
+/** The active mandates closest to their limit, and when they will run out at the current rate. */
 export function NearestBudgets({ budgets }: { readonly budgets: readonly NearBudget[] }) {
   if (budgets.length === 0) {
-    return <p className="quiet">No active mandate was spent from yet.</p>
+    return <p className="quiet">No spending under active mandates yet.</p>
   }
   return (
     <ul className="stack">

@@ -20,7 +20,7 @@ import './overview.css'
 import { StopAgents } from './stop-agents.tsx'
 import { Verdict } from './verdict.tsx'
 
-/** How often the figures are read anew when nothing arrives by the feed; sooner while somebody takes the first steps. */
+/** Refresh interval of the figures without feed messages; shorter during the first steps. */
 const refetchMs = { usual: 20_000, firstSteps: 2_000 }
 
 /** Is anything wrong, and how much is gone? */
@@ -99,7 +99,7 @@ function Tiles({ figures }: { readonly figures: OverviewFigures }) {
         }
       />
       <Tile
-        name="Left in active mandates"
+        name="Remaining in active mandates"
         figure={<Amount value={figures.remaining} currency="USDC" />}
         more={counted(figures.active_mandates, 'active mandate')}
       />
@@ -132,7 +132,7 @@ function Tile(tile: { readonly name: string; readonly figure: ReactNode; readonl
   )
 }
 
-/** Midnight by the reader's clock: "today" is the reader's. */
+/** Local midnight: "today" is in the viewer's time zone. */
 function startOfToday(): string {
   return new Date(new Date().setHours(0, 0, 0, 0)).toISOString()
 }

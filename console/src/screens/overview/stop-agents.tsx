@@ -10,12 +10,13 @@ import { ConfirmByTyping } from '../../ui/dialog.tsx'
 import { sayDone, sayFailed } from '../../ui/toast.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 
-/** The emergency stop, behind one word that is typed; it can be taken back. */
+/** The emergency stop, confirmed by typing a word; it can be undone. */
 export function StopAgents() {
   const { environment } = useSeen()
   const asked = useAddressFlag('stop')
   const resume = useResumeStopped()
-  // Until it is answered, to press the button again is to ask for the same stop, so that all of it can be undone.
+  // Until there is a response, pressing the button again retries the same stop, so that all of it can be
+  // undone.
   const [idempotencyKey, setIdempotencyKey] = useState(randomKey)
   const stop = useChange((purser) => purser.console.stop({ idempotencyKey }), {
     onDone: ({ stop_id, paused_mandates, voided_holds, failed_mandates }) => {
@@ -47,12 +48,11 @@ export function StopAgents() {
         onConfirm={() => stop.mutate(undefined)}
       >
         <p>
-          Every active mandate in <strong>{environment}</strong> is paused, and every open proof ends at once.
-          From then on no payment is authorised.
+          Every active mandate in <strong>{environment}</strong> will be paused, and every open proof voided
+          at once. From then on no payment is authorised.
         </p>
         <p className="quiet">
-          You can resume what was stopped. The proofs that end now stay ended: agents have to ask for new
-          ones.
+          You can resume the stopped mandates. Voided proofs stay void: agents must request new ones.
         </p>
       </ConfirmByTyping>
     </>

@@ -14,10 +14,12 @@ const looks: Record<Judgement['gravity'], { readonly tone: string; readonly icon
   well: { tone: 'good', icon: 'check' },
 }
 
-/** Older figures than this say nothing about now: the overview refreshes them every 20 seconds. */
+/** Figures older than this are stale: the overview refreshes them every 20 seconds. */
 const maxAgeMs = 60_000
 
-/** Whether anything is wrong, in one sentence, or that it is not known. While agents are stopped, the banner says it. */
+/**
+ * The verdict in one sentence, or that the status is unknown. While agents are stopped, the banner says so.
+ */
 export function Verdict({ figures, readAtMs }: { readonly figures: Overview; readonly readAtMs: number }) {
   const { environment } = useSeen()
   const connection = useConnection()

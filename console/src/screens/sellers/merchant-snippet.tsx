@@ -4,7 +4,7 @@ import { CodeBlock } from '../../ui/code.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import merchantServer from './merchant-server.js?raw'
 
-/** How a seller's own server asks agents for payment, with its own domain filled in. */
+/** Middleware code for a seller's server, with its domain filled in. */
 export function MerchantSnippet({
   seller,
   onClose,
@@ -14,7 +14,7 @@ export function MerchantSnippet({
 }) {
   return (
     <Dialog
-      title={`Be paid at ${seller?.domain ?? ''}`}
+      title={`Get paid at ${seller?.domain ?? ''}`}
       isOpen={seller !== undefined}
       onClose={onClose}
       isWide

@@ -20,7 +20,7 @@ function NewSellerForm({ onClose }: { readonly onClose: () => void }) {
     (purser) => purser.sellers.create({ name: name.trim(), domain: domain.trim(), price_config: {} }),
     {
       onDone: () => {
-        sayDone('The seller is registered')
+        sayDone('Seller registered')
         onClose()
       },
     },
@@ -41,7 +41,7 @@ function NewSellerForm({ onClose }: { readonly onClose: () => void }) {
         onChange={setDomain}
         required
         spellCheck={false}
-        hint="Where your goods are served, such as api.example.com. It can be registered once, and stays."
+        hint="The domain that serves your goods, such as api.example.com. It can be registered only once, and cannot be changed."
         error={faults.byField.domain}
       />
     </DialogForm>

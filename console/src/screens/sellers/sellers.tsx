@@ -13,7 +13,7 @@ import { ListScreen } from '../list-screen.tsx'
 import { MerchantSnippet } from './merchant-snippet.tsx'
 import { NewSeller } from './new-seller.tsx'
 
-/** What was paid to the sellers of this account, and why some of it was not. */
+/** The list of sellers, with revenue and refused proofs. */
 export function Sellers() {
   const creating = useAddressFlag('new')
   const [shown, setShown] = useState<SellerSummary>()
@@ -31,7 +31,7 @@ export function Sellers() {
           </Go>
           <div className="cell-sub two-lines">
             {seller.domain}
-            {seller.status === 'pending' && ' · not verified: collects nothing yet'}
+            {seller.status === 'pending' && ' · not verified: cannot collect yet'}
           </div>
         </>
       ),
@@ -68,15 +68,15 @@ export function Sellers() {
   return (
     <ListScreen
       title="Sellers"
-      lead="Where you are paid: your domains, their revenue, and what was refused."
+      lead="Your domains, their revenue, and refused proofs."
       actions={register}
       noun="seller"
       query={query}
       columns={columns}
       empty={
         <EmptyState icon="seller" title="No sellers yet" action={register}>
-          Register a domain to be paid on it: the middleware then asks agents for a proof of payment, and has
-          it verified here. To only spend, you need no seller.
+          Register a domain to get paid there: the middleware then asks agents for a proof of payment, and
+          verifies it here. To only spend, you need no seller.
         </EmptyState>
       }
     >

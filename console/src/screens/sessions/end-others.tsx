@@ -8,16 +8,16 @@ import { sayDone } from '../../ui/toast.tsx'
 import { useAddressFlag } from '../address-flag.ts'
 import { endOtherSessions } from './end-session.ts'
 
-/** Most sessions that are counted before they are ended. */
+/** Max sessions to count before ending them. */
 const maxCounted = 1_000
 
-/** Ends every session but this one, after it has said how many. */
+/** Ends all other sessions, after showing how many. */
 export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
   const asked = useAddressFlag('end-others')
   const change = useChange(endOtherSessions, {
     onDone: (count) => {
       asked.clear()
-      sayDone(count === 1 ? '1 other session is ended' : `${counted(count, 'other session')} are ended`)
+      sayDone(count === 1 ? '1 other session ended' : `${counted(count, 'other session')} ended`)
     },
   })
   function close() {
@@ -41,7 +41,7 @@ export function EndOthers({ hasOthers }: { readonly hasOthers: boolean }) {
           <div className="stack-tight">
             <OtherSessions />
             <p className="quiet">
-              Whoever signed in with a key can sign in again while it works: revoke it under{' '}
+              Anyone who signed in with a key can sign in again while it works: revoke it under{' '}
               <Go to="keys">Keys</Go>.
             </p>
           </div>

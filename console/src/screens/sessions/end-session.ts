@@ -3,15 +3,15 @@ import { NotFoundError, type Purser } from '@purser/client'
 import { useChange } from '../../api/queries.ts'
 import { sayDone } from '../../ui/toast.tsx'
 
-/** Ends one session; one that has ended meanwhile is what was wanted. */
+/** Ends one session; if it has already ended, that is fine. */
 export function useEndSession() {
   return useChange(endSession, {
-    onDone: () => sayDone('The session is ended'),
-    whenFailed: 'The session is not ended.',
+    onDone: () => sayDone('Session ended'),
+    whenFailed: 'The session could not be ended.',
   })
 }
 
-/** Ends every session but the one that asks; resolves to how many. */
+/** Ends all sessions except the current one; resolves to the number. */
 export async function endOtherSessions(purser: Purser): Promise<number> {
   let ended = 0
   for await (const { id, is_current } of purser.sessions.list({ limit: 200 })) {

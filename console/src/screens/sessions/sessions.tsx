@@ -12,7 +12,7 @@ import { ListScreen } from '../list-screen.tsx'
 import { EndOthers } from './end-others.tsx'
 import { useEndSession } from './end-session.ts'
 
-/** Who is signed in to the console as this account, and the way to end what should not be. */
+/** The list of console sessions of this account, with a way to end them. */
 export function Sessions() {
   const keyNames = useKeyNames()
   const query = useReadPages('sessions', (purser, cursor, signal) =>
@@ -23,7 +23,7 @@ export function Sessions() {
   return (
     <ListScreen
       title="Sessions"
-      lead="Who is signed in to the console as this account, in both environments. Addresses and browsers are not recorded: whoever stole a cookie could fake both."
+      lead="Who is signed in to the console as this account, in both environments. IP addresses and browsers are not recorded, because whoever steals a cookie can fake both."
       actions={<EndOthers hasOthers={hasOthers} />}
       noun="session"
       query={query}
@@ -78,7 +78,7 @@ function columnsFor(keyNames: ReadonlyMap<string, string>): readonly Column<Acco
   ]
 }
 
-/** What a session began with, in words. */
+/** How a session was started, for display. */
 const waysIn: Record<AccountSession['kind'], (keyName: string) => string> = {
   key: (keyName) => `Key: ${keyName}`,
   set_up: () => 'Set-up link',
@@ -89,7 +89,7 @@ function nameOfItsKey({ key_id }: AccountSession, keyNames: ReadonlyMap<string, 
   return (key_id === null ? undefined : keyNames.get(key_id)) ?? key_id ?? 'unknown'
 }
 
-/** Who was signed in signs in again: nothing is lost, so nothing is asked. */
+/** Ending a session loses nothing, because the user can sign in again: so there is no confirmation. */
 function SessionMenu({
   session,
   keyNames,

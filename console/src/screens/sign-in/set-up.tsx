@@ -8,7 +8,10 @@ import { Notice } from '../../ui/notice.tsx'
 import { Waiting } from '../../ui/waiting.tsx'
 import { SignInFrame } from './sign-in-frame.tsx'
 
-/** The set-up link of a first start: its token stands behind the `#`, is used once, and leaves the address at once. */
+/**
+ * The set-up link of a first start: its token is in the fragment, is used once, and is removed from the URL
+ * at once.
+ */
 export function SetUp() {
   const signIn = useSignIn()
   const navigate = useNavigate()

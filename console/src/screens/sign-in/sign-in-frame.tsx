@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { BrandMark } from '../../ui/brand.tsx'
 import './sign-in.css'
 
-/** What stands around everything that is shown before there is a session. */
+/** The frame of all screens without a session. */
 export function SignInFrame({ title, children }: { readonly title: string; readonly children: ReactNode }) {
   return (
     <main className="sign-in">
@@ -12,7 +12,7 @@ export function SignInFrame({ title, children }: { readonly title: string; reado
         <BrandMark size={40} />
         <div>
           <h1>{title}</h1>
-          <p className="quiet">See where the money of your agents goes, and stop it.</p>
+          <p className="quiet">See where your agents spend money, and stop them.</p>
         </div>
         {children}
       </div>

@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Notice } from '../../ui/notice.tsx'
 import { SignInFrame } from './sign-in-frame.tsx'
 
-/** The way in: an owner's or operator's key, or the identity provider where one is set up. */
+/** Sign-in with an owner's or operator's key, or with the identity provider if configured. */
 export function SignIn() {
   const [key, setKey] = useState('')
   const options = useSignInOptions()
@@ -20,7 +20,7 @@ export function SignIn() {
     <SignInFrame title="Sign in to Purser">
       {isSessionExpired() && (
         <Notice tone="warn">
-          Your session has ended. Sign in again to go on where you were; what you typed is kept.
+          Your session has ended. Sign in again to continue where you were; your input is kept.
         </Notice>
       )}
       {oidcPath && (
@@ -47,7 +47,7 @@ export function SignIn() {
           spellCheck={false}
           required
           placeholder="svc_sand_… or svc_prod_…"
-          hint="It decides what you see: a sandbox key the sandbox, a production key production. It is exchanged for a session at once, and never kept in this browser."
+          hint="A sandbox key shows the sandbox, a production key shows production. It is exchanged for a session, and never stored in this browser."
         />
         {signIn.isError && <Notice tone="bad">{explainSignIn(signIn.error)}</Notice>}
         <Button look={oidcPath ? 'plain' : 'main'} type="submit" disabled={signIn.isPending}>

@@ -8,13 +8,13 @@ import { Moment } from '../../ui/when.tsx'
 import { Screen } from '../screen.tsx'
 import { WhenRead } from '../when-read.tsx'
 
-/** How often the figures are read anew. */
+/** Refresh interval of the figures. */
 const refetchMs = 5_000
 
-/** A disk with less than this part free, and a queue more than this part full, is shown as a worry. */
+/** Warning thresholds: free disk below this ratio, queue above this ratio. */
 const worryShare = { disk: 0.1, queue: 0.5 }
 
-/** How the service itself is: for operators. */
+/** The state of the service, for operators. */
 export function System() {
   const query = useRead('system', (purser, signal) => purser.console.system({ signal }), { refetchMs })
   return (
@@ -28,10 +28,7 @@ function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
   const { store, queue, commit, disk, ...process } = figures
   const isQueueFull = queue.waiting > queue.most * worryShare.queue
   return (
-    <Screen
-      title="System"
-      lead="How the service itself is. The figures are those of the process that answered."
-    >
+    <Screen title="System" lead="The state of the service. The figures are for the process that answered.">
       <div className="columns">
         <Panel title="Service">
           <Facts>
@@ -53,7 +50,7 @@ function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
               <Fact name="Kind">{store.kind === 'sqlite' ? 'SQLite' : 'PostgreSQL'}</Fact>
               <Fact name="Schema">{store.schema_version}</Fact>
               <Fact name="Size of the ledger">{bytesInWords(disk.ledger_bytes)}</Fact>
-              <Fact name="Free on its disk">
+              <Fact name="Free disk space">
                 <FreeRoom {...disk} />
               </Fact>
               <Fact name="Where" isWide>
@@ -63,7 +60,7 @@ function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
           </Panel>
           <Panel title="Writing">
             <Facts>
-              <Fact name="Waiting to be written">
+              <Fact name="Operations waiting">
                 <span className="figures">
                   {queue.waiting.toLocaleString('en')} of {queue.most.toLocaleString('en')}
                 </span>{' '}
@@ -71,11 +68,11 @@ function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
                   {isQueueFull ? 'overloaded' : 'keeping up'}
                 </Badge>
               </Fact>
-              <Fact name="Commits since the start">
+              <Fact name="Commits since start">
                 <span className="figures">{commit.count.toLocaleString('en')}</span>
               </Fact>
-              <Fact name="Commit, half within">{milliseconds(commit.p50_ms)}</Fact>
-              <Fact name="Commit, 99 of 100 within">{milliseconds(commit.p99_ms)}</Fact>
+              <Fact name="Commit time, median">{milliseconds(commit.p50_ms)}</Fact>
+              <Fact name="Commit time, 99th percentile">{milliseconds(commit.p99_ms)}</Fact>
             </Facts>
           </Panel>
         </div>
@@ -85,7 +82,7 @@ function SystemScreen({ figures }: { readonly figures: SystemFigures }) {
 }
 
 function FreeRoom({ free_bytes, total_bytes }: SystemFigures['disk']) {
-  if (free_bytes === null || total_bytes === null) return 'Only the database server sees it'
+  if (free_bytes === null || total_bytes === null) return 'Visible only to the database server'
   const isFull = free_bytes < total_bytes * worryShare.disk
   return (
     <>

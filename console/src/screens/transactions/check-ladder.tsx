@@ -6,7 +6,7 @@ import './check-ladder.css'
 import { categoryRule } from '../mandates/category-rule.ts'
 import { valuesInWords } from './check-values.ts'
 
-/** What each check asks, in a person's words. */
+/** The display text of each check. */
 const questions: Record<PolicyCheck['name'], string> = {
   agent_exists: 'The agent exists',
   agent_active: 'The agent is active',
@@ -15,7 +15,7 @@ const questions: Record<PolicyCheck['name'], string> = {
   mandate_not_expired: 'The mandate has not expired',
   seller_allowed: 'The seller is allowed',
   category_allowed: 'The category is allowed',
-  within_transaction_limit: 'Within the cap for one payment',
+  within_transaction_limit: 'Within the cap per payment',
   within_total_budget: 'Within the total budget',
 }
 
@@ -27,7 +27,7 @@ const states: Record<PolicyCheck['state'], { readonly icon: IconName; readonly w
   unknown: { icon: 'skipped', word: 'not recorded' },
 }
 
-/** The nine checks in their order: what each compared, and where it ended. */
+/** The nine checks in order, with the compared values and results. */
 export function CheckLadder({
   checks,
   checkedAt,
@@ -56,7 +56,7 @@ export function CheckLadder({
       </ol>
       {checkedAt !== null && (
         <p className="quiet small">
-          As it stood when it was decided, <Moment at={checkedAt} />.
+          As of the decision, <Moment at={checkedAt} />.
         </p>
       )}
     </>

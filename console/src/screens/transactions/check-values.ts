@@ -2,12 +2,12 @@ import type { PolicyCheck } from '@purser/client'
 
 import { clockTime } from '../../text/times.ts'
 
-/** Entries of a list that are spelled out. */
+/** Max list entries to show. */
 const spelledOut = 6
 
 /**
- * The values that a check compared, for who reads no notation: times by the reader's clock, and "is one of" for ∈.
- * Amounts stay as the service wrote them: `4.20 + 6.00 > 10.00`.
+ * The compared values of a check in readable form: local times, and "is one of" for ∈. Amounts stay
+ * unchanged: `4.20 + 6.00 > 10.00`.
  */
 export function valuesInWords({ name, values }: Pick<PolicyCheck, 'name' | 'values'>): string {
   if (name === 'mandate_not_expired') {

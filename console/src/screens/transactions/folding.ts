@@ -2,21 +2,21 @@ import type { NamedTransaction } from '@purser/client'
 
 import { readMicro } from '../../text/amounts.ts'
 
-/** An approval and a payment are of one purchase only when they lie at most this far apart. */
+/** Max time between an approval and a payment of the same purchase. */
 const foldingMs = 10 * 60_000
 
 /** A row of the list: a transaction, and for a payment the approval of the same purchase. */
 export interface PurchaseRow extends NamedTransaction {
   readonly approval?: NamedTransaction
-  /** Whether it is the approval of the row above, which was opened. */
+  /** Whether this is the approval of the expanded row above. */
   readonly isApprovalOfAbove?: boolean
 }
 
 /**
- * Transactions, newest first, with each payment and its approval in one row. They are separate records that do not name
- * one another, so they are matched: same agent, mandate, seller, resource, currency and amount, approved at most ten
- * minutes before it was paid. Each approval goes with one payment, the oldest with the oldest; what has no partner keeps
- * a row of its own.
+ * Transactions, newest first, with each payment and its approval in one row. They are separate records
+ * without references to each other, so they are matched: same agent, mandate, seller, resource, currency and
+ * amount, approved at most ten minutes before the payment. Each approval matches one payment, the oldest with
+ * the oldest; unmatched records keep their own rows.
  */
 export function foldPurchases(newestFirst: readonly NamedTransaction[]): PurchaseRow[] {
   const waiting = new Map<string, NamedTransaction[]>()
@@ -43,7 +43,7 @@ export function foldPurchases(newestFirst: readonly NamedTransaction[]): Purchas
   })
 }
 
-/** Puts the approval below each payment that is open. */
+/** Inserts the approval below each expanded payment. */
 export function openPurchases(rows: readonly PurchaseRow[], openIds: ReadonlySet<string>): PurchaseRow[] {
   return rows.flatMap((row) =>
     row.approval && openIds.has(row.id) ? [row, { ...row.approval, isApprovalOfAbove: true }] : [row],

@@ -36,7 +36,7 @@ export const reasonOptions: readonly Choice[] = [
   ...Object.entries(denialWords).map(([value, text]) => ({ value, text })),
 ]
 
-/** What is wrong with the filters in an address, in a sentence. */
+/** An error message for invalid filters in a URL. */
 export function faultIn({
   status = '',
   reason_code = '',
@@ -53,7 +53,7 @@ export function faultIn({
   )
 }
 
-/** The filters that are set, in words. */
+/** The active filters for display. */
 export function chipsOf(
   values: Values,
   { agents, mandates }: { readonly agents: readonly Choice[]; readonly mandates: readonly Choice[] },
@@ -76,7 +76,7 @@ export function chipsOf(
   })
 }
 
-/** The filters as the list and the export take them. Days are whole days by the reader's clock. */
+/** The filters for the list and the export. Days are whole days in local time. */
 export function queryOf({ since, from, to, ...rest }: Values): ListConsoleTransactionsQuery {
   const created_from = since ? new Date(since).toISOString() : startOfDay(from, 0)
   const created_before = startOfDay(to, 1)

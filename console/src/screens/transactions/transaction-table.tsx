@@ -12,10 +12,12 @@ import { PagedTable } from '../../ui/paged-table.tsx'
 import { Minute } from '../../ui/when.tsx'
 import { foldPurchases, openPurchases, type PurchaseRow } from './folding.ts'
 
-/** The columns of a table of transactions; on the screen of an agent or a mandate, its own is left out. */
+/** The columns of a transaction table; the screens of agents and mandates omit their own column. */
 type Context = 'all' | 'agent' | 'mandate'
 
-/** What every table of transactions shows, and its rows: a payment and its approval are one, which opens to both. */
+/**
+ * The columns and rows of a transaction table: a payment and its approval are one row that expands to both.
+ */
 export function usePurchases(context: Context) {
   const [openIds, setOpenIds] = useState<ReadonlySet<string>>(new Set())
   function toggle(id: string) {
@@ -55,7 +57,7 @@ export function usePurchases(context: Context) {
               approval
             </button>
           )}
-          {row.isApprovalOfAbove && <div className="cell-sub">the approval of the payment above</div>}
+          {row.isApprovalOfAbove && <div className="cell-sub">approval of the payment above</div>}
           {row.status === 'denied' && <div className="cell-sub">{reasonInWords(row.reason_code)}</div>}
         </>
       ),
@@ -63,7 +65,7 @@ export function usePurchases(context: Context) {
     {
       title: 'Amount',
       figures: true,
-      // Only a payment moved money.
+      // Only payments moved money.
       cell: ({ amount, currency, status }) => (
         <Amount value={amount} currency={currency} isQuiet={status !== 'paid'} />
       ),
@@ -79,11 +81,11 @@ const agentColumn: Column<PurchaseRow> = {
   title: 'Agent',
   cell: (one) =>
     one.agent_name === null ? (
-      <span className="quiet">of another account</span>
+      <span className="quiet">from another account</span>
     ) : (
       <span className="cell-name">
         <Go to={`agents/${one.agent_id}`} isClamped>
-          {one.agent_name || 'Agent without a name'}
+          {one.agent_name || 'Unnamed agent'}
         </Go>
       </span>
     ),
@@ -117,7 +119,7 @@ export function useTransactionPages(
   )
 }
 
-/** The transactions of something, as a part of its screen. */
+/** The transactions of a record, as part of its screen. */
 export function TransactionTable({
   filters,
   context,

@@ -17,7 +17,7 @@ import { CheckLadder } from './check-ladder.tsx'
 
 const above = <Go to="transactions">Transactions</Go>
 
-/** One transaction: why it was decided so, its proof, and the record as it is. */
+/** One transaction: the checks, its proof, and the raw record. */
 export function Transaction() {
   const { id = '' } = useParams()
   const query = useRead('transaction', (purser, signal) => purser.console.transactions.get(id, { signal }), {
@@ -95,7 +95,7 @@ function Details({ detail }: { readonly detail: TransactionDetail }) {
         {agent_name === null ? (
           <Identifier id={transaction.agent_id} />
         ) : (
-          <Go to={`agents/${transaction.agent_id}`}>{agent_name || 'Agent without a name'}</Go>
+          <Go to={`agents/${transaction.agent_id}`}>{agent_name || 'Unnamed agent'}</Go>
         )}
       </Fact>
       <Fact name="Mandate">
@@ -125,7 +125,9 @@ function Details({ detail }: { readonly detail: TransactionDetail }) {
 
 function Proof({ proof }: Pick<TransactionDetail, 'proof'>) {
   if (proof === null) {
-    return <p className="quiet">The proof of this charge is no longer kept, or is another account’s.</p>
+    return (
+      <p className="quiet">The proof of this charge is no longer stored, or belongs to another account.</p>
+    )
   }
   return (
     <Facts>

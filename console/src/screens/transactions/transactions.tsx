@@ -18,7 +18,7 @@ import {
 } from './transaction-filters.ts'
 import { usePurchases, useTransactionPages } from './transaction-table.tsx'
 
-/** Every decision and every charge, each with its reason. */
+/** The list of all decisions and charges. */
 export function Transactions() {
   const { values, settled, set, remove } = useFilters(filterNames)
   const { environment } = useSeen()
@@ -28,7 +28,7 @@ export function Transactions() {
   return (
     <ListScreen
       title="Transactions"
-      lead="Every decision about a payment, and every charge. Only what is paid has moved money."
+      lead="Every payment decision and every charge. Only paid transactions moved money."
       actions={
         !fault && (
           <a className="button" href={exportAddress({ environment, ...queryOf(values) })} download>

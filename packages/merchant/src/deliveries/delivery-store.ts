@@ -1,24 +1,26 @@
 /**
- * Where a merchant keeps what became of the proofs that it was shown. Processes that share a store serve each other's
- * customers: `fileDeliveries` of `@purser/merchant/file-store`, `sqliteDeliveries` of `@purser/merchant/sqlite-store`, or
- * your own over Redis or a database.
+ * Stores the deliveries of proofs. Processes that share a store serve each other's customers:
+ * `fileDeliveries` of `@purser/merchant/file-store`, `sqliteDeliveries` of `@purser/merchant/sqlite-store`,
+ * or your own over Redis or a database.
  */
 export interface DeliveryStore {
-  /** The text that is kept under an id (64 hexadecimal digits); undefined when there is none, or its time is over. */
+  /**
+   * The text stored under an id (64 hexadecimal digits); undefined if there is none, or if it has expired.
+   */
   read(id: string): string | undefined | Promise<string | undefined>
   /**
-   * Puts `to` in the place of `from`, in one atomic step, if `from` is still what `read` would give; undefined stands for
-   * nothing. Resolves to whether it was replaced. Of many processes that replace the same `from`, one succeeds.
+   * Atomically replaces `from` with `to`, if `read` would still return `from`; undefined means no value.
+   * Resolves to whether it was replaced. If many processes replace the same `from`, exactly one succeeds.
    */
   replace(id: string, from: string | undefined, to: KeptDelivery | undefined): boolean | Promise<boolean>
 }
 
-/** A text of at most 150 characters, to be kept until a time. */
+/** A text of at most 150 characters, with an expiry. */
 export interface KeptDelivery {
   readonly text: string
   /** Milliseconds since 1970. */
   readonly keepUntilMs: number
-  /** What to forget first when a store is full: `doubtful`, then `ended`, then `paid`; the oldest first. */
+  /** Eviction order of a full store: `doubtful`, then `ended`, then `paid`; oldest first. */
   readonly worth: Worth
 }
 
@@ -26,9 +28,9 @@ export type Worth = 'doubtful' | 'ended' | 'paid'
 
 const maxKeptOfEach = 10_000
 
-/** A store of this process: 10,000 deliveries of each worth, some 10 MB when full. */
+/** An in-memory store: 10,000 deliveries of each worth, about 10 MB when full. */
 export function keepInProcess({ now = Date.now, max = maxKeptOfEach } = {}): DeliveryStore {
-  // A map keeps the order of insertion, so the oldest come first.
+  // Maps keep insertion order, so the oldest come first.
   const shelves: Readonly<Record<Worth, Map<string, KeptDelivery>>> = {
     doubtful: new Map(),
     ended: new Map(),

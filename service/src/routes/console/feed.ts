@@ -25,22 +25,22 @@ import { nameTransactions } from '../named-transactions.ts'
 /** The open feeds of a process. */
 export interface Feeds {
   readonly open: number
-  /** Tells every reader that the service stops, and ends their streams. */
+  /** Tells every reader that the service is stopping, and ends their streams. */
   readonly end: () => void
 }
 
-/** Who reads a feed, and from where on. */
+/** The reader of a feed, and its start position. */
 interface Reader extends Pick<Call<never, never, never>, 'isStillLetIn' | 'takeTurn'> {
   readonly place: FeedPlace | undefined
 }
 
-/** How many of the newest transactions are looked at, which bounds what a feed costs. */
+/** Max number of newest transactions to read, which bounds the cost of a feed. */
 const lookedAt = 1_000
 
-/** How many are looked at for those that a feed begins with, of whichever environment. */
+/** Max number of transactions to read for the start of a feed, in both environments. */
 const lookedAtFirst = 100
 
-/** How many transactions one event carries at the most, and how many a feed begins with. */
+/** Max transactions per event, and at the start of a feed. */
 const carried = { most: 200, first: 20 }
 
 export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext, 'store' | 'now'>): Feeds {
@@ -58,7 +58,7 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     stream.once('close', () => streams.delete(stream))
     const place = readFeedPlace(query.last_event_id ?? header('last-event-id') ?? '')
     run(stream, caller, { place, isStillLetIn, takeTurn }).catch((error: unknown) => {
-      // The reader comes again, and finds its place.
+      // The reader reconnects and resumes.
       stream.destroy(error instanceof Error ? error : new Error(String(error)))
     })
     const headers = {
@@ -71,7 +71,7 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
 
   async function run(stream: FeedStream, scope: Scope, reader: Reader): Promise<void> {
     let place = reader.place ?? (await reader.takeTurn(() => begin(stream, scope)))
-    // Who goes on hears at once that he is connected, though nothing may have happened since.
+    // Confirm a resumed connection at once, even if there is nothing new.
     let isFirstLook = reader.place !== undefined
     let sinceHeartbeatMs = 0
     let sinceRecheckMs = 0
@@ -110,11 +110,11 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
     stream.transactions(await nameTransactions(store, scope, shown), { place, hasGap: isCut })
   }
 
-  /** What a feed without a past begins with: the newest, and a place after them. */
+  /** The start of a new feed: the newest transactions, and the position after them. */
   async function begin(stream: FeedStream, scope: Scope): Promise<FeedPlace> {
     const start = { settledBelow: settledAt(now()), tails: new Set<string>() }
     const older = await store.newestTransactions(scope, { id: '', limit: lookedAtFirst })
-    // Later, so that nothing can appear between the two that is in neither.
+    // Read afterwards, so that nothing is missed between the two.
     const recent = await store.newestTransactions(scope, { id: start.settledBelow, limit: lookedAt })
     const { place } = advanceFeed(start, recent, now())
     const known = new Set(recent.items.map(({ id }) => id))
@@ -134,15 +134,15 @@ export function serveConsoleFeed(serve: Serve, { store, now }: Pick<RouteContext
   }
 }
 
-/** What a look found, and when it began. */
+/** The result of a poll, and when it began. */
 interface Look extends Newest {
   readonly atMs: number
 }
 
-/** How long a look is used for all feeds of its scope: what happens may be shown so much later. */
+/** How long a poll is shared by all feeds of its scope, which delays new transactions by as much. */
 const sharedForMs = feedIntervalMs / 2
 
-/** Those who look at the same place of a scope at about the same time share one look. */
+/** Readers at the same position of a scope share one poll. */
 function shareLooks(look: (scope: Scope, id: string) => Promise<Look>) {
   const looks = new Map<string, Promise<Look>>()
   return (scope: Scope, id: string): Promise<Look> => {
@@ -157,7 +157,10 @@ function shareLooks(look: (scope: Scope, id: string) => Promise<Look>) {
   }
 }
 
-/** One reader's stream of server-sent events. One that is not read is cut off before it fills the memory. */
+/**
+ * One reader's stream of server-sent events. A reader that does not read is disconnected before it fills the
+ * memory.
+ */
 class FeedStream extends Readable {
   override _read(): void {
     // What there is has been pushed.
@@ -190,7 +193,7 @@ class FeedStream extends Readable {
   }
 }
 
-/** The first of the transactions as JSON, as many as fit into one event. */
+/** As many transactions as fit into one event, as JSON. */
 function withinBytes(transactions: readonly NamedTransaction[]): string[] {
   const shown: string[] = []
   let bytes = 0

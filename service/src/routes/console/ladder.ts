@@ -5,13 +5,13 @@ import { admitsCategory, admitsSeller } from '../../domain/policy.ts'
 import type { Mandate, Transaction } from '../../domain/records.ts'
 import type { Decision } from '../../store/console/store.ts'
 
-/** Checks whose failure has a code of its own, so that it is known even where it was not written down. */
+/** Checks with their own failure code, so that the failed check is known even if it was not recorded. */
 const checkByCode: Partial<Record<NonNullable<Transaction['reasonCode']>, number>> = {
   amount_exceeds_per_transaction_limit: 8,
   total_budget_exceeded: 9,
 }
 
-/** The nine checks of a decision in their order, each with the values that it compared. */
+/** The nine checks of a decision in order, with the compared values. */
 export function ladderOf(facts: Decision): PolicyCheck[] {
   const { transaction, failedCheck } = facts
   const isDenied = transaction.status === 'denied'
@@ -31,7 +31,7 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
   }
 }
 
-/** What each check looks at, as a person reads it. */
+/** The compared values of each check, for display. */
 function describe(facts: Decision): (() => string)[] {
   const { transaction, failedCheck, agent, mandate, hold } = facts
   const askedAtMs = hold?.issuedAtMs ?? transaction.createdAtMs
@@ -62,7 +62,7 @@ function describe(facts: Decision): (() => string)[] {
   ]
 }
 
-/** `4.20 + 6.00 > 10.00`: what was spent, what other proofs held, the amount, and the total budget. */
+/** `4.20 + 6.00 > 10.00`: spent, held by other proofs, the amount, and the total budget. */
 function totalOf(facts: Decision): string {
   const { transaction, mandate, hold } = facts
   const spent = hold ? facts.holdSpentBeforeMicro : facts.spentBeforeMicro

@@ -22,7 +22,7 @@ export function serveConsoleOverview(
     const asked =
       query.day_starts_at === undefined ? nowMs - (nowMs % dayMs) : readDateTime(query.day_starts_at)
     const dayStartsAtMs = quarterStart(Math.min(Math.max(asked, nowMs - 2 * dayMs), nowMs))
-    // The last of the hours is the one that is not over, so the first quarter is 23 and some hours ago.
+    // The last hour is incomplete, so the first quarter is between 23 and 24 hours ago.
     const hoursStartMs = quarterStart(nowMs) + hourMs / 4 - dayMs
     const [budgets, checklist, all, denied] = await Promise.all([
       store.readBudgets(caller, nowMs),
@@ -73,7 +73,7 @@ export function serveConsoleOverview(
   })
 }
 
-/** What happened in a stretch of time, as the interface writes it. */
+/** The activity in a bucket, in interface format. */
 export function toWireActivity(bucket: Bucket): WireActivity {
   return {
     starts_at: toTimestamp(bucket.startsAtMs),

@@ -4,7 +4,7 @@ import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import type { RouteContext } from '../context.ts'
 
-/** Most records that a search names. */
+/** Max records in a search result. */
 const mostFound = 20
 
 export function serveConsoleSearch(serve: Serve, { store }: Pick<RouteContext, 'store'>): void {

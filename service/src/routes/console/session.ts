@@ -26,11 +26,11 @@ import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-
 import { toTimestamp, type RouteContext } from '../context.ts'
 
 export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
-  /** Who calls with a key, from an `Authorization` header. */
+  /** Identifies the caller from an `Authorization` header. */
   readonly authenticateKey: (
     authorization: string,
   ) => Promise<{ readonly caller: Caller } | { readonly refusal: ErrorCode }>
-  /** Where a browser begins to sign in at the identity provider, when one is set up. */
+  /** The start path of identity provider sign-in, if configured. */
   readonly oidcPath: string | null
 }
 
@@ -81,7 +81,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
     return { kind: 'key', accountId, role, keyId, environment }
   }
 
-  /** A link is spent by the one who takes its record away, whoever else has followed it. */
+  /** A link is used up by the request that deletes its record, even with concurrent requests. */
   async function fromSetUpLink(text: string): Promise<NewSignIn | Answer> {
     const token = readSessionToken(text)
     const link = token && (await store.findSession(token))
@@ -92,7 +92,7 @@ export function serveConsoleSession(serve: Serve, context: SessionContext): void
   }
 }
 
-/** Who has shown who he is, and how. */
+/** The authenticated user, and the method. */
 export interface NewSignIn {
   readonly kind: SessionKind
   readonly accountId: string
@@ -101,7 +101,7 @@ export interface NewSignIn {
   readonly environment: Environment | null
 }
 
-/** A new session, kept, with a token that nobody has seen before. */
+/** Creates and stores a session with a new token. */
 export async function beginSession(
   context: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
   signIn: NewSignIn,

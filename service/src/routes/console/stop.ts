@@ -14,7 +14,7 @@ export function serveConsoleStop(
   serve(stopAgents, async ({ caller, header }) => {
     const idempotencyKey = header('idempotency-key') ?? null
     if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) return refuse('invalid_idempotency_key')
-    // A stop that has a name may have been heard before, by one whose answer was lost.
+    // A stop with an idempotency key may be a retry after a lost response.
     const isNamed = idempotencyKey !== null
     const stopId = isNamed ? ids.ofStop(caller, idempotencyKey) : ids.next('stop')
     const outcome = await store.stopMandates(caller, { ...byCaller(caller), stopId })

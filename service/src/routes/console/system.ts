@@ -5,13 +5,13 @@ import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 
-/** What the service knows of itself. */
+/** The state of the service. */
 export interface SystemContext {
   readonly version: string
   readonly workers: number
-  /** Where the ledger lies, as a person may read it. */
+  /** The location of the ledger, for display. */
   readonly place: string
-  /** The room on the disk that the ledger lies on; null when it lies on a server. */
+  /** The disk space of the ledger; null if it is on a server. */
   readonly readDisk: () => Promise<{ readonly freeBytes: number; readonly totalBytes: number } | null>
 }
 
@@ -50,7 +50,7 @@ export function serveConsoleSystem(
   })
 }
 
-/** The value that such a part of the sorted values does not exceed, to a hundredth; null when there is none. */
+/** A percentile of sorted values, rounded to a hundredth; null if there are none. */
 function percentile(sorted: readonly number[], part: number): number | null {
   const value = sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)]
   return value === undefined ? null : Math.round(value * 100) / 100

@@ -10,12 +10,14 @@ export class KeyMap<Value> {
     return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
   }
 
-  set(table: Table, key: Key, value: Value): void {
+  /** Whether there was none. */
+  set(table: Table, key: Key, value: Value): boolean {
     let level = (this.#tables[table.lockOrder] ??= new Map())
     for (let index = 0; index < table.key.length - 1; index++) {
       level = inside(level, partOf(key[table.key[index]!]))
     }
-    level.set(lastOf(table, key), value)
+    const { size } = level
+    return level.set(lastOf(table, key), value).size > size
   }
 
   /** Whether there was one. */

@@ -13,6 +13,7 @@ import { MemoryDatabase } from './memory/memory-database.ts'
 import { createMemoryDriver } from './memory/memory-driver.ts'
 import { lock } from './operation.ts'
 import { voidPayment } from './operations/voids.ts'
+import { releaseExpiredPayments } from './operations/mandates.ts'
 import { mandates } from './tables.ts'
 
 test('Calls for more locked rows than are waited for at once are tried again, not refused', async () => {
@@ -95,6 +96,26 @@ test('Proofs asked for at once under a budget that waits for expired ones are a 
   assert.ok(ledger.transactions() - before < 10, `${ledger.transactions() - before} transactions`)
 })
 
+test('Calls whose reads depend on what is found are written in one batch', async () => {
+  const { tenant, ledger, clock, batches } = await openTenant({})
+  const ids = await Promise.all(Array.from({ length: 60 }, () => tenant.mandate()))
+  await Promise.all(ids.map((id) => tenant.proof(id)))
+  clock.ms += 24 * 3_600_000
+  batches.length = 0
+  const { accountId } = tenant.caller
+  const swept = await Promise.all(
+    ids.map((mandateId) =>
+      ledger.run(releaseExpiredPayments, { accountId, mandateId, nowMs: clock.ms, countId: 'unused' }),
+    ),
+  )
+  assert.deepEqual(
+    swept.map(({ released }) => released),
+    ids.map(() => 1),
+  )
+  // One for the mandates, and one for their payments.
+  assert.equal(batches.length, 2)
+})
+
 async function openTenant(options: Partial<LedgerOptions>) {
   const driver = createMemoryDriver(new MemoryDatabase())
   const counts = { now: 0, max: 0, blocked: 0 }
@@ -131,6 +152,8 @@ async function openTenant(options: Partial<LedgerOptions>) {
   const tenant = await another()
   return {
     tenant,
+    ledger,
+    clock,
     another,
     batches,
     counts,

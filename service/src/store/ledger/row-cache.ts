@@ -20,11 +20,12 @@ const paymentRows = 32_768
 
 /** What is known of rows, by their keys. Those not asked for of late are forgotten. */
 export class RowCache<Found> {
-  readonly #tables = new Map<Table, Generations<Found>>()
+  /** By the place of the table in the order of locks. */
+  readonly #tables: (Generations<Found> | undefined)[] = []
 
   /** Undefined when it is not known. */
   get(table: Table, key: Row): Found | undefined {
-    const generations = this.#tables.get(table)
+    const generations = this.#tables[table.lockOrder]
     if (!generations) return undefined
     const found = generations.young.rows.get(table, key)
     if (found !== undefined) return found
@@ -34,14 +35,12 @@ export class RowCache<Found> {
   }
 
   set(table: Table, key: Row, found: Found): void {
-    let generations = this.#tables.get(table)
+    let generations = this.#tables[table.lockOrder]
     if (!generations) {
       generations = { young: newGeneration(), old: newGeneration() }
-      this.#tables.set(table, generations)
+      this.#tables[table.lockOrder] = generations
     }
-    const isKnown = generations.young.rows.get(table, key) !== undefined
-    generations.young.rows.set(table, key, found)
-    if (isKnown) return
+    if (!generations.young.rows.set(table, key, found)) return
     generations.young.count += 1
     if (generations.young.count < (table === payments ? paymentRows : rowsPerTable)) return
     generations.old = generations.young
@@ -49,7 +48,7 @@ export class RowCache<Found> {
   }
 
   forget(table: Table, key: Row): void {
-    const generations = this.#tables.get(table)
+    const generations = this.#tables[table.lockOrder]
     generations?.young.rows.delete(table, key)
     generations?.old.rows.delete(table, key)
   }

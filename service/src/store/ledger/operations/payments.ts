@@ -164,7 +164,8 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
       return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
     }
     const seller = sellerOf(call, facts)
-    const refusal = checkCollection({ ...call, mandate, seller })
+    const { merchantDomain, resourceUrl } = call
+    const refusal = checkCollection({ caller, mandate, seller, merchantDomain, resourceUrl })
     if (refusal) return unchanged(refused(refusal))
     const status = statusOf(payment, mandate, nowMs)
     if (status === 'captured') return unchanged(failed('nonce_reused')) // 4

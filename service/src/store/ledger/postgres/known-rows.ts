@@ -8,7 +8,7 @@ import { checkRows, lockKnownRows, writeStatements, type FoundRow, type KnownRow
 type Row = Readonly<Record<string, unknown>>
 
 /** A row as this process knows it, from when it has read or written it last. */
-interface Known {
+export interface Known {
   /** Undefined when there was none. */
   readonly row: Row | undefined
   /** The transaction that has written it. */
@@ -42,13 +42,13 @@ export class KnownRows {
     this.#rows = new RowCache()
   }
 
-  /** The rows that were asked for; undefined when one of them is not known well enough. */
-  find(reads: readonly Read[]): (readonly Row[])[] | undefined {
-    const found: (readonly Row[])[] = []
+  /** What was asked for, if all of it is known well enough. */
+  find(reads: readonly Read[]): readonly Known[] | undefined {
+    const found: Known[] = []
     for (const read of reads) {
       const known = read.kind === 'row' ? this.#rows.get(read.table, read.key) : undefined
       if (!known || known.isBusy || known.waits > 0) return undefined
-      found.push(known.row ? [known.row] : [])
+      found.push(known)
     }
     return found
   }
@@ -60,40 +60,6 @@ export class KnownRows {
       const answer = answers.get(read)
       this.#set(read.table, read.key, answer?.row, answer?.version ?? null)
     }
-  }
-
-  /** What checks the rows that were decided on, and writes. */
-  write(reads: readonly RowRead[], changes: readonly NetChange[]): Statement[] {
-    const updated = new Map<Row, NetChange>()
-    for (const change of changes) if (change.before) updated.set(change.before, change)
-    const looked = new Map<Table, KnownRow[]>()
-    const locked = new Map<Table, { readonly rows: KnownRow[]; readonly changes: NetChange[] }>()
-    for (const { table, key, isLocked } of reads) {
-      const known = this.#rows.get(table, key) as Known
-      const change = known.row && updated.get(known.row)
-      if (known.row && isLocked) {
-        const own = locked.get(table) ?? { rows: [], changes: [] }
-        locked.set(table, own)
-        own.rows.push({ key, version: known.version })
-        if (change) own.changes.push(change)
-      } else if (!change) {
-        const own = looked.get(table)
-        if (own) own.push({ key, version: known.version })
-        else looked.set(table, [{ key, version: known.version }])
-      }
-    }
-    const versionOf = (table: Table, row: Row) => this.#rows.get(table, row)?.version ?? null
-    const first: Statement[] = []
-    const written = new Set<NetChange>()
-    for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
-      if (own.changes.length < own.rows.length) first.push(lockKnownRows(table, own.rows))
-      else {
-        first.push(...writeStatements(own.changes, versionOf))
-        for (const change of own.changes) written.add(change)
-      }
-    }
-    const rest = changes.filter((change) => !written.has(change))
-    return [...first, ...(looked.size > 0 ? [checkRows(looked)] : []), ...writeStatements(rest, versionOf)]
   }
 
   /** Uses no row that is being written. */
@@ -125,3 +91,45 @@ export class KnownRows {
 }
 
 const maxPenalty = 255
+
+/**
+ * What checks the rows that were decided on, as they were found, and writes: first all that were locked are locked, table by
+ * table, then those that were looked at are checked, as they are under these locks.
+ */
+export function checkAndWrite(
+  reads: readonly RowRead[],
+  found: readonly Known[],
+  changes: readonly NetChange[],
+): Statement[] {
+  const updates = new Map<Row, NetChange>()
+  for (const change of changes) if (change.before) updates.set(change.before, change)
+  const versions = new Map<NetChange, string | null>()
+  const looked = new Map<Table, KnownRow[]>()
+  const locked = new Map<Table, { readonly rows: KnownRow[]; readonly updates: NetChange[] }>()
+  for (const [index, { table, key, isLocked }] of reads.entries()) {
+    const { row, version } = found[index] as Known
+    const change = row && updates.get(row)
+    if (change) versions.set(change, version)
+    if (row && isLocked) {
+      const own = locked.get(table) ?? { rows: [], updates: [] }
+      locked.set(table, own)
+      own.rows.push({ key, version })
+      if (change) own.updates.push(change)
+    } else if (!change) {
+      const own = looked.get(table)
+      if (own) own.push({ key, version })
+      else looked.set(table, [{ key, version }])
+    }
+  }
+  const first: Statement[] = []
+  const written = new Set<NetChange>()
+  for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
+    if (own.updates.length < own.rows.length) first.push(lockKnownRows(table, own.rows))
+    else {
+      first.push(...writeStatements(own.updates, versions))
+      for (const change of own.updates) written.add(change)
+    }
+  }
+  const rest = changes.filter((change) => !written.has(change))
+  return [...first, ...(looked.size > 0 ? [checkRows(looked)] : []), ...writeStatements(rest, versions)]
+}

@@ -8,7 +8,7 @@ import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer }
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
 import { explainFailure } from './errors.ts'
-import { KnownRows } from './known-rows.ts'
+import { checkAndWrite, KnownRows, type Known } from './known-rows.ts'
 import {
   findRanges,
   findRows,
@@ -65,8 +65,8 @@ class PostgresTransaction implements DriverTransaction {
   #isBegun = false
   #isCommitSent = false
   readonly #known: KnownRows
-  /** Whether all that was read is known, so that the server was not asked. */
-  #isKnown = false
+  /** What was read, where all of it is known, so that the server was not asked. */
+  #found: readonly Known[] | undefined
   /** Whether what is known is used at all. */
   #usesKnown = true
   #reads: readonly RowRead[] = []
@@ -92,16 +92,20 @@ class PostgresTransaction implements DriverTransaction {
     // A read by an id that a caller made up finds nothing.
     const askable = reads.filter(canFind)
     if (this.#usesKnown && !waits && !this.#isBegun) {
-      const rows = this.#known.find(askable)
-      if (rows) {
-        this.#isKnown = true
+      // Only one list of reads is checked: where it grows, all of it is read.
+      const known = this.#found ? undefined : this.#known.find(askable)
+      if (known) {
+        this.#found = known
         this.#reads = askable as readonly RowRead[]
-        if (askable.length === reads.length) return { found: rows, blocked: new Set() }
-        const byRead = new Map(askable.map((read, index) => [read, rows[index] ?? []]))
-        return { found: reads.map((read) => byRead.get(read) ?? []), blocked: new Set() }
+        const rows = new Map(askable.map((read, index) => [read, known[index]?.row]))
+        const found = reads.map((read) => {
+          const row = rows.get(read)
+          return row ? [row] : []
+        })
+        return { found, blocked: new Set() }
       }
-      if (this.#isKnown) throw staleError
       this.#usesKnown = false
+      this.#found = undefined
     }
     const lockGroups = groupReads(
       askable.filter(({ isLocked }) => isLocked),
@@ -140,7 +144,7 @@ class PostgresTransaction implements DriverTransaction {
 
   async commit(changes: readonly NetChange[]): Promise<void> {
     const real = changes.filter(isReal)
-    const statements = this.#isKnown ? this.#known.write(this.#reads, real) : writeStatements(real)
+    const statements = this.#found ? checkAndWrite(this.#reads, this.#found, real) : writeStatements(real)
     this.#known.begin(real)
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
@@ -158,17 +162,17 @@ class PostgresTransaction implements DriverTransaction {
 
   /** What was decided on known rows counts once they are checked. */
   readonly refuseUnchecked = <Result>(result: Result): Result => {
-    if (this.#isKnown && !this.isCommitted) throw staleError
+    if (this.#found && !this.isCommitted) throw staleError
     return result
   }
 
   /** Whether rows were not as they were known, or locked: nothing was committed then, and the work is done with what is read. */
   async isToBeDoneAgain(error: unknown): Promise<boolean> {
-    if (!this.#isKnown || (error !== staleError && !isStale(error, this.#failure))) return false
+    if (!this.#found || (error !== staleError && !isStale(error, this.#failure))) return false
     if (!(await this.rollBack())) return false
     this.#isBegun = false
     this.#isCommitSent = false
-    this.#isKnown = false
+    this.#found = undefined
     this.#usesKnown = false
     this.#failure = undefined
     return true
@@ -196,7 +200,7 @@ class PostgresTransaction implements DriverTransaction {
   }
 
   #begin({ waits }: { readonly waits: boolean }): Statement[] {
-    if (!this.#isKnown) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, anyServer)
+    if (!this.#found) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, anyServer)
     return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
   }
 

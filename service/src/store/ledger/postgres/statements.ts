@@ -205,7 +205,7 @@ export async function readTable(
 }
 
 /** What a transaction writes: one statement for each table and kind of change. */
-export function writeStatements(changes: readonly NetChange[], versionOf?: VersionOf): Statement[] {
+export function writeStatements(changes: readonly NetChange[], versions?: Versions): Statement[] {
   const byKind = new Map<string, NetChange[]>()
   for (const change of changes) {
     const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined}`
@@ -216,12 +216,12 @@ export function writeStatements(changes: readonly NetChange[], versionOf?: Versi
   return [...byKind.values()].map((same) => {
     const [{ before, now }] = same as [NetChange]
     if (!before) return insertRows(same)
-    return now ? updateRows(same, versionOf) : deleteRows(same, versionOf)
+    return now ? updateRows(same, versions) : deleteRows(same, versions)
   })
 }
 
-/** The transaction that has written a row as it is known. What changes then fails when another has written it since. */
-export type VersionOf = (table: Table, row: Row) => string | null
+/** The transactions that have written rows which change. A change then fails when another has written its row since. */
+type Versions = ReadonlyMap<NetChange, string | null>
 
 /** Whether a row is another one afterwards: an operation may put one that is as it was. */
 export function isReal({ table, before, now }: NetChange): boolean {
@@ -247,7 +247,7 @@ function insertRows(changes: readonly NetChange[]): Statement {
 }
 
 /** Only columns that change in one of the rows are sent and written. */
-function updateRows(changes: readonly NetChange[], versionOf: VersionOf | undefined): Statement {
+function updateRows(changes: readonly NetChange[], versions: Versions | undefined): Statement {
   const { table } = changes[0] as NetChange
   const { name, key } = table
   const changed = layoutOf(table).others.filter((column) =>
@@ -255,9 +255,9 @@ function updateRows(changes: readonly NetChange[], versionOf: VersionOf | undefi
   )
   const sent = columnsOf(table, [...key, ...changed])
   return {
-    ...prepared(versionOf ? 'update_known' : 'update', table, changed.join(), () => {
+    ...prepared(versions ? 'update_known' : 'update', table, changed.join(), () => {
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-      const from = located(table, sent, 'changed', versionOf !== undefined)
+      const from = located(table, sent, 'changed', versions !== undefined)
       return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
     }),
     values: [
@@ -265,18 +265,18 @@ function updateRows(changes: readonly NetChange[], versionOf: VersionOf | undefi
         sent,
         changes.map(({ now }) => now as Row),
       ),
-      ...versionsOf(changes, versionOf),
+      ...versionsOf(changes, versions),
     ],
   }
 }
 
-function deleteRows(changes: readonly NetChange[], versionOf: VersionOf | undefined): Statement {
+function deleteRows(changes: readonly NetChange[], versions: Versions | undefined): Statement {
   const { table } = changes[0] as NetChange
   const sent = columnsOf(table, table.key)
   return {
-    ...prepared(versionOf ? 'delete_known' : 'delete', table, '', () =>
+    ...prepared(versions ? 'delete_known' : 'delete', table, '', () =>
       counted(
-        `delete from ${table.name} own using ${located(table, sent, 'removed', versionOf !== undefined)}`,
+        `delete from ${table.name} own using ${located(table, sent, 'removed', versions !== undefined)}`,
       ),
     ),
     values: [
@@ -284,13 +284,13 @@ function deleteRows(changes: readonly NetChange[], versionOf: VersionOf | undefi
         sent,
         changes.map(({ before }) => before as Row),
       ),
-      ...versionsOf(changes, versionOf),
+      ...versionsOf(changes, versions),
     ],
   }
 }
 
-function versionsOf(changes: readonly NetChange[], versionOf: VersionOf | undefined): string[] {
-  return versionOf ? [xids(changes.map(({ table, before }) => versionOf(table, before as Row)))] : []
+function versionsOf(changes: readonly NetChange[], versions: Versions | undefined): string[] {
+  return versions ? [xids(changes.map((change) => versions.get(change) ?? null))] : []
 }
 
 function xids(versions: readonly (string | null)[]): string {
@@ -384,21 +384,24 @@ function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Reco
   return Object.fromEntries(chosen.map((name) => [name, columns[name] as Column]))
 }
 
-/** The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. */
+/**
+ * The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. As columns of a query
+ * the arrays are gone through in step, where the function as a table would first copy each into one of its own.
+ */
 function unnest(
   columns: Readonly<Record<string, Column>>,
   alias: string,
   before = 0,
   isKnown = false,
 ): string {
-  const types = Object.values(columns).map(
-    ({ kind }, index) => `$${before + index + 1}::${columnTypes[kind].name}[]`,
+  const parts = Object.entries(columns).map(
+    ([name, { kind }], index) =>
+      `unnest($${before + index + 1}::${columnTypes[kind].name}[]) as ${sqlName(name)}`,
   )
-  if (!isKnown) {
-    return `unnest(${types.join(', ')}) with ordinality as ${alias} (${names([...Object.keys(columns), 'place'])})`
-  }
-  types.push(`$${before + types.length + 1}::xid[]`)
-  return `unnest(${types.join(', ')}) as ${alias} (${names([...Object.keys(columns), 'version'])})`
+  const last = isKnown
+    ? `unnest($${before + parts.length + 1}::xid[]) as version`
+    : `generate_subscripts($${before + 1}, 1) as place`
+  return `(select ${[...parts, last].join(', ')}) ${alias}`
 }
 
 function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[]): Buffer[] {

@@ -63,11 +63,11 @@ export function createSqliteDriver({
     }
     const { table, key } = read
     let found = cache.get(table, key)
-    if (found === undefined) {
+    if (found === undefined || (found && !found.row)) {
       found = statementsOf(table).find(key) ?? null
       cache.set(table, key, found)
     }
-    return found ? [found.row] : []
+    return found?.row ? [found.row] : []
   }
 
   /** The row as it is written, or as it was kept before. */
@@ -75,7 +75,7 @@ export function createSqliteDriver({
     const prepared = statementsOf(table)
     if (!before) return { row: now!, no: prepared.insert(now!) }
     const kept = cache.get(table, before) ?? undefined
-    if (now) prepared.update({ row: before, no: kept?.no }, now)
+    if (now) prepared.update(before, now, kept?.no)
     else prepared.delete(before)
     return kept
   }
@@ -120,9 +120,8 @@ export function createSqliteDriver({
   /** Keeps what is likely to be asked for again: open payments, and what has been asked for before. */
   function refresh({ table, before, now }: NetChange, written: FoundRow | undefined): void {
     if (!now) cache.set(table, before!, null)
-    else if (table === payments && now['status'] !== 'open') cache.forget(table, now)
     else if (before) {
-      if (written) written.row = now
+      if (written) written.row = table === payments && now['status'] !== 'open' ? undefined : now
     } else if (table === payments || cache.get(table, now) !== undefined) cache.set(table, now, written!)
   }
 

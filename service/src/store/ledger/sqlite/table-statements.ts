@@ -6,7 +6,8 @@ import { columnList, growingTables, numberedTables, partsOf, type Part } from '.
 
 /** A row with its number, where its table has numbers. */
 export interface FoundRow {
-  row: Row
+  /** Undefined when it is not kept in memory any more. */
+  row: Row | undefined
   readonly no: number | bigint | undefined
 }
 
@@ -109,7 +110,7 @@ export class TableStatements {
   }
 
   /** Writes what differs between a row and what it becomes. */
-  update({ row: before, no }: FoundRow, now: Row): void {
+  update(before: Row, now: Row, no: FoundRow['no']): void {
     for (const writer of this.#parts) {
       const values: SqlValue[] = []
       const shape = takeChanged(writer, { from: before, to: now, values })
