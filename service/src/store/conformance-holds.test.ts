@@ -104,6 +104,17 @@ storeConformance((open) => {
     }
   })
 
+  test('A sweep keeps up with a mandate under which thousands of payments expire between two sweeps [decision.10]', async (context) => {
+    const ledger = await open(context)
+    const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
+    for (let count = 0; count < 25; count++) {
+      await Promise.all(Array.from({ length: 100 }, () => ledger.hold(mandate, '0.01')))
+      ledger.clock.nowMs += 1
+    }
+    ledger.clock.nowMs += holdLifeMs
+    assert.equal(await ledger.store.releaseExpiredHolds(ledger.clock.nowMs, 1), 2_500)
+  })
+
   test('Mandates whose holds are still good never keep a sweep from those behind them [decision.10]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()

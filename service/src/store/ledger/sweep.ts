@@ -9,6 +9,12 @@ import { mandates, runningStops, type RunningStop } from './tables.ts'
 /** How many mandates one sweep looks at for open payments. */
 const maxLookedAt = 20_000
 
+/**
+ * How many looks one sweep has for mandates of which one look does not find all that has expired: more payments expire under
+ * a busy one between two sweeps, and it must not fall behind.
+ */
+const maxFurtherLooks = 50
+
 /** How many stops are gone on with at once. */
 const maxStops = 100
 
@@ -50,10 +56,16 @@ export class Sweep {
   /** How many payments were released. */
   async releaseSome({ nowMs, maxMandates, nextCountId }: SweepCall): Promise<number> {
     const chosen = this.#choose(await this.#lookAtSome(), maxMandates)
+    let furtherLooks = maxFurtherLooks
     const released = await Promise.all(
-      chosen.map(async ({ accountId, mandateId }) => {
-        const call = { accountId, mandateId, nowMs, countId: nextCountId() }
-        return (await this.#ledger.run(releaseExpiredPayments, call)).released
+      chosen.map(async (mandate) => {
+        let sum = 0
+        for (;;) {
+          const call = { ...mandate, nowMs, countId: nextCountId() }
+          const outcome = await this.#ledger.run(releaseExpiredPayments, call)
+          sum += outcome.released
+          if (!outcome.isMoreLeft || furtherLooks-- <= 0) return sum
+        }
       }),
     )
     return released.reduce((sum, one) => sum + one, 0)
