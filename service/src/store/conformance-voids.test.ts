@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { storeConformance } from '../../testing/stores.ts'
+import { mandatesVoidedAtOnce } from './store.ts'
 
 // How one proof is voided by itself.
 storeConformance((open) => {
@@ -77,5 +78,23 @@ storeConformance((open) => {
     }
     assert.deepEqual(await ledger.sums(mandate), { spent: `${captured + 1}.00`, held: '0.00' })
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
+  })
+
+  test('The revocation of an agent with more mandates than one step takes is one event, with all proofs that it ended [decision.11]', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const agent = await ledger.agent(sandbox)
+    const count = mandatesVoidedAtOnce + 20
+    const mandates = await Promise.all(Array.from({ length: count }, () => ledger.mandate(agent)))
+    await Promise.all(mandates.map((mandate) => ledger.hold(mandate)))
+    await ledger.revokeAgent(agent)
+    const events = await ledger.eventsAbout(sandbox, agent.id)
+    assert.deepEqual(
+      events.filter(({ type }) => type === 'agent.revoked').map(({ data }) => data['voided_holds']),
+      [count],
+    )
+    for (const mandate of mandates) {
+      assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    }
   })
 })

@@ -15,6 +15,8 @@ import type { LedgerContent } from './history.ts'
 export interface ReadOptions {
   readonly readAtMs: number
   readonly sweptUntilMs: number
+  /** The moment of which proofs are read; one that has expired is open until a sweep has ended it where it is left out. */
+  readonly statusAtMs?: number
   readonly clockSkewMs?: number
   /** When each payment was asked for and captured, by its nonce and its transaction, where clocks of services may be wrong. */
   readonly madeAtMs?: ReadonlyMap<string, number>
@@ -26,7 +28,7 @@ export const checkedTables: readonly Table[] = [agents, mandates, payments, eval
 /** The content of a ledger as the checker has it, from all rows of its tables, which no service has read. */
 export function readContent(
   allRows: (table: Table) => readonly unknown[],
-  { readAtMs, sweptUntilMs, clockSkewMs = 0, madeAtMs = new Map() }: ReadOptions,
+  { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0, madeAtMs = new Map() }: ReadOptions,
 ): LedgerContent {
   const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
   const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
@@ -58,7 +60,7 @@ export function readContent(
         ...payment,
         issuedAtMs,
         expiresAtMs,
-        status: mandate ? statusOf(payment, mandate, readAtMs) : payment.status,
+        status: mandate ? statusOf(payment, mandate, statusAtMs) : payment.status,
       }
     }),
     clockSkewMs,

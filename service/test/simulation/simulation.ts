@@ -137,6 +137,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
     content: readContent((table) => database.rowsOf(table), {
       readAtMs: time.nowMs,
       sweptUntilMs: time.nowMs,
+      statusAtMs: time.nowMs,
       clockSkewMs: maxClockSkewMs,
       madeAtMs: world.madeAtMs,
     }),
@@ -237,7 +238,7 @@ class SimulatedService {
       case 'revoke-agent': {
         const { agentId: id } = request
         const revocation = { agent: { ...scope, id }, event: event('agent.revoked', id) }
-        const outcome = await revokeAgent(this, revocation, () => event('proofs.voided', id))
+        const outcome = await revokeAgent(this, revocation)
         return typeof outcome === 'string' ? { is: 'conflict', detail: outcome } : { is: 'done' }
       }
       case 'pause-mandate':

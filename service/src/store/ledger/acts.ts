@@ -26,14 +26,14 @@ export async function issueProof(
 export async function revokeAgent(
   ledger: Pick<Ledger, 'run'>,
   call: AgentRevocation,
-  nextEvent: () => AuditEvent,
 ): Promise<AgentRow | 'not_found'> {
   const revoked = await ledger.run(revokeAgentAtFirst, call)
   if (revoked === 'not_found') return revoked
   const { accountId, id: agentId } = call.agent
   const { agent, endedUpToId } = revoked
   if (endedUpToId !== undefined) {
-    await voidAll(ledger, { of: { accountId, agentId }, afterId: endedUpToId }, nextEvent)
+    const rest = { of: { accountId, agentId }, afterId: endedUpToId, isContinued: true }
+    await voidAll(ledger, rest, () => call.event)
   }
   return agent
 }
@@ -41,7 +41,7 @@ export async function revokeAgent(
 /** Ends the open payments of a scope or of an agent, those of the mandates after one. */
 export async function voidAll(
   ledger: Pick<Ledger, 'run'>,
-  { of, afterId }: Pick<VoidStep, 'of' | 'afterId'>,
+  { of, afterId, isContinued = false }: Omit<VoidStep, 'event'>,
   nextEvent: () => AuditEvent,
 ): Promise<void> {
   let lastId: string | undefined = afterId
@@ -49,6 +49,7 @@ export async function voidAll(
     const progress: { readonly lastId: string | undefined } = await ledger.run(voidPayments, {
       of,
       afterId: lastId,
+      isContinued,
       event: nextEvent(),
     })
     lastId = progress.lastId

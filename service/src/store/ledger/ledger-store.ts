@@ -135,8 +135,7 @@ export function createLedgerActs({
 
     revokeAgent: (agent, event) =>
       act(async () => {
-        const nextEvent = () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) })
-        const revoked = await revokeAgent(ledger, { agent, event }, nextEvent)
+        const revoked = await revokeAgent(ledger, { agent, event })
         return revoked === 'not_found' ? revoked : toAgent(revoked)
       }),
 

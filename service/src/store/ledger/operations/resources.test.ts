@@ -39,7 +39,7 @@ test('A revoked agent has no open payment left, under however many mandates, and
   const counts = ledger
     .rows(auditEvents)
     .flatMap(({ data }) => (typeof data['voided_holds'] === 'number' ? [data['voided_holds']] : []))
-  assert.deepEqual(counts, [mandatesVoidedAtOnce, mandatesVoidedAtOnce, 3])
+  assert.deepEqual(counts, [203])
   assert.deepEqual(await revoke(ledger), revoked, 'a repetition changes nothing')
 })
 
@@ -216,7 +216,5 @@ test('By a clock that was ahead, payments are released early, and those granted 
 
 function revoke(ledger: MemoryLedger) {
   const { agent } = ledger
-  return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) }, () =>
-    ledger.event('proofs.voided', agent.id),
-  )
+  return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) })
 }

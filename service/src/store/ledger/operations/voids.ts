@@ -59,6 +59,8 @@ export interface VoidStep {
   readonly afterId: string
   /** Recorded when any payment was ended, with how many. */
   readonly event: AuditEvent
+  /** Whether an earlier step has recorded the event, and this one only adds to how many. */
+  readonly isContinued?: boolean
 }
 
 export interface VoidProgress {
@@ -71,15 +73,26 @@ export interface VoidProgress {
 export const voidPayments: Operation<VoidStep, VoidProgress> = {
   name: 'voidPayments',
 
-  reads: (step, facts) => readsOfStep(mandatesAfter(step), facts, step.event.createdAtMs),
+  reads: (step, facts) => [
+    ...readsOfStep(mandatesAfter(step), facts, step.event.createdAtMs),
+    ...(step.isContinued ? [lock(auditEvents, keyOfEvent(step.event))] : []),
+  ],
 
   decide(step, facts) {
     const { event } = step
     const { changes, ...progress } = endPaymentsOf(mandatesAfter(step), facts, event.createdAtMs)
     if (progress.voided === 0) return { outcome: progress, changes }
-    const data = { ...event.data, voided_holds: progress.voided }
-    return { outcome: progress, changes: [...changes, put(auditEvents, { ...event, data })] }
+    const recorded = step.isContinued ? facts.row(auditEvents, keyOfEvent(event)) : event
+    // Who goes on with what another call has begun does not know its event.
+    if (!recorded) return { outcome: progress, changes }
+    const before = step.isContinued ? Number(recorded.data['voided_holds'] ?? 0) : 0
+    const data = { ...recorded.data, voided_holds: before + progress.voided }
+    return { outcome: progress, changes: [...changes, put(auditEvents, { ...recorded, data })] }
   },
+}
+
+function keyOfEvent({ accountId, id }: AuditEvent) {
+  return { accountId, id }
 }
 
 /** What `endPaymentsOf` looks at. */
