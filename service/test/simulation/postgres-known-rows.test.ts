@@ -43,6 +43,25 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
+  test(
+    about('a row that has changed is read anew also when the connection breaks meanwhile'),
+    async (context) => {
+      const { bed, tenant } = await openTenant(context)
+      const mandateId = await tenant.mandate()
+      await tenant.proof(mandateId)
+      await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
+      let errors = 0
+      bed.pool.once('acquire', ({ connection }: PoolClient) => {
+        connection.once('errorMessage', () => {
+          errors += 1
+          connection.stream.destroy()
+        })
+      })
+      await tenant.proof(mandateId)
+      assert.equal(errors, 1)
+    },
+  )
+
   test(about('a row that was only looked at is checked, also one that was not there'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const { accountId } = tenant.caller
