@@ -193,7 +193,7 @@ class PostgresTransaction implements DriverTransaction {
 
   explain(error: unknown): unknown {
     // Its connection broke before it could be done again.
-    if (this.#isKnown && isStale(error, this.#failure))
+    if (this.#found && isStale(error, this.#failure))
       return new RolledBackError('a row has changed', { cause: error })
     return error === this.#failure ? explainFailure(error, { isCommitSent: this.#isCommitSent }) : error
   }
