@@ -109,7 +109,10 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
         select 1 from ${from(activity)} where ${own} and environment = ${environment} limit 1) kept
       union all
       select * from (
-        select 1 from ${from(activityParts)} where ${own} limit 1) waiting limit 1`.execute(db)
+        select 1 from ${from(activityParts)}
+        where ${own} and replace(parts, ${JSON.stringify(environment)}, '') <> parts limit 1) waiting limit 1`.execute(
+      db,
+    )
     return rows.length > 0
   }
 
