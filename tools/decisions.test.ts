@@ -47,3 +47,11 @@ for (const name of files) {
     }
   })
 }
+
+test('Every link in the decisions leads to a file', () => {
+  for (const name of ['README.md', ...files]) {
+    for (const [, link = ''] of read(name).matchAll(/\]\(([^):#]+)/g)) {
+      assert.ok(existsSync(join(folder, link)), `${name} links to ${link}`)
+    }
+  }
+})
