@@ -1,15 +1,15 @@
 import { Purser, wrapFetchWithPayment } from '@purser/client'
 
-// The agent's own key: it can ask for payments within the agent's mandates, and do nothing else.
+// The agent's own key: it can request payments within the agent's mandates and nothing else.
 const client = new Purser({ apiKey: process.env.PURSER_AGENT_KEY, baseUrl: process.env.PURSER_URL })
 
-// A fetch like any other, except that it pays when it is asked to, 5.00 at the most.
+// A drop-in fetch that pays when asked to, up to 5.00.
 const fetchPaid = wrapFetchWithPayment(fetch, {
   client,
   agentId: process.env.PURSER_AGENT_ID,
   mandateId: process.env.PURSER_MANDATE_ID,
   maxAmount: '5.00',
-  onDecision: tell,
+  onDecision: report,
 })
 
 for (const address of process.argv.slice(2)) {
@@ -17,7 +17,7 @@ for (const address of process.argv.slice(2)) {
   console.log(answer.status, await answer.text())
 }
 
-function tell(decision) {
+function report(decision) {
   const { outcome, challenge } = decision
   if (outcome === 'approved') console.log(`paying ${challenge.amount} for ${challenge.resource}`)
   if (outcome === 'denied') console.log(`denied (${decision.reason_code}): ${decision.reason_detail}`)

@@ -17,10 +17,10 @@ for (const page of ['docs/guides/agents.md', 'packages/client/README.md']) {
   })
 }
 
-test("What the README shows of paying is the example's, to the letter", () => {
+test("The README's paying code matches the example exactly", () => {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
   const code = readFileSync(script, 'utf8')
-  const shown = code.slice(code.indexOf('const client'), code.indexOf('\nfunction tell'))
+  const shown = code.slice(code.indexOf('const client'), code.indexOf('\nfunction report'))
   assert.ok(shown.includes('wrapFetchWithPayment') && readme.includes(`\`\`\`js\n${shown}\`\`\`\n`))
 })
 

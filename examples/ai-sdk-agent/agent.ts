@@ -5,7 +5,7 @@ import { generateText, isStepCount } from 'ai'
 import { scriptedModel } from './scripted-model.ts'
 
 const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MCP_PRIVATE_HOSTS } = process.env
-// So that it may buy from the shop on this machine.
+// Allows buying from the shop on this machine.
 const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
 const addresses = process.argv.slice(2)
 

@@ -11,7 +11,7 @@ const { PURSER_URL: url, PURSER_AGENT_KEY: apiKey = '', PURSER_MCP_PRIVATE_HOSTS
 const privateHosts = [PURSER_MCP_PRIVATE_HOSTS ?? 'localhost:3000']
 const addresses = process.argv.slice(2)
 
-// A person approves what may cost more than 1.00.
+// A person approves anything that may cost more than 1.00.
 const needsApproval = ({ price }: { price: string }) => compareAmounts(price, '1.00') > 0
 const tools = purserTools({ apiKey, url, privateHosts }, { needsApproval })
 const model = scriptedModel(addresses)

@@ -28,12 +28,12 @@ const charge = await purser.payments.verify(
 )
 console.log(charge.verified ? 'charged' : `not charged: ${charge.reason}`)
 
-// A list is read page by page, as far as it is read.
+// Pages are fetched as the loop needs them.
 for await (const { status, amount } of purser.transactions.list({ agent_id: agent.id })) {
   console.log(status, amount)
 }
 
-// What is neither a success nor a refusal is thrown.
+// Anything that is neither a success nor a refusal is thrown.
 try {
   await purser.mandates.get('mandate_of_somebody_else')
 } catch (error) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Buys what lies at an address, with nothing but curl:
+# Buys the resource at an address with nothing but curl:
 #   PURSER_URL=… PURSER_AGENT_KEY=… PURSER_AGENT_ID=… PURSER_MANDATE_ID=… sh buy.sh https://api.example.com/data
 set -eu
 address=$1
@@ -7,7 +7,7 @@ address=$1
 # The value of a text field in a flat JSON object.
 field() { sed -n 's/.*"'"$1"'": *"\([^"]*\)".*/\1/p'; }
 
-# The key goes in by a pipe: on the command line everybody on the machine could read it.
+# The key goes through a pipe: on the command line, every user of the machine could read it.
 purser() {
   path=$1
   body=$2
@@ -15,16 +15,16 @@ purser() {
     curl -sS --max-time 10 -K - -H 'Content-Type: application/json' -d "$body" "$PURSER_URL$path"
 }
 
-# 1. Ask for it. A merchant that wants to be paid answers 402 and says how much.
+# 1. Request it. A merchant that wants to be paid answers 402 with the price.
 challenge=$(curl -sS --max-time 30 "$address")
 amount=$(echo "$challenge" | field amount)
 resource=$(echo "$challenge" | field resource)
 if [ "$resource" != "$address" ]; then
-  echo "this is no offer for $address: $challenge" >&2
+  echo "not an offer for $address: $challenge" >&2
   exit 1
 fi
 
-# 2. Ask for a proof. Its amount is held in the budget until it is used, or for six minutes.
+# 2. Request a proof. Its amount is held in the budget until the proof is used, or for six minutes.
 answer=$(purser /v1/payments/proof '{"agent_id": "'"$PURSER_AGENT_ID"'", "mandate_id": "'"$PURSER_MANDATE_ID"'",
   "amount": "'"$amount"'", "resource_url": "'"$resource"'"}')
 proof=${answer#'{"proof":'}
@@ -34,6 +34,6 @@ if [ "$proof" = "$answer" ]; then
 fi
 proof=${proof%'}'}
 
-# 3. Ask again, with the proof exactly as it came. If this is interrupted, send the same proof once more.
+# 3. Repeat the request with the unmodified proof. If this is interrupted, send the same proof again.
 header=$(printf %s "$proof" | base64 | tr '+/' '-_' | tr -d '=\n')
 curl -sS --max-time 30 -H "X-Payment-Proof: $header" "$address"

@@ -43,7 +43,7 @@ test('curl buys within the mandate, and shows the refusal of what is not', optio
   assert.match(refused.stderr, /refused: .*total_budget_exceeded/)
   const nothing = await buy(`${service.url}/healthz`)
   assert.equal(nothing.code, 1)
-  assert.match(nothing.stderr, /this is no offer/)
+  assert.match(nothing.stderr, /not an offer/)
   const { body } = await service.call('GET', `/mandates/${mandateId}`)
   assert.deepEqual([body.spent_total, body.held_total], ['4.00', '0.00'])
 })

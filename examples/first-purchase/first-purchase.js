@@ -14,7 +14,7 @@ async function post(path, body) {
   return answer.json()
 }
 
-// The owner gives an agent a mandate: 10.00 in all, 5.00 at once, at one seller.
+// The owner gives an agent a mandate: 10.00 in total, 5.00 per payment, at one seller.
 const agent = await post('/agents', { name: 'research-bot' })
 const mandate = await post('/mandates', {
   agent_id: agent.id,
@@ -25,14 +25,14 @@ const mandate = await post('/mandates', {
   expires_at: '2099-01-01T00:00:00Z',
 })
 
-// The agent asks for a proof of payment. From here on, 4.00 of its budget are held for it.
+// The agent requests a proof of payment, which holds 4.00 of its budget.
 const payment = { agent_id: agent.id, mandate_id: mandate.id, resource_url: 'https://api.example.com/data' }
 const { proof } = await post('/v1/payments/proof', { ...payment, amount: '4.00' })
 
-// The merchant, shown the proof in X-Payment-Proof, has it verified: charged, once.
+// The merchant receives the proof in X-Payment-Proof and verifies it, which charges it once.
 const charge = { proof, merchant_domain: 'api.example.com', expected_amount: '4.00' }
 console.log('verified    ', await post('/v1/payments/verify', charge))
 console.log('shown again ', await post('/v1/payments/verify', charge))
 
-// Too much at once is refused, and says why.
+// A payment above the cap is refused, with the reason.
 console.log('over the cap', await post('/v1/payments/proof', { ...payment, amount: '6.00' }))

@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 
 const { PURSER_URL = '', PURSER_AGENT_KEY = '', PURSER_MCP_PRIVATE_HOSTS = 'localhost:3000' } = process.env
 
-// In a folder of your own, where the package is installed: node_modules/@purser/mcp/dist/main.js.
+// In your own project, with the package installed: node_modules/@purser/mcp/dist/main.js.
 const server = fileURLToPath(import.meta.resolve('@purser/mcp/server'))
 const client = new Client({ name: 'shopper', version: '1.0.0' })
 await client.connect(
@@ -17,7 +17,7 @@ await client.connect(
       PURSER_URL,
       PURSER_AGENT_KEY,
       PURSER_MCP_STATE: 'memory',
-      PURSER_MCP_PRIVATE_HOSTS, // So that it may buy from the shop on this machine.
+      PURSER_MCP_PRIVATE_HOSTS, // Allows buying from the shop on this machine.
     },
   }),
 )
@@ -32,6 +32,6 @@ await call('get_budget')
 for (const url of process.argv.slice(2)) {
   const purchase = { purchase_id: `read ${url}`, url, max_amount: '10.00' }
   await call('fetch_paid_resource', purchase)
-  await call('fetch_paid_resource', purchase) // As after a lost answer: the same purchase, not another one.
+  await call('fetch_paid_resource', purchase) // As after a lost response: the same purchase, not a second one.
 }
 await client.close()

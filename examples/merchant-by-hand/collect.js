@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Whether the proof in the header pays the price of this address; false when in doubt. */
+/** Whether the proof in the header pays the price of this address. False when in doubt. */
 export async function collect(header, { address, price, domain, purser, key }) {
   let proof
   try {
@@ -11,7 +11,7 @@ export async function collect(header, { address, price, domain, purser, key }) {
   }
   // A proof pays for what it names, and for nothing else.
   if (proof?.resource !== address) return { paid: false, reason: 'proof for something else' }
-  const idempotencyKey = randomUUID() // one for each request of a customer, the same for our own retries
+  const idempotencyKey = randomUUID() // one per customer request, reused for our own retries
   for (let attempt = 1; attempt <= 3; attempt++) {
     try {
       const answer = await fetch(`${purser}/v1/payments/verify`, {
@@ -31,7 +31,7 @@ export async function collect(header, { address, price, domain, purser, key }) {
       if (answer.status < 500) return { paid: false, reason: body.reason ?? body.detail }
       if (attempt < 3) await sleep(1000 * Number(answer.headers.get('retry-after') ?? 1))
     } catch {
-      // No answer tells nothing about the charge, so the same question is asked again.
+      // Without an answer, the charge may have happened: send the same request again.
     }
   }
   return { paid: false, reason: 'payment could not be verified' }

@@ -5,18 +5,18 @@ import express from 'express'
 const port = process.env.PORT ?? 3000
 const app = express()
 
-// A key of the role `merchant`: it can collect payments, and do nothing else.
+// A key with the role `merchant`: it can collect payments and nothing else.
 const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: process.env.PURSER_URL })
 
-// The name under which mandates allow the merchant, and where it is reached. For the world `merchantDomain:
-// 'api.example.com'` is enough: `https://api.example.com` follows from it.
+// The domain that mandates allow, and the public URL. In production, `merchantDomain: 'api.example.com'` is
+// enough: the URL defaults to `https://api.example.com`.
 const merchant = { client, merchantDomain: 'localhost', publicUrl: `http://localhost:${port}` }
 
 app.get('/weather', requirePayment({ ...merchant, price: '0.05' }), (request, response) => {
   response.json({ sky: 'clear', celsius: 21 })
 })
 
-// A price can be made of the request. It is text, because amounts are compared as text.
+// A price can depend on the request. It is a string because amounts are compared as text.
 const prices = { 1: '0.05', 3: '0.12', 7: '0.25' }
 const byDays = ({ query }) => prices[query.days] ?? prices[1]
 
@@ -28,11 +28,11 @@ app.get('/', (request, response) => {
   response.send('The weather of the day is at /weather, for 0.05 USDC.\n')
 })
 
-// Express passes the error of a port that is taken to the same function.
+// Express passes a listen error, such as a port in use, to the same callback.
 app.listen(port, (error) => (error ? refuse(error) : console.log(`open at http://localhost:${port}`)))
 
 function refuse(error) {
-  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
-  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  const inUse = `Port ${port} is in use. Stop the process that uses it, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? inUse : error.message)
   process.exit(1)
 }

@@ -6,10 +6,10 @@ import { Hono } from 'hono'
 const port = Number(process.env.PORT ?? 3000)
 const app = new Hono()
 
-// A key of the role `merchant`: it can collect payments, and do nothing else.
+// A key with the role `merchant`: it can collect payments and nothing else.
 const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: process.env.PURSER_URL })
 
-// What each path costs, in one place; what is not listed is free.
+// The price of each path. Paths that are not listed are free.
 app.use(
   requirePayment({
     client,
@@ -26,7 +26,7 @@ app.get('/', (context) => context.text('The weather of the day is at /weather, f
 
 app.get('/weather', (context) => context.json({ sky: 'clear', celsius: 21 }))
 
-// Goods of any length: the answer is passed on while it is made.
+// Content of any length: the response is streamed.
 app.get('/archive/:year', (context) => {
   const days = ReadableStream.from(daysOf(context.req.param('year')))
   return context.body(days.pipeThrough(new TextEncoderStream()), 200, { 'content-type': 'text/csv' })
@@ -42,7 +42,7 @@ function* daysOf(year) {
 serve({ fetch: app.fetch, port }, () => console.log(`open at http://localhost:${port}`)).on('error', refuse)
 
 function refuse(error) {
-  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
-  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  const inUse = `Port ${port} is in use. Stop the process that uses it, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? inUse : error.message)
   process.exit(1)
 }

@@ -6,7 +6,7 @@ import { requirePayment } from '@purser/merchant/node'
 const port = process.env.PORT ?? 3000
 const publicUrl = `http://localhost:${port}`
 
-// A key of the role `merchant`: it can collect payments, and do nothing else.
+// A key with the role `merchant`: it can collect payments and nothing else.
 const client = new Purser({ apiKey: process.env.PURSER_MERCHANT_KEY, baseUrl: process.env.PURSER_URL })
 
 const sell = requirePayment(
@@ -21,7 +21,7 @@ createServer(sell)
   .listen(port, () => console.log(`open at ${publicUrl}`))
 
 function refuse(error) {
-  const taken = `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001`
-  console.error(error.code === 'EADDRINUSE' ? taken : error.message)
+  const inUse = `Port ${port} is in use. Stop the process that uses it, or choose another port: PORT=3001`
+  console.error(error.code === 'EADDRINUSE' ? inUse : error.message)
   process.exit(1)
 }

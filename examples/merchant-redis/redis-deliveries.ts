@@ -6,7 +6,10 @@ interface Options {
   readonly onError?: (error: unknown) => void
 }
 
-/** Deliveries in Redis, for the processes of a merchant on several machines. The address is such as `redis://127.0.0.1:6379`. */
+/**
+ * A delivery store in Redis, shared by a merchant's processes on several machines. `url` looks like
+ * `redis://127.0.0.1:6379`.
+ */
 export async function redisDeliveries(
   url: string,
   { prefix = 'purser:delivery:', onError = console.error }: Options = {},
@@ -14,7 +17,7 @@ export async function redisDeliveries(
   const redis = createClient({
     url,
     socket: { connectTimeout: 5_000 },
-    // While Redis is away, requests get their 503 at once instead of waiting for it to come back.
+    // While Redis is down, requests get a 503 at once instead of waiting for it.
     disableOfflineQueue: true,
   })
   redis.on('error', onError)
@@ -30,7 +33,7 @@ export async function redisDeliveries(
   }
 }
 
-/** Redis runs a script in one step: nobody else reads or writes meanwhile. An empty text stands for nothing. */
+/** Redis runs a script atomically. An empty string means no value. */
 const compareAndSwap = `
   local found = redis.call('get', KEYS[1]) or ''
   if found ~= ARGV[1] then return 0 end

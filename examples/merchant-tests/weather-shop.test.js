@@ -17,12 +17,12 @@ const challenge = await (await ask()).json()
 const pay = (proof) => ask({ 'x-payment-proof': proofHeader(proof) })
 const reasonOf = async (answer) => (await answer.json()).reason
 
-test('Nobody gets the weather for nothing', async () => {
+test('Without a payment there is no weather', async () => {
   assert.equal((await ask()).status, 402)
   assert.equal(challenge.amount, '0.05')
 })
 
-test('A payment gets the weather, once', async () => {
+test('A payment gets the weather once', async () => {
   const proof = await purser.issueProof(challenge)
   const bought = await pay(proof)
   assert.deepEqual([bought.status, await bought.text()], [200, 'sunny'])
@@ -43,7 +43,7 @@ test('A wrong amount, a forged proof and an old one buy nothing', async () => {
   assert.equal(await reasonOf(await pay(old)), 'proof_expired')
 })
 
-test('While the service is away, nothing is given away, and the proof is good afterwards', async () => {
+test('While the service is down nothing is delivered, and the proof works afterwards', async () => {
   const proof = await purser.issueProof(challenge)
   purser.failVerifications()
   assert.equal((await pay(proof)).status, 503)

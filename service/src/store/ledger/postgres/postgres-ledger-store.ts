@@ -56,6 +56,7 @@ const dialect: ReadDialect = {
   idParameter: (bytes) => idText('nonce', bytes),
   nameOf: ({ name }) => name,
   inTime: sql``,
+  entriesOfMandates: () => Promise.resolve(sql.table('entries')),
 }
 
 /**

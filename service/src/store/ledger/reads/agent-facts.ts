@@ -7,7 +7,6 @@ import {
   accounts,
   agentAccounts,
   agents,
-  entries,
   mandates,
   payments,
   sellerDomains,
@@ -42,8 +41,9 @@ export function prepareAgentFacts(db: Reader, dialect: ReadDialect) {
     { merchantDomain, nowMs }: AgentQuestion,
   ) {
     const own = sql`account_id = ${account(accountId)} and mandate_id = ${idOf(dialect, 'mandate', id)}`
+    const journal = await dialect.entriesOfMandates([id])
     const latest = (limit: number) => sql`
-      from ${tableOf(dialect, entries)} where ${own} and kind <> 'more_denied' order by id desc limit ${sql.lit(limit)}`
+      from ${journal} where ${own} and kind <> 'more_denied' order by id desc limit ${sql.lit(limit)}`
     const { rows: recent } = await sql<{ kind: string; at_ms: unknown }>`
       select kind, at_ms ${latest(recentTransactions)}`.execute(db)
     const { rows: paid } = await sql`

@@ -48,7 +48,10 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       and ${sql.raw(alias)}environment = ${environment}`
 
   /** The entries that a question asks about, each with its subject and with where its sum begins. */
-  function entriesOf(scope: Scope, { dimension, subjects, fromMs }: ActivityQuestion): RawBuilder<unknown> {
+  async function entriesOf(
+    scope: Scope,
+    { dimension, subjects, fromMs }: ActivityQuestion,
+  ): Promise<RawBuilder<unknown>> {
     const width = dimension === 'seller' ? dayMs : quarterMs
     // Sums begin with a quarter or a day: of one that began before the moment nothing counts.
     const firstMs = dimension === 'seller_total' ? 0 : Math.ceil(fromMs / width) * width
@@ -62,7 +65,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         return sql`select ${columns(sql`''`)} from ${from(entries)} e where ${recent} and e.kind <> 'received'
           and '' in (${sql.join(subjects)})`
       case 'mandate':
-        return sql`select ${columns(sql`e.mandate_id`)} from ${from(entries)} e
+        return sql`select ${columns(sql`e.mandate_id`)} from ${await dialect.entriesOfMandates(subjects)} e
           where ${recent} and e.kind <> 'received' and e.mandate_id in (${idsOf(dialect, 'mandate', subjects)})`
       case 'reason':
         return sql`select ${columns(sql`v.reason_code`)} from ${from(entries)} e
@@ -91,7 +94,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           ${sumWhere(isPaid, sql`amount_micro & 4294967295`)} as paid_low,
           ${sumWhere(sql`kind = 'approved'`, sql`stands_for`)} as approved_count,
           ${sumWhere(sql`kind in ('denied', 'more_denied')`, sql`stands_for`)} as denied_count
-        from (${entriesOf(scope, question)}) parts
+        from (${await entriesOf(scope, question)}) parts
         group by subject ${isTotal ? sql`` : sql`, ${stretchOf(question)}`}
         order by 1, 2`.execute(db)
       return rows.map((row) => ({

@@ -14,6 +14,8 @@ export interface ReadDialect {
   readonly nameOf: (table: Table) => string
   /** A condition that ends a long statement when its time is over, where the database does not by itself. */
   readonly inTime: RawBuilder<unknown>
+  /** What has the entries of the account's own mandates, where they are found by the mandate. */
+  readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<RawBuilder<unknown>>
 }
 
 type RawRow = Readonly<Record<string, unknown>>

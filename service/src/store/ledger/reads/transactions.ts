@@ -57,25 +57,19 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   const from = (table: Table) => tableOf(dialect, table)
   const bound = (text: string) => boundOf(dialect, 'transaction', text)
 
-  /** The journal of an account between two ids, newest first. */
+  /** The journal of an account, or of one of its mandates. */
   async function journalOf(
     { accountId }: Pick<Scope, 'accountId'>,
     { mandateId }: Pick<ListFilter, 'mandateId'>,
   ): Promise<RawBuilder<unknown>> {
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
-    if (mandateId === undefined || idBytes('mandate', mandateId) === undefined) return own
+    const all = sql`${from(entries)} where ${own}`
+    if (mandateId === undefined || idBytes('mandate', mandateId) === undefined) return all
     // An evaluation may have named a mandate that is none of the account's: its entry names none.
     const mandate = idOf(dialect, 'mandate', mandateId)
     const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
-    return rows.length === 0 ? own : sql`${own} and mandate_id = ${mandate}`
-  }
-
-  function entriesOf(
-    journal: RawBuilder<unknown>,
-    { first, olderThan }: { readonly first: RawBuilder<unknown>; readonly olderThan: RawBuilder<unknown> },
-  ): RawBuilder<unknown> {
-    return sql`from ${from(entries)} where ${journal} and id >= ${first} and id < ${olderThan}
-      order by id desc`
+    if (rows.length === 0) return all
+    return sql`${await dialect.entriesOfMandates([mandateId])} where ${own} and mandate_id = ${mandate}`
   }
 
   /** A page of those that fit; a short one where few do, of so many that are looked at. */
@@ -204,12 +198,15 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     )
     if (paid.length === 0) return new Map()
     const account = idOf(dialect, 'account', accountId)
+    const journal = await dialect.entriesOfMandates([
+      ...new Set(paid.map(({ payment }) => payment.mandateId)),
+    ])
     const selects = paid.map(({ entry, payment }, place) => {
       const issuedAtMs = timeOfNonce(payment.nonce)
       return sql`
         select * from (
           select cast(${sql.lit(place)} as bigint) as place, v.category from (
-            select id from ${from(entries)}
+            select id from ${journal}
             where account_id = ${account} and mandate_id = ${idOf(dialect, 'mandate', payment.mandateId)}
               and id >= ${bound(idsFrom('txn', issuedAtMs - evaluatedWithinMs))}
               and id < ${bound(idsFrom('txn', issuedAtMs + 1))}
@@ -283,6 +280,14 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
 /** How many look-ups one statement holds; SQLite takes 500 at the most. */
 const selectsAtOnce = 100
+
+/** Entries of a journal between two ids, newest first. */
+function entriesOf(
+  journal: RawBuilder<unknown>,
+  { first, olderThan }: { readonly first: RawBuilder<unknown>; readonly olderThan: RawBuilder<unknown> },
+): RawBuilder<unknown> {
+  return sql`from ${journal} and id >= ${first} and id < ${olderThan} order by id desc`
+}
 
 /** Where a page begins that shows nothing from a moment on. */
 function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {

@@ -50,6 +50,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** What is asked of the thread besides operations. */
+const indexEntries = 'index entries'
+
 /** So many calls are sent at once, before the turn of the event loop is over, so that the thread can begin. */
 const sentTogether = 16
 
@@ -90,6 +93,15 @@ export class SqliteLedger {
 
   /** The outcome of an operation, once it is durable. */
   run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
+    return this.#ask(operation.name, call) as Promise<Outcome>
+  }
+
+  /** Resolves when other connections find every entry of some mandates that is durable in `entries_by_mandate`. */
+  async indexEntries(mandateIds: readonly string[]): Promise<void> {
+    await this.#ask(indexEntries, mandateIds)
+  }
+
+  #ask(label: string, value: unknown): Promise<unknown> {
     if (this.#end) return Promise.reject(this.#end)
     if (this.#waiting.size >= this.#maxWaiting) {
       return Promise.reject(
@@ -99,13 +111,11 @@ export class SqliteLedger {
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (this.#waiting.size === 0) this.#worker.ref()
     const number = ++this.#lastCall
-    const [shape, ...values] = this.#packer.pack(operation.name, call)
+    const [shape, ...values] = this.#packer.pack(label, value)
     const unsent = this.#unsent.push([shape, ...values, number])
     if (unsent === 1) setImmediate(() => this.#send())
     if (unsent === sentTogether) this.#send()
-    return new Promise<Outcome>((resolve, reject) => {
-      this.#waiting.set(number, { resolve: resolve as Waiting['resolve'], reject })
-    })
+    return new Promise((resolve, reject) => this.#waiting.set(number, { resolve, reject }))
   }
 
   /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
@@ -227,12 +237,24 @@ function serve(port: MessagePort, { ledgerPath: path, maxBatch, marks: shared }:
     for (const item of message.items) {
       const number = item.at(-1)
       const { label, value } = unpacker.unpack(item)
+      if (label === indexEntries) {
+        attempt(() => driver.indexEntries(value as string[]), number)
+        continue
+      }
       const operation = operationsByName.get(label)
       if (!operation) throw new Error(`the operation ${label} is not known`)
       ledger.run(operation, value).then(
         (outcome) => answer('done', outcome, number),
         (error: unknown) => answer('failed', failureOf(error), number),
       )
+    }
+  }
+
+  function attempt(work: () => void, number: unknown): void {
+    try {
+      answer('done', work(), number)
+    } catch (error) {
+      answer('failed', failureOf(error), number)
     }
   }
 

@@ -1,5 +1,14 @@
 import { sqlName, type Column, type ColumnKind, type Table } from '../table.ts'
-import { allTables, agents, auditEvents, evaluations, mandates, payments, sellers } from '../tables.ts'
+import {
+  allTables,
+  agents,
+  auditEvents,
+  entries,
+  evaluations,
+  mandates,
+  payments,
+  sellers,
+} from '../tables.ts'
 
 /**
  * Tables with long rows. The others have no row ids: their rows are kept in the tree of their primary key, which saves a tree
@@ -9,6 +18,9 @@ const longTables: readonly Table[] = [agents, mandates, sellers, payments, evalu
 
 /** Tables whose rows have numbers, by which they are found when they change. */
 export const numberedTables: readonly Table[] = [mandates, payments]
+
+/** Tables whose indexes are written later. */
+const lateTables: readonly Table[] = [payments, entries]
 
 /** About as much as a capture writes into a payment. */
 const reservedBytes = 112
@@ -43,7 +55,12 @@ export function typeOf({ kind }: Column): string {
   return types[kind]
 }
 
-/** The index of open payments by expiry, which `OpenPayments` writes, and how far each such index is written. */
+const indexOfEntries = ['accountId', 'mandateId', 'id']
+
+/**
+ * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, and the mark of each; and the entries that are
+ * found by the latter.
+ */
 const ownTables = `
 create table open_payments (
   account_id blob not null,
@@ -53,9 +70,20 @@ create table open_payments (
   nonce blob not null,
   primary key (account_id, mandate_id, epoch, expires_at_ms, nonce)
 ) strict, without rowid;
+create table entries_of_mandates (
+  account_id blob not null,
+  mandate_id blob not null,
+  id blob not null,
+  primary key (account_id, mandate_id, id)
+) strict, without rowid;
+create view entries_by_mandate as
+  select ${Object.keys(entries.columns)
+    .map((name) => `${indexOfEntries.includes(name) ? 'i' : 'e'}.${sqlName(name)}`)
+    .join(', ')}
+  from entries_of_mandates i cross join entries e on e.account_id = i.account_id and e.id = i.id;
 create table index_marks (
   name text not null primary key,
-  up_to_no integer not null
+  mark blob not null
 ) strict, without rowid;`
 
 /** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
@@ -100,7 +128,7 @@ function createTable(table: Table): string {
     const options = longTables.includes(table) ? 'strict' : 'strict, without rowid'
     return `create table ${part.name} (\n  ${lines.join(',\n  ')}\n) ${options};`
   })
-  const indexStatements = (table === payments ? [] : indexes).map((index) => {
+  const indexStatements = (lateTables.includes(table) ? [] : indexes).map((index) => {
     const indexName = `${name}_by_${index.slice(1).map(sqlName).join('_')}`
     return `create index ${indexName} on ${name} (${columnList(index)});`
   })
@@ -129,7 +157,8 @@ function speaksOf(check: string, { columns }: Part): boolean {
 
 function declareColumn(name: string, column: Column): string {
   const { isNullable, vocabulary } = column
-  const check = vocabulary ? ` check (${name} in (${vocabulary.map((word) => `'${word}'`).join(', ')}))` : ''
+  // SQLite makes a table of a list after `in`, each time that a row is written.
+  const check = vocabulary ? ` check (${vocabulary.map((word) => `${name} = '${word}'`).join(' or ')})` : ''
   return `${name} ${typeOf(column)}${isNullable ? '' : ' not null'}${check}`
 }
 

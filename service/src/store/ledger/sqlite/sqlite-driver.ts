@@ -7,7 +7,7 @@ import { RowExistsError, type Driver, type DriverTransaction } from '../driver.t
 import type { Read } from '../operation.ts'
 import type { Table } from '../table.ts'
 import { payments } from '../tables.ts'
-import { OpenPayments } from './open-payments.ts'
+import { EntriesOfMandates, OpenPayments } from './late-index.ts'
 import type { Row } from './row-codec.ts'
 import { RowCache } from './row-cache.ts'
 import { TableStatements } from './table-statements.ts'
@@ -18,8 +18,13 @@ export interface SqliteDriverOptions {
   readonly sync?: () => void
   /** Called before each commit: from then on other connections may see what it wrote. */
   readonly onCommit?: () => void
-  /** How many payments are kept in memory before those still open are indexed. */
+  /** How many rows are kept in memory before they are indexed by their mandates. */
   readonly generationSize?: number
+}
+
+export interface SqliteDriver extends Driver {
+  /** Sees to it that other connections find every entry of some mandates in `entries_by_mandate`. */
+  readonly indexEntries: (mandateIds: readonly string[]) => void
 }
 
 /**
@@ -31,10 +36,11 @@ export function createSqliteDriver({
   sync,
   onCommit,
   generationSize,
-}: SqliteDriverOptions): Driver {
+}: SqliteDriverOptions): SqliteDriver {
   const statements = new Map<Table, TableStatements>()
   const cache = new RowCache()
   const openPayments = new OpenPayments(database, generationSize)
+  const entriesOfMandates = new EntriesOfMandates(database, generationSize)
   let isBusy = false
   let failure: Error | undefined
 
@@ -69,20 +75,27 @@ export function createSqliteDriver({
     return no
   }
 
-  function commit(changes: readonly NetChange[]): void {
-    if (changes.length === 0) return
-    const numbers: (bigint | undefined)[] = []
+  function inTransaction(work: () => void): void {
     database.exec('begin immediate')
     try {
-      for (const change of changes) numbers.push(write(change))
-      openPayments.writeOld(changes)
-      onCommit?.()
+      work()
       database.exec('commit')
     } catch (error) {
       if (database.inTransaction) database.exec('rollback')
       if (isRowThere(error)) throw new RowExistsError('a row that was to be added exists', { cause: error })
       throw explainFailure(error)
     }
+  }
+
+  function commit(changes: readonly NetChange[]): void {
+    if (changes.length === 0) return
+    const numbers: (bigint | undefined)[] = []
+    inTransaction(() => {
+      for (const change of changes) numbers.push(write(change))
+      openPayments.write(changes)
+      entriesOfMandates.write(changes)
+      onCommit?.()
+    })
     try {
       sync?.()
     } catch (error) {
@@ -93,7 +106,8 @@ export function createSqliteDriver({
       })
       throw failure
     }
-    openPayments.committed(changes, numbers)
+    openPayments.committed(changes)
+    entriesOfMandates.committed(changes)
     for (const [index, change] of changes.entries()) refresh(change, numbers[index])
   }
 
@@ -113,6 +127,15 @@ export function createSqliteDriver({
   }
 
   return {
+    // It is not synced: a new start finds in the journal what the index has lost.
+    indexEntries(mandateIds) {
+      for (const mandateId of mandateIds) {
+        if (entriesOfMandates.waitingOf(mandateId).length === 0) continue
+        inTransaction(() => entriesOfMandates.writeOf(mandateId))
+        entriesOfMandates.committed([])
+      }
+    },
+
     async transaction(work) {
       if (failure) throw failure
       if (isBusy) throw new Error('a ledger in SQLite has one lane')

@@ -37,15 +37,6 @@ const maxWaiting = 8_192
 /** How many accounts of mandates are kept in memory. */
 const maxAccountsKept = 65_536
 
-const dialect: ReadDialect = {
-  idParameter: (bytes) => bytes,
-  nameOf: wholeName,
-  inTime: sql``,
-}
-
-/** The thread of the console ends what takes too long. */
-const consoleDialect: ReadDialect = { ...dialect, inTime: sql`and in_time()` }
-
 /** The embedded store, on one SQLite file. Throws a `StoreOpenError` when the file cannot be used. */
 export function openSqliteLedgerStore(options: SqliteLedgerStoreOptions): Store {
   const file = openSqliteFile(options.path, ledgerSteps)
@@ -66,6 +57,15 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
   const ledger = new SqliteLedger({ path, maxWaiting, onEnd })
   metrics?.addDepth({ name: 'ledger', limit: maxWaiting, waiting: () => ledger.waiting })
   let closing: Promise<void> | undefined
+  const dialect: ReadDialect = {
+    idParameter: (bytes) => bytes,
+    nameOf: wholeName,
+    inTime: sql``,
+    entriesOfMandates: async (mandateIds) => {
+      await ledger.indexEntries(mandateIds)
+      return sql.table('entries_by_mandate')
+    },
+  }
 
   const selectKey = database.prepare<[Buffer], Record<string, unknown>>(`
     select k.* from key_hashes h
@@ -127,7 +127,8 @@ function createStore(file: OpenedFile, { nextId, onEnd, metrics }: SqliteLedgerS
     consoleDb,
     auditDb: db,
     dialect,
-    consoleDialect,
+    // The thread of the console ends what takes too long.
+    consoleDialect: { ...dialect, inTime: sql`and in_time()` },
     read,
     readForConsole: read,
   })

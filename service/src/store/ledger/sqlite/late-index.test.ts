@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import type { MicroUsdc } from '../../../domain/money.ts'
+import { idBytes, idText } from '../../../domain/type-id.ts'
 import { createIds } from '../../../ids.ts'
 import { openSqliteFile } from '../../sqlite/open.ts'
 import type { RangeRead } from '../operation.ts'
-import { payments, type PaymentRow } from '../tables.ts'
+import { entries, payments, type EntryRow, type PaymentRow } from '../tables.ts'
 import { ledgerSteps } from './schema.ts'
 import { createSqliteDriver } from './sqlite-driver.ts'
 
@@ -79,6 +80,60 @@ test('Open payments are found in order, in memory, in the index, and after a new
     return (found[0] as PaymentRow[]).filter(({ status }) => status === 'open')
   }
 })
+
+test('Entries are found by their mandates: those in the index, and those that it gets when they are asked for', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'purser-entries-'))
+  const { database, close } = openSqliteFile(join(folder, 'ledger.db'), ledgerSteps)
+  let nowMs = 1_000_000
+  const { next } = createIds(() => nowMs)
+  const open = () => createSqliteDriver({ database, generationSize: 8 })
+  const select = database
+    .prepare('select id from entries_by_mandate where account_id = ? and mandate_id = ? order by id desc')
+    .pluck()
+  const idsOf = (mandateId: string) =>
+    select
+      .all(idBytes('account', accountId), idBytes('mandate', mandateId))
+      .map((bytes) => idText('transaction', bytes as Buffer))
+  let driver = open()
+  const added: EntryRow[] = []
+  for (let batch = 0; batch < 60; batch++) {
+    // The clock is set back once.
+    nowMs += batch === 30 ? -20_000 : 1_000
+    const rows = Array.from({ length: 1 + (batch % 5) }, (_, place) =>
+      newEntry(next('transaction'), batch + place),
+    )
+    // What was received is of a mandate of another account.
+    const received = {
+      ...newEntry(next('transaction'), 0),
+      kind: 'received',
+      payerId: ids.next('account'),
+    } as const
+    const changes = [...rows, received].map((now) => ({ table: entries, before: undefined, now }))
+    await driver.transaction((transaction) => transaction.commit(changes))
+    added.push(...rows)
+    // A commit that fails changes nothing.
+    await assert.rejects(driver.transaction((transaction) => transaction.commit(changes)))
+    if (batch % 10 === 9) driver = open()
+    if (batch % 7 !== 6) continue
+    const asked = mandateIds.slice(0, 2)
+    driver.indexEntries(asked)
+    for (const mandateId of asked) {
+      const wanted = added.filter((row) => row.mandateId === mandateId).map(({ id }) => id)
+      assert.deepEqual(idsOf(mandateId), wanted.toSorted().toReversed())
+    }
+  }
+  const indexed = idsOf(mandateIds[2]!).length
+  const all = added.filter((row) => row.mandateId === mandateIds[2]).length
+  assert.ok(indexed > all / 2 && indexed < all, `${indexed} of ${all}`)
+  close()
+  rmSync(folder, { recursive: true })
+})
+
+function newEntry(id: string, place: number): EntryRow {
+  const mandateId = mandateIds[place % 3]!
+  const payment = { payerId: accountId, nonce: ids.nonce(), mandateId, amountMicro: 1_000_000n as MicroUsdc }
+  return { accountId, id, environment: 'sandbox', kind: 'paid', ...payment, count: 1, atMs: 1 }
+}
 
 function inOrder(rows: readonly PaymentRow[]): PaymentRow[] {
   return rows.toSorted((one, other) => one.expiresAtMs - other.expiresAtMs)
