@@ -46,14 +46,14 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
     ],
   ]
   for (const [what, ...args] of cases) {
-    test(`${what} [decision.171]`, () => {
+    test(`${what}`, () => {
       const options = { cwd: join(folder, 'prometheus'), encoding: 'utf8', timeout: 60_000 } as const
       const { status, stdout, stderr } = spawnSync('promtool', args, options)
       assert.equal(status, 0, stdout + stderr)
     })
   }
 
-  test('finds the queries of the dashboard well-formed [decision.171]', (context) => {
+  test('finds the queries of the dashboard well-formed', (context) => {
     const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     const group = { groups: [{ name: 'dashboard', rules: queries.map(recordingRule) }] }
     const cwd = mkdtempSync(join(tmpdir(), 'purser-test-'))
@@ -66,7 +66,7 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
   })
 })
 
-test('There are ten alerts, and each is tested firing and quiet [decision.171]', () => {
+test('There are ten alerts, and each is tested firing and quiet', () => {
   assert.equal(rules.length, 10)
   const tests = parse(read('prometheus/purser.rules.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
@@ -78,7 +78,7 @@ test('There are ten alerts, and each is tested firing and quiet [decision.171]',
   }
 })
 
-test('Each metric of the dashboard and the alerts is told by a running service, and each that is told is in the guide [decision.171]', async (context) => {
+test('Each metric of the dashboard and the alerts is told by a running service, and each that is told is in the guide', async (context) => {
   const told = new Set<string>()
   let isComplete = true
   for (const { missing, open } of serviceStores) {
@@ -107,7 +107,7 @@ test('Each metric of the dashboard and the alerts is told by a running service, 
   )
 })
 
-test('The panels of the dashboard have ids of their own, and none covers another [decision.171]', () => {
+test('The panels of the dashboard have ids of their own, and none covers another', () => {
   const { panels } = dashboard
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   const cells = panels.flatMap(({ title, gridPos: { x, y, w, h } }) => {

@@ -7,14 +7,14 @@ import { test, type TestContext } from 'node:test'
 
 import { projectFolder } from './source-files.ts'
 
-test('Without development dependencies there is no console, one line says so, and the installation goes on [decision.123]', (context) => {
+test('Without development dependencies there is no console, one line says so, and the installation goes on', (context) => {
   const { status, stdout, stderr } = prepareIn(context)
   assert.equal(status, 0)
   assert.match(stdout, /^The console is not built: .+\n$/)
   assert.equal(stderr, '')
 })
 
-test('A console that cannot be built is told of, and hinders no installation [decision.123]', (context) => {
+test('A console that cannot be built is told of, and hinders no installation', (context) => {
   const { status, stderr } = prepareIn(context, "console.error('no such browser'); process.exit(1)")
   assert.equal(status, 0)
   assert.match(stderr, /no such browser/)

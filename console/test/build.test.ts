@@ -12,20 +12,20 @@ const page = readFileSync(join(built, 'index.html'), 'utf8')
 /** Most bytes of JavaScript, gzipped, that stand between a first visit and the overview. */
 const firstLoadBytes = 250_000
 
-test('A first load brings at most 250 KB of JavaScript, gzipped [decision.120]', () => {
+test('A first load brings at most 250 KB of JavaScript, gzipped', () => {
   const scripts = [...page.matchAll(/(?:src|href)="\/console\/([^"]+\.js)"/g)].map(([, path = '']) => path)
   assert.ok(scripts.length >= 2, 'the page names its scripts')
   const bytes = scripts.reduce((sum, path) => sum + gzipSync(readFileSync(join(built, path))).length, 0)
   assert.ok(bytes <= firstLoadBytes, `${bytes} bytes`)
 })
 
-test('The page carries no script, style or picture within itself: the policy admits none [decision.122]', () => {
+test('The page carries no script, style or picture within itself: the policy admits none', () => {
   assert.doesNotMatch(page, /<style|style=|<script(?![^>]*\bsrc=)|\bon[a-z]+=|data:/i)
   for (const [, address = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g))
     assert.match(address, /^\/console\//)
 })
 
-test('No file of the console names another origin to load from [decision.122]', () => {
+test('No file of the console names another origin to load from', () => {
   const files = readdirSync(join(built, 'assets'))
   assert.ok(files.length > 20)
   for (const file of files.filter((name) => name.endsWith('.css'))) {
@@ -36,7 +36,7 @@ test('No file of the console names another origin to load from [decision.122]', 
   }
 })
 
-test('The licence of every library and font that is built in lies beside the files [decision.118]', () => {
+test('The licence of every library and font that is built in lies beside the files', () => {
   const libraries = readLicence('libraries.md')
   const named = ['@base-ui/react', '@tanstack/react-query', 'd3-scale', 'react', 'react-dom', 'react-router']
   for (const name of named) {

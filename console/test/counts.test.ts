@@ -7,7 +7,7 @@ import { startTestService } from '../../service/testing/service.ts'
 import { startBrowser } from './browser.ts'
 import { visit } from './visitor.ts'
 
-test('Tile, verdict and list count the same denials of the last 24 hours, and proofs beyond ten in a minute apart [decision.161]', async (context) => {
+test('Tile, verdict and list count the same denials of the last 24 hours, and proofs beyond ten in a minute apart', async (context) => {
   const service = await startTestService(context)
   const nowMs = Date.now()
   service.clock.nowMs = nowMs
@@ -84,7 +84,7 @@ test('Tile, verdict and list count the same denials of the last 24 hours, and pr
   await visitor.leave()
 })
 
-test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip [decision.162]', async (context) => {
+test('A filter that does not exist is explained in a sentence, and a filter is removed by its chip', async (context) => {
   const service = await startTestService(context)
   const browser = await startBrowser()
   context.after(() => browser.close())

@@ -9,7 +9,7 @@ import { seedSandbox } from './seeded-sandbox.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('Finding the way: soon there, by filters, by typing, by keyboard alone, without motion, and when a file is gone [decision.122]', async (context) => {
+test('Finding the way: soon there, by filters, by typing, by keyboard alone, without motion, and when a file is gone', async (context) => {
   const service = await startTestService(context)
   await seedSandbox(service, Date.now())
   const chapter = storyOf(context)
@@ -19,7 +19,7 @@ test('Finding the way: soon there, by filters, by typing, by keyboard alone, wit
   const { page } = visitor
   await visitor.signIn(service.sandboxKey)
 
-  await chapter('The overview is usable within a second of going there [decision.120]', async () => {
+  await chapter('The overview is usable within a second of going there', async () => {
     const visitsMs: number[] = []
     for (let visits = 0; visits < 5; visits++) {
       await page.goto(`${service.url}/console/sandbox`)

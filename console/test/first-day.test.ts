@@ -15,7 +15,7 @@ import { runProgram } from './run-snippets.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment [decision.124]', async (context) => {
+test('A first day: sign in by key, the first purchase from empty to green, a mandate, a live payment', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const chapter = storyOf(context)
@@ -52,7 +52,7 @@ test('A first day: sign in by key, the first purchase from empty to green, a man
     },
   )
 
-  await chapter('The environment is marked on every screen [decision.121]', async () => {
+  await chapter('The environment is marked on every screen', async () => {
     const strip = page.getByRole('region', { name: 'Environment' })
     assert.match(await strip.innerText(), /sandbox/i)
     assert.match(page.url(), /\/console\/sandbox$/)

@@ -22,7 +22,7 @@ interface Attempt {
   readonly body: string | null
 }
 
-test('A page of another port of the same host, whose requests carry the cookie, changes nothing and reads nothing [decision.110]', async (context) => {
+test('A page of another port of the same host, whose requests carry the cookie, changes nothing and reads nothing', async (context) => {
   const service = await startTestService(context)
   const records = await prepareSampleRecords(service, service.sandboxKey)
   const tenant = await createTenant(service)
@@ -66,7 +66,7 @@ test('A page of another port of the same host, whose requests carry the cookie, 
   await visitor.leave()
 })
 
-test('No page can put the console in a frame, nor keep a hand on a window with it [decision.117]', async (context) => {
+test('No page can put the console in a frame, nor keep a hand on a window with it', async (context) => {
   const service = await startTestService(context)
   const browser = await startBrowser()
   context.after(() => browser.close())
@@ -97,7 +97,7 @@ test('No page can put the console in a frame, nor keep a hand on a window with i
   await visitor.leave()
 })
 
-test('A cookie that somebody planted before the sign-in is worth nothing after it [decision.110]', async (context) => {
+test('A cookie that somebody planted before the sign-in is worth nothing after it', async (context) => {
   const service = await startTestService(context)
   const browser = await startBrowser()
   context.after(() => browser.close())

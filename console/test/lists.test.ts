@@ -12,7 +12,7 @@ import { visit } from './visitor.ts'
 
 const longList = 403
 
-test('Lists: names, folded purchases, thousands of rows, sessions that end, and text that cannot mislead [decision.162]', async (context) => {
+test('Lists: names, folded purchases, thousands of rows, sessions that end, and text that cannot mislead', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now() - 3_600_000
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

@@ -10,7 +10,7 @@ import { runCurl, runServer } from './run-snippets.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('Looking after agents, mandates and sellers: each screen does what it says [decision.121] [decision.124]', async (context) => {
+test('Looking after agents, mandates and sellers: each screen does what it says', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

@@ -9,7 +9,7 @@ import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { layWire } from './wire.ts'
 
-test('A connection that is lost: what is shown says so, and nothing is missing or shown twice afterwards [decision.114]', async (context) => {
+test('A connection that is lost: what is shown says so, and nothing is missing or shown twice afterwards', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const wire = await layWire(context, service)

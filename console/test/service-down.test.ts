@@ -11,11 +11,11 @@ import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 import { layWire } from './wire.ts'
 
-test('A service that goes down is noticed within 5 seconds, even if it accepts requests and never answers [decision.160]', () => {
+test('A service that goes down is noticed within 5 seconds, even if it accepts requests and never answers', () => {
   assert.ok(statusPollMs + statusTimeoutMs <= 4_500, 'leaves time for one rendering')
 })
 
-test('When the service is down every screen says so, none says that all is well, and each recovers by itself [decision.160]', async (context) => {
+test('When the service is down every screen says so, none says that all is well, and each recovers by itself', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purchase = await preparePurchase(service)
@@ -120,7 +120,7 @@ test('When the service is down every screen says so, none says that all is well,
   await visitor.leave()
 })
 
-test('When agents are stopped, every screen says so, and can resume them [decision.160] [decision.113]', async (context) => {
+test('When agents are stopped, every screen says so, and can resume them', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   await preparePurchase(service)

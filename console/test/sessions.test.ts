@@ -9,7 +9,7 @@ import { chooseFromMenu } from './menu.ts'
 import { storyOf } from './story.ts'
 import { visit } from './visitor.ts'
 
-test('The sessions of an account: who is signed in, one of them ended, and all others [decision.151] [decision.121] [decision.122]', async (context) => {
+test('The sessions of an account: who is signed in, one of them ended, and all others', async (context) => {
   const service = await startTestService(context)
   const laptopKey = await issueKey(service, { role: 'owner', label: 'laptop' })
   const laptop = await signIn(service, laptopKey)

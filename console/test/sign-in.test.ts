@@ -60,7 +60,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
   )
 
   await chapter(
-    'Who signs in at the provider sees both environments of the account, each marked as itself [decision.121]',
+    'Who signs in at the provider sees both environments of the account, each marked as itself',
     async () => {
       await signInAs('ada-at-the-provider')
       await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -109,35 +109,32 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
     },
   )
 
-  await chapter(
-    'The identity provider leads back to the screen that somebody wanted [decision.162]',
-    async () => {
-      await page.context().clearCookies()
-      await page.goto(`${url}/console/production/mandates?status=active`)
-      await page.getByRole('link', { name: 'Sign in with your identity provider' }).click()
-      await page.getByPlaceholder('Enter any login').fill('ada-at-the-provider')
-      await page.getByPlaceholder('and password').fill('any')
-      await page.getByRole('button', { name: 'Sign-in' }).click()
-      await page.getByRole('button', { name: 'Continue' }).click()
-      await page.getByRole('heading', { level: 1, name: 'Mandates' }).waitFor()
-      assert.equal(page.url(), `${url}/console/production/mandates?status=active`)
-      // Nowhere else, whoever made the link.
-      for (const target of [
-        '//elsewhere.example',
-        '/../docs',
-        '/\\elsewhere.example',
-        'https://elsewhere.example',
-      ]) {
-        const answer = await fetch(`${url}/console/sign-in?return_to=${encodeURIComponent(target)}`, {
-          redirect: 'manual',
-        })
-        const [, cookie = ''] = /purser-sign-in=([\w-]+)\./.exec(answer.headers.get('set-cookie') ?? '') ?? []
-        const { returnTo } = JSON.parse(Buffer.from(cookie, 'base64url').toString()) as { returnTo: string }
-        assert.match(returnTo, /^\/console\//, target)
-        assert.equal(new URL(returnTo, url).origin, url)
-      }
-    },
-  )
+  await chapter('The identity provider leads back to the screen that somebody wanted', async () => {
+    await page.context().clearCookies()
+    await page.goto(`${url}/console/production/mandates?status=active`)
+    await page.getByRole('link', { name: 'Sign in with your identity provider' }).click()
+    await page.getByPlaceholder('Enter any login').fill('ada-at-the-provider')
+    await page.getByPlaceholder('and password').fill('any')
+    await page.getByRole('button', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Continue' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Mandates' }).waitFor()
+    assert.equal(page.url(), `${url}/console/production/mandates?status=active`)
+    // Nowhere else, whoever made the link.
+    for (const target of [
+      '//elsewhere.example',
+      '/../docs',
+      '/\\elsewhere.example',
+      'https://elsewhere.example',
+    ]) {
+      const answer = await fetch(`${url}/console/sign-in?return_to=${encodeURIComponent(target)}`, {
+        redirect: 'manual',
+      })
+      const [, cookie = ''] = /purser-sign-in=([\w-]+)\./.exec(answer.headers.get('set-cookie') ?? '') ?? []
+      const { returnTo } = JSON.parse(Buffer.from(cookie, 'base64url').toString()) as { returnTo: string }
+      assert.match(returnTo, /^\/console\//, target)
+      assert.equal(new URL(returnTo, url).origin, url)
+    }
+  })
 
   await chapter('Somebody the provider knows and no account does stays outside', async () => {
     const stranger = await visit(browser, service, { otherSite: provider.issuer })

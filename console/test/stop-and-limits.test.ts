@@ -9,7 +9,7 @@ import { visit } from './visitor.ts'
 
 const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }
 
-test('A stop is confirmed as a phone types it, fits above its keyboard, and is one entry in the audit log with what it covered [decision.163]', async (context) => {
+test('A stop is confirmed as a phone types it, fits above its keyboard, and is one entry in the audit log with what it covered', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const { mandateId } = await preparePurchase(service)
@@ -43,7 +43,7 @@ test('A stop is confirmed as a phone types it, fits above its keyboard, and is o
   await visitor.leave()
 })
 
-test('The form, the mandate and the ladder say that a category limit is not checked at payment [decision.164]', async (context) => {
+test('The form, the mandate and the ladder say that a category limit is not checked at payment', async (context) => {
   const service = await startTestService(context)
   service.clock.nowMs = Date.now()
   const purchase = await preparePurchase(service)

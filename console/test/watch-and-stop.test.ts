@@ -16,7 +16,7 @@ import { visit } from './visitor.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name}, an ordinary day: a payment is watched, a denial is read, the list is exported, everything is stopped [decision.124]`,
+    `On ${name}, an ordinary day: a payment is watched, a denial is read, the list is exported, everything is stopped`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { openShop } from '../../packages/mcp/testing/shop.ts'
 
-test('The AI SDK agent is refused, told why, and buys what it may [decision.104]', async (context) => {
+test('The AI SDK agent is refused, told why, and buys what it may', async (context) => {
   const shop = await openShop(context)
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -23,7 +23,7 @@ test('The AI SDK agent is refused, told why, and buys what it may [decision.104]
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('The approving agent asks before it buys, and buys what was approved [decision.176]', async (context) => {
+test('The approving agent asks before it buys, and buys what was approved', async (context) => {
   const shop = await openShop(context)
   const agent = spawn(
     process.execPath,

@@ -32,7 +32,7 @@ test("The store in the merchants' guide matches the example exactly", () => {
 })
 
 describe('Deliveries in Redis', { skip: redisMissing }, () => {
-  test('What is kept is replaced only from what it is [decision.131]', async () => {
+  test('What is kept is replaced only from what it is', async () => {
     const store = await open('replaced')
     assert.equal(await store.read(id), undefined)
     assert.equal(await store.replace(id, 'a', kept('b')), false)
@@ -48,7 +48,7 @@ describe('Deliveries in Redis', { skip: redisMissing }, () => {
     assert.equal(await store.replace(id, undefined, undefined), true)
   })
 
-  test('What has expired is not there, and may be replaced as such [decision.131]', async () => {
+  test('What has expired is not there, and may be replaced as such', async () => {
     const store = await open('expired')
     assert.equal(await store.replace(id, undefined, kept('a', Date.now() + 20)), true)
     while ((await store.read(id)) !== undefined);
@@ -57,7 +57,7 @@ describe('Deliveries in Redis', { skip: redisMissing }, () => {
     assert.equal(await store.read(id), 'c')
   })
 
-  test('Of many that replace the same thing over several connections, one succeeds [decision.131]', async () => {
+  test('Of many that replace the same thing over several connections, one succeeds', async () => {
     const racers = await Promise.all(['race', 'race', 'race'].map(open))
     for (const from of [undefined, 'claim']) {
       const wins = await Promise.all(

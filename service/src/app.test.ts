@@ -18,7 +18,7 @@ import { startTestService, type TestService } from '../testing/service.ts'
 /** What is served beside the interface: the way to the console, the description itself and its reference. */
 const besideTheInterface = /^(GET|HEAD) (\/|\/openapi\.json|\/docs(\/.*)?|\/console.*)$/
 
-test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [decision.28]', async (t) => {
+test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1]', async (t) => {
   const service = await startTestService(t)
   const { status, headers, body } = await service.call('GET', '/openapi.json', { key: null })
   assert.equal(status, 200)
@@ -27,7 +27,7 @@ test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1] [d
   assert.deepEqual([body.info.version, interfaceVersion], ['0.1.0', '0.1.0'])
 })
 
-test('Every route that is served is in the description, and every one in it is served [decision.28] [version.1]', async (t) => {
+test('Every route that is served is in the description, and every one in it is served [version.1]', async (t) => {
   const { app, url } = await startAppOverStore(t)
   const { body } = await sendPlain(url, { method: 'GET', path: '/openapi.json' })
   const described = describedOperations(body).map(({ method, path }) => `${method} ${path}`)
@@ -44,7 +44,7 @@ test('Every route that is served is in the description, and every one in it is s
   assert.ok(described.length >= 26)
 })
 
-test('HEAD on a public page answers as GET does, without the body [decision.27]', async (t) => {
+test('HEAD on a public page answers as GET does, without the body', async (t) => {
   const { app, url } = await startAppOverStore(t)
   const open = endpoints.filter(({ method, roles }) => method === 'GET' && roles === 'public')
   const beside = [
@@ -184,7 +184,7 @@ test('The description says of each operation what goes in, who may call it and w
   }
 })
 
-test('Objects and vocabularies have names in the description, and are spelled out nowhere else [decision.170]', async (t) => {
+test('Objects and vocabularies have names in the description, and are spelled out nowhere else', async (t) => {
   const service = await startTestService(t)
   const { paths, components } = await describe(service)
   const { schemas = {} } = components
@@ -201,7 +201,7 @@ test('Objects and vocabularies have names in the description, and are spelled ou
   assert.deepEqual(reason_code?.['anyOf'], [{ $ref: '#/components/schemas/ReasonCode' }, { type: 'null' }])
 })
 
-test('docs answers HTML that loads nothing from outside, without a key [decision.28]', async (t) => {
+test('docs answers HTML that loads nothing from outside, without a key', async (t) => {
   const service = await startTestService(t)
   const { status, headers, text } = await service.call('GET', '/docs', { key: null })
   assert.equal(status, 200)
@@ -238,7 +238,7 @@ test('docs answers HTML that loads nothing from outside, without a key [decision
   assert.ok(!directives.has('upgrade-insecure-requests'), 'the reference works over plain HTTP')
 })
 
-test('No answer of the interface is kept in a cache, whatever it says [decision.27]', async (t) => {
+test('No answer of the interface is kept in a cache, whatever it says', async (t) => {
   const service = await startTestService(t)
   const answers = [
     service.call('GET', '/accounts/api-keys'),
@@ -264,7 +264,7 @@ test('No answer of the interface is kept in a cache, whatever it says [decision.
   assert.deepEqual([broken.status, broken.headers['cache-control']], [431, 'no-store'])
 })
 
-test('A browser at the bare address is led to the console, everything else gets the 404 of unknown paths [decision.27]', async (t) => {
+test('A browser at the bare address is led to the console, everything else gets the 404 of unknown paths', async (t) => {
   const service = await startTestService(t)
   const at = (method: string, headers: Record<string, string>, path = '/') =>
     sendPlain(service.url, { method, path, headers })
@@ -287,7 +287,7 @@ test('A browser at the bare address is led to the console, everything else gets 
   }
 })
 
-test('The description that docs draws is the one of openapi.json [decision.28]', async (t) => {
+test('The description that docs draws is the one of openapi.json', async (t) => {
   const service = await startTestService(t)
   const drawn = await service.call('GET', '/docs/json', { key: null })
   assert.equal(drawn.status, 200)

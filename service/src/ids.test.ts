@@ -22,11 +22,11 @@ const vectors: readonly (readonly [suffix: string, uuid: string])[] = [
   ['01h455vb4pex5vsknk084sn02q', '01890a5d-ac96-774b-bcce-b302099a8057'],
 ]
 
-test("The tests' own reading of base32 agrees with every vector of the TypeID specification [decision.19]", () => {
+test("The tests' own reading of base32 agrees with every vector of the TypeID specification", () => {
   for (const [suffix, uuid] of vectors) assert.equal(uuidOf(suffix), uuid)
 })
 
-test("The specification's UUIDv7 comes out as the specification's TypeID [decision.19] [decision.15]", () => {
+test("The specification's UUIDv7 comes out as the specification's TypeID", () => {
   // The bytes of the vector's random part. The counter starts at 31 bits of which the first 16 are drawn,
   // so the vector is the one that comes so many ids later.
   const drawn = Uint8Array.from([0, 0, 0, 0, 0, 0, 0xe9, 0x7e, 0, 0, 0xb3, 0x02, 0x09, 0x9a, 0x80, 0x57])
@@ -48,7 +48,7 @@ test("The specification's UUIDv7 comes out as the specification's TypeID [decisi
 
 for (const kind of kinds) {
   const prefix = idPrefixes[kind]
-  test(`The id of a ${kind} is a TypeID: ${prefix}_ and 26 characters of base32 that hold a UUIDv7 [decision.19] [fields.ids]`, () => {
+  test(`The id of a ${kind} is a TypeID: ${prefix}_ and 26 characters of base32 that hold a UUIDv7 [fields.ids]`, () => {
     const ids = createIds(() => startMs, seededRandom(1).bytes)
     for (let round = 0; round < 200; round++) {
       const id = ids.next(kind)
@@ -60,11 +60,11 @@ for (const kind of kinds) {
   })
 }
 
-test('No two kinds share a prefix [decision.19]', () => {
+test('No two kinds share a prefix', () => {
   assert.equal(new Set(Object.values(idPrefixes)).size, kinds.length)
 })
 
-test('A nonce is a UUIDv7 of its time [decision.15] [proof.nonce]', () => {
+test('A nonce is a UUIDv7 of its time [proof.nonce]', () => {
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, seededRandom(2).bytes)
   for (let round = 0; round < 1_000; round++) {
@@ -73,7 +73,7 @@ test('A nonce is a UUIDv7 of its time [decision.15] [proof.nonce]', () => {
   }
 })
 
-test('Later ids of a process sort after earlier ones, within one millisecond and over many [decision.19] [decision.20]', () => {
+test('Later ids of a process sort after earlier ones, within one millisecond and over many', () => {
   const random = seededRandom(3)
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, random.bytes)
@@ -83,7 +83,7 @@ test('Later ids of a process sort after earlier ones, within one millisecond and
   })
 })
 
-test('They do so when the clock goes back, too [decision.19]', () => {
+test('They do so when the clock goes back, too', () => {
   const random = seededRandom(4)
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, random.bytes)
@@ -93,7 +93,7 @@ test('They do so when the clock goes back, too [decision.19]', () => {
   })
 })
 
-test('Ids follow a clock that is set back by more than ten minutes, so that lists by time find them [decision.19]', () => {
+test('Ids follow a clock that is set back by more than ten minutes, so that lists by time find them', () => {
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, seededRandom(5).bytes)
   ids.nonce()
@@ -103,7 +103,7 @@ test('Ids follow a clock that is set back by more than ten minutes, so that list
   assertUuidV7(ids.nonce(), clock.nowMs)
 })
 
-test('When the counter of a millisecond is used up the next millisecond is taken [decision.19]', () => {
+test('When the counter of a millisecond is used up the next millisecond is taken', () => {
   // The highest start leaves room for 32,767 more.
   const ids = createIds(
     () => startMs,
@@ -114,7 +114,7 @@ test('When the counter of a millisecond is used up the next millisecond is taken
   assertUuidV7(nonces.at(-1) ?? '', startMs + 1)
 })
 
-test('Ids and nonces of one source never meet, and neither do two sources at one moment [decision.19] [proof.nonce]', () => {
+test('Ids and nonces of one source never meet, and neither do two sources at one moment [proof.nonce]', () => {
   const seen = new Set<string>()
   const sources = [createIds(() => startMs), createIds(() => startMs), createIds(() => startMs)]
   for (let round = 0; round < 2_000; round++) {

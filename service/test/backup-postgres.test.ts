@@ -14,7 +14,7 @@ const postgres15 = postgresServers.find(({ name }) => name === 'PostgreSQL 15')
 const missing = postgres15?.missing ?? (canDump() ? undefined : 'pg_dump 15 is not installed here')
 
 test(
-  'On PostgreSQL, too, a proof that was charged after the backup is refused after the restore, and what was revoked since is listed [decision.165]',
+  'On PostgreSQL, too, a proof that was charged after the backup is refused after the restore, and what was revoked since is listed',
   { skip: missing },
   async (context) => {
     const before = await postgres15!.createDatabase()
@@ -60,19 +60,15 @@ test(
   },
 )
 
-test(
-  'No service starts on a restore that was interrupted [decision.165]',
-  { skip: missing },
-  async (context) => {
-    const { url } = await postgres15!.createDatabase()
-    await execute(url, 'create table purser_restore ()')
-    context.after(() => execute(url, 'drop table purser_restore'))
-    await assert.rejects(
-      startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
-      /holds a restore that is not finished; run purser restore again, with an empty database/,
-    )
-  },
-)
+test('No service starts on a restore that was interrupted', { skip: missing }, async (context) => {
+  const { url } = await postgres15!.createDatabase()
+  await execute(url, 'create table purser_restore ()')
+  context.after(() => execute(url, 'drop table purser_restore'))
+  await assert.rejects(
+    startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
+    /holds a restore that is not finished; run purser restore again, with an empty database/,
+  )
+})
 
 test('Where pg_dump is missing or too old, the command says what to install', () => {
   assert.throws(

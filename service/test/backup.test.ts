@@ -28,7 +28,7 @@ const [command = ''] = [...chapter.matchAll(/```sh\n(.*?)```/gs)].map(([, block 
 const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
 
-test("The guide's backup of a running service is for its user alone, ignored by git, and checked without a trace [decision.109]", async (context) => {
+test("The guide's backup of a running service is for its user alone, ignored by git, and checked without a trace", async (context) => {
   const folder = makeFolder(context)
   symlinkSync(join(projectFolder, 'node_modules'), join(folder, 'node_modules'))
   const service = await startProcess(context, { folder, settings })
@@ -87,7 +87,7 @@ test('A backup is written and checked in bounded time while payments are written
   assert.equal((await service.kill('SIGTERM')).code, 0)
 })
 
-test('A proof that was charged after the backup is refused after the restore, by a new secret and by its hold, and what was revoked since is listed [decision.165]', async (context) => {
+test('A proof that was charged after the backup is refused after the restore, by a new secret and by its hold, and what was revoked since is listed', async (context) => {
   const { folder, service, client } = await startWithPurchases(context)
   const purchase = await makePurchase(client)
   const proofs = await issueProofs(client, purchase, 3)

@@ -14,7 +14,7 @@ const manyEntries = 100_000
 const maxRows = 4_000
 
 test(
-  'What the console and verify-agent read of an account with 100,000 transactions is bounded [decision.179]',
+  'What the console and verify-agent read of an account with 100,000 transactions is bounded',
   { skip: postgres18.missing ?? false },
   async (context) => {
     const database = await postgres18.createDatabase()

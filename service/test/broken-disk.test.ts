@@ -14,7 +14,7 @@ const settings = {
   PURSER_LOG_LEVEL: 'silent',
 }
 
-test('A disk that fails a sync ends the service, which says why; a new start knows what was charged [decision.52]', async (context) => {
+test('A disk that fails a sync ends the service, which says why; a new start knows what was charged', async (context) => {
   const folder = makeFolder(context)
   const broken = join(folder, 'broken')
   const preload = join(folder, 'disk.mjs')

@@ -58,7 +58,7 @@ const wrongQuery = `?limit=none&account_id=${'x'.repeat(256)}`
 const tooLarge = JSON.stringify('x'.repeat(70_000))
 const tooDeep = '['.repeat(30_000)
 
-test('Every status that is described is answered, with the headers and the body that are described [decision.170] [errors.422]', async (t) => {
+test('Every status that is described is answered, with the headers and the body that are described [errors.422]', async (t) => {
   const service = await startTestService(t)
   const { url, sandboxKey: key } = service
   const records = await prepareSampleRecords(service, key)

@@ -21,7 +21,7 @@ import { serviceStores } from '../testing/service-stores.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `Everything that can be read is read on ${name}, by each of its filters and by all at once [decision.1] [decision.82]`,
+    `Everything that can be read is read on ${name}, by each of its filters and by all at once`,
     { skip: missing ?? false },
     async (context) => {
       const { settings, discard } = await open()

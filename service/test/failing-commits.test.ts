@@ -14,7 +14,7 @@ const key = 'svc_sand_2f0c5d7e9b1a4c6d8e0f1a2b3c4d5e6f'
 const missing = spawnSync('prlimit', ['--version']).error ? 'prlimit is not installed here' : false
 
 test(
-  'While commits fail on SQLite, /readyz is 503, and one line with route, status, account and key id stands for all of them [decision.167]',
+  'While commits fail on SQLite, /readyz is 503, and one line with route, status, account and key id stands for all of them',
   { skip: missing },
   async (context) => {
     const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'error' }
@@ -46,7 +46,7 @@ test(
   },
 )
 
-test('While commits fail on PostgreSQL, /readyz is 503, and 200 again as soon as they work [decision.167]', async (context) => {
+test('While commits fail on PostgreSQL, /readyz is 503, and 200 again as soon as they work', async (context) => {
   const { url } = await postgres18.createEmptyDatabase()
   const service = await startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' })
   await execute(

@@ -17,7 +17,7 @@ import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-
 const run = promisify(execFile)
 const noCurl = spawnSync('curl', ['--version']).error ? 'curl is not installed here' : false
 
-test('First start shows both operator keys once, to be pasted, and a later start shows none [decision.5] [decision.2] [auth.2]', async (context) => {
+test('First start shows both operator keys once, to be pasted, and a later start shows none [auth.2]', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder })
   const { stdout, stderr, code } = await service.kill('SIGTERM')
@@ -44,7 +44,7 @@ test('First start shows both operator keys once, to be pasted, and a later start
 })
 
 test(
-  'The address of the reference and the command that a first start prints both work as they are [decision.5] [decision.28]',
+  'The address of the reference and the command that a first start prints both work as they are',
   { skip: noCurl },
   async (context) => {
     const service = await startProcess(context, { folder: makeFolder(context) })
@@ -56,7 +56,7 @@ test(
   },
 )
 
-test('A first start that fails for its port makes no keys, so the next one shows them [decision.5]', async (context) => {
+test('A first start that fails for its port makes no keys, so the next one shows them', async (context) => {
   const folder = makeFolder(context)
   const failed = await runProcess(context, { folder, settings: await takenPort(context) })
   assert.equal(failed.code, 1)
@@ -65,7 +65,7 @@ test('A first start that fails for its port makes no keys, so the next one shows
   await service.sees(/export PURSER_PRODUCTION_KEY=svc_prod_/)
 })
 
-test('A first start that died while it made its secret is finished by the next [decision.5]', async (context) => {
+test('A first start that died while it made its secret is finished by the next', async (context) => {
   const folder = makeFolder(context)
   mkdirSync(join(folder, 'data'))
   writeFileSync(join(folder, 'data/purser.db.proof-secret.new'), 'half a sec')
@@ -108,7 +108,7 @@ const choices: readonly (readonly [
   ],
 ]
 for (const [how, choose] of choices) {
-  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed [decision.5] [decision.29] [decision.39]`, async (context) => {
+  test(`Keys that the operator chose, by ${how}, are the operator keys, need no checksum and are not printed`, async (context) => {
     const folder = makeFolder(context)
     const options = { folder, ...choose(folder) }
     for (const start of ['first', 'second']) {
@@ -125,7 +125,7 @@ for (const [how, choose] of choices) {
 }
 
 test(
-  'With a chosen key the printed command works where its variable is set [decision.5]',
+  'With a chosen key the printed command works where its variable is set',
   { skip: noCurl },
   async (context) => {
     const settings = chosenSettings()
@@ -136,7 +136,7 @@ test(
   },
 )
 
-test('A proof secret from a file signs, and none is made beside the store [decision.29] [decision.14]', async (context) => {
+test('A proof secret from a file signs, and none is made beside the store', async (context) => {
   const folder = makeFolder(context)
   writeFileSync(join(folder, 'secret'), 'a secret that stands in a file of its own\n')
   const service = await startProcess(context, { folder, settings: { PURSER_PROOF_SECRET_FILE: 'secret' } })
@@ -144,7 +144,7 @@ test('A proof secret from a file signs, and none is made beside the store [decis
   assert.throws(() => statSync(join(folder, 'data/purser.db.proof-secret')), { code: 'ENOENT' })
 })
 
-test('A second process on the same file is refused, and the first goes on answering [decision.27] [decision.43]', async (context) => {
+test('A second process on the same file is refused, and the first goes on answering', async (context) => {
   const folder = makeFolder(context)
   const settings = chosenSettings()
   const first = await startProcess(context, { folder, settings })
@@ -237,7 +237,7 @@ const refusals: readonly Refusal[] = [
   },
 ]
 for (const { what, says, make } of refusals) {
-  test(`A start on ${what} ends with one clear sentence and exit code 1 [decision.27] [decision.29]`, async (context) => {
+  test(`A start on ${what} ends with one clear sentence and exit code 1`, async (context) => {
     const folder = makeFolder(context)
     const options = await make(folder, context)
     const before = readDatabase(folder)
@@ -247,7 +247,7 @@ for (const { what, says, make } of refusals) {
   })
 }
 
-test('Every bad setting is named at once, each with what would be right, and no secret is repeated [decision.29] [decision.27]', async (context) => {
+test('Every bad setting is named at once, each with what would be right, and no secret is repeated', async (context) => {
   const { code, stdout, stderr } = await runProcess(context, {
     folder: makeFolder(context),
     settings: {
@@ -281,7 +281,7 @@ test('Every bad setting is named at once, each with what would be right, and no 
   assert.doesNotMatch(stderr, /tooshort|hunter2|\n {4}at /)
 })
 
-test('--help lists every setting and starts nothing [decision.29]', async (context) => {
+test('--help lists every setting and starts nothing', async (context) => {
   const folder = makeFolder(context)
   const { code, stdout, stderr } = await runProcess(context, { folder, flags: ['--help'] })
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
@@ -291,7 +291,7 @@ test('--help lists every setting and starts nothing [decision.29]', async (conte
   assert.equal(readDatabase(folder), undefined)
 })
 
-test('A flag wins over its variable, and a variable over .env [decision.29]', async (context) => {
+test('A flag wins over its variable, and a variable over .env', async (context) => {
   const folder = makeFolder(context)
   writeFileSync(
     join(folder, '.env'),

@@ -11,7 +11,7 @@ import { makeFolder, runProcess, spawnProcess, type ServiceProcess } from './pro
 import { createIdsOfTimes } from '../src/ids.ts'
 import { openSqliteLedgerStore } from '../src/store/ledger/sqlite/sqlite-ledger-store.ts'
 
-test('Ctrl-C while a ledger is copied says that the same command goes on, which it does [decision.76] [decision.77]', async (context) => {
+test('Ctrl-C while a ledger is copied says that the same command goes on, which it does', async (context) => {
   const { copying, letGo, copyAgain } = await startHeldCopy(context)
   const { code, stderr } = await copying.kill('SIGINT')
   assert.equal(code, 130)
@@ -28,7 +28,7 @@ test('Ctrl-C while a ledger is copied says that the same command goes on, which 
   await copyAgain()
 })
 
-test('A copy that loses its server names what helps: the same command, once it is there again [decision.76]', async (context) => {
+test('A copy that loses its server names what helps: the same command, once it is there again', async (context) => {
   const { copying, letGo, copyAgain, client } = await startHeldCopy(context)
   await client.query(`
     select pg_terminate_backend(pid) from pg_stat_activity

@@ -9,7 +9,7 @@ const domain = 'api.example.com'
 /** More than there are counters for one account; those of both keys were more than all that there were before. */
 const inventedDomains = 1_100
 
-test('Failed verifications of a registered domain are counted, whatever domains a merchant key invents [decision.157]', async (context) => {
+test('Failed verifications of a registered domain are counted, whatever domains a merchant key invents', async (context) => {
   const ledger = await serviceStores[0]?.open()
   assert.ok(ledger)
   const service = await startTestService(context, ledger.settings)

@@ -21,7 +21,7 @@ const seed = Number(process.env['PURSER_TEST_SEED'] ?? randomInt(2 ** 31))
 const key = 'svc_sand_kill_test_key'
 const buyers = 16
 
-test('A service that is killed under load, again and again, loses no charge that it acknowledged and makes none twice [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce] [limits.total] [decision.9] [decision.13]', async (context) => {
+test('A service that is killed under load, again and again, loses no charge that it acknowledged and makes none twice [verify.step.4] [verify.step.5] [verify.step.6] [limits.nonce] [limits.total]', async (context) => {
   context.diagnostic(`PURSER_TEST_SEED=${seed} PURSER_TEST_KILLS=${kills}`)
   const random = seededRandom(seed)
   const folder = makeFolder(context)

@@ -20,7 +20,7 @@ const mandateCount = 4
 const evaluations = 3
 const killedAfter = 40_000
 
-test(`A copy of ${transactions} transactions that is killed in the middle goes on where it was, and is proved equal [decision.76]`, async (context) => {
+test(`A copy of ${transactions} transactions that is killed in the middle goes on where it was, and is proved equal`, async (context) => {
   const folder = makeFolder(context)
   const path = join(folder, 'purser.db')
   const mandates = await fillLedger(path)

@@ -25,7 +25,7 @@ const token = 'c0b2f5a97d1e43688d20a4f7'
 
 for (const { name, missing, open } of serviceStores) {
   describe(`Metrics on ${name}`, { skip: missing ?? false }, () => {
-    test('tell what payments come to, what the store does, and how the process is [decision.171]', async (context) => {
+    test('tell what payments come to, what the store does, and how the process is', async (context) => {
       const ledger = await open()
       context.after(() => ledger.discard())
       const service = await startTestService(context, { ...ledger.settings, ...ownPort })
@@ -65,7 +65,7 @@ for (const { name, missing, open } of serviceStores) {
       )
     })
 
-    test('carry no id, no raw path and no domain in any label [decision.171]', async (context) => {
+    test('carry no id, no raw path and no domain in any label', async (context) => {
       const ledger = await open()
       context.after(() => ledger.discard())
       const service = await startTestService(context, { ...ledger.settings, ...ownPort })
@@ -107,14 +107,14 @@ async function pay(service: TestService): Promise<void> {
   await service.call('GET', '/no/such/path')
 }
 
-test('Metrics are off unless a setting asks for them [decision.171]', async (context) => {
+test('Metrics are off unless a setting asks for them', async (context) => {
   const service = await startTestService(context)
   assert.equal(service.metricsUrl, undefined)
   const { status, body } = await service.call('GET', '/metrics')
   assert.deepEqual([status, body], [404, { detail: 'Not Found' }])
 })
 
-test('Durations are counted in the buckets that OpenTelemetry recommends [decision.171]', async (context) => {
+test('Durations are counted in the buckets that OpenTelemetry recommends', async (context) => {
   const service = await startTestService(context, ownPort)
   await service.call('GET', '/healthz')
   const series = await readMetrics(service.metricsUrl)
@@ -127,7 +127,7 @@ test('Durations are counted in the buckets that OpenTelemetry recommends [decisi
   )
 })
 
-test('The port of metrics has nothing else, and the main port no metrics [decision.171]', async (context) => {
+test('The port of metrics has nothing else, and the main port no metrics', async (context) => {
   const service = await startTestService(context, ownPort)
   const { origin } = new URL(service.metricsUrl ?? '')
   assert.notEqual(origin, service.url)
@@ -138,7 +138,7 @@ test('The port of metrics has nothing else, and the main port no metrics [decisi
   assert.equal((await service.call('GET', '/metrics')).status, 404)
 })
 
-test('With a token alone metrics are on the main port, for whoever shows it [decision.171]', async (context) => {
+test('With a token alone metrics are on the main port, for whoever shows it', async (context) => {
   const service = await startTestService(context, { PURSER_METRICS_TOKEN: token })
   assert.equal(service.metricsUrl, `${service.url}/metrics`)
   for (const key of [null, service.sandboxKey, `${token}x`]) {
@@ -151,14 +151,14 @@ test('With a token alone metrics are on the main port, for whoever shows it [dec
   assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD'])
 })
 
-test('With a token and a port, the port asks for the token [decision.171]', async (context) => {
+test('With a token and a port, the port asks for the token', async (context) => {
   const service = await startTestService(context, { ...ownPort, PURSER_METRICS_TOKEN: token })
   assert.equal((await fetch(service.metricsUrl ?? '')).status, 401)
   assert.equal((await readMetrics(service.metricsUrl, token)).get('purser_workers'), 1)
   assert.equal((await service.call('GET', '/metrics', { key: token })).status, 404)
 })
 
-test('Guesses of the token are limited by address [decision.158] [decision.171]', async (context) => {
+test('Guesses of the token are limited by address', async (context) => {
   const service = await startTestService(context, {
     PURSER_METRICS_TOKEN: token,
     PURSER_RATE_LIMIT_ADDRESS: '3/600',
@@ -169,7 +169,7 @@ test('Guesses of the token are limited by address [decision.158] [decision.171]'
   assert.deepEqual(statuses, [401, 401, 401, 429, 429])
 })
 
-test('A port of metrics that is taken is a sentence that names the setting [decision.171]', async (context) => {
+test('A port of metrics that is taken is a sentence that names the setting', async (context) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   context.after(async () => void taken.close())
@@ -182,7 +182,7 @@ test('A port of metrics that is taken is a sentence that names the setting [deci
   assert.match(stderr, /is taken; choose another with PURSER_METRICS_PORT, or 0 for any free one/)
 })
 
-test('A client that goes before its answer is counted as 499 [decision.171]', async (context) => {
+test('A client that goes before its answer is counted as 499', async (context) => {
   const service = await startTestService(context, ownPort)
   await sendSlowly(service.url, '/agents', service.sandboxKey)
   const key =
@@ -192,7 +192,7 @@ test('A client that goes before its answer is counted as 499 [decision.171]', as
   assert.equal(await seen(), 1)
 })
 
-test('Histograms keep their names apart from their endings [decision.171]', () => {
+test('Histograms keep their names apart from their endings', () => {
   assert.equal(metricOf('purser_batch_operations_bucket'), 'purser_batch_operations')
   assert.equal(metricOf('purser_worker_ends_total'), 'purser_worker_ends_total')
 })

@@ -34,7 +34,7 @@ test('Of 200 clients with one proof exactly one has it verified, and 199 get non
   await assertLedgerAddsUp(service)
 })
 
-test('Of 200 clients with one proof, one key and one Idempotency-Key one is answered afresh and 199 again, for one charge [decision.13] [verify.step.4] [limits.nonce]', async (context) => {
+test('Of 200 clients with one proof, one key and one Idempotency-Key one is answered afresh and 199 again, for one charge [verify.step.4] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -54,7 +54,7 @@ test('Of 200 clients with one proof, one key and one Idempotency-Key one is answ
   await assertLedgerAddsUp(service)
 })
 
-test('Of 500 proofs asked for at once under a budget for 100 exactly 100 are granted, the rest are total_budget_exceeded [decision.7] [policy.9] [verify.step.6]', async (context) => {
+test('Of 500 proofs asked for at once under a budget for 100 exactly 100 are granted, the rest are total_budget_exceeded [policy.9] [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '100.00' })
   const client = openClient(context, service, service.sandboxKey, 500)
@@ -74,7 +74,7 @@ test('Of 500 proofs asked for at once under a budget for 100 exactly 100 are gra
   await assertLedgerAddsUp(service)
 })
 
-test('After the answer to the revocation of an agent nothing of it succeeds, and its holds are void [decision.11] [endpoint.agents.revoke] [state.rule.3] [policy.2]', async (context) => {
+test('After the answer to the revocation of an agent nothing of it succeeds, and its holds are void [endpoint.agents.revoke] [state.rule.3] [policy.2]', async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: (owner, { agentId }) => owner.send('PATCH', `/agents/${agentId}/revoke`),
@@ -83,7 +83,7 @@ test('After the answer to the revocation of an agent nothing of it succeeds, and
   assert.equal(race.heldTotal, '0.00')
 })
 
-test('After the answer to the pause of a mandate nothing under it succeeds, and resuming it revives no hold [decision.11] [decision.22] [policy.4]', async (context) => {
+test('After the answer to the pause of a mandate nothing under it succeeds, and resuming it revives no hold [policy.4]', async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: (owner, { mandateId }) => owner.send('PATCH', `/mandates/${mandateId}/pause`),
@@ -97,7 +97,7 @@ test('After the answer to the pause of a mandate nothing under it succeeds, and 
   assert.equal(race.heldTotal, '0.00')
 })
 
-test('After the answer to the revocation of an API key nothing that carries it succeeds [auth.4] [endpoint.api-keys.revoke] [decision.6]', async (context) => {
+test('After the answer to the revocation of an API key nothing that carries it succeeds [auth.4] [endpoint.api-keys.revoke]', async (context) => {
   const race = await raceAgainstStop(context, {
     loadKey: (service) => issueKey(service, { role: 'owner' }),
     stop: async (owner) => {
@@ -114,7 +114,7 @@ test('After the answer to the revocation of an API key nothing that carries it s
   assert.notEqual(race.heldTotal, '0.00')
 })
 
-test('Of two merchants of different accounts with one proof exactly one is paid, and only that one sees the payment [verify.step.4] [decision.12] [limits.nonce] [decision.1]', async (context) => {
+test('Of two merchants of different accounts with one proof exactly one is paid, and only that one sees the payment [verify.step.4] [limits.nonce]', async (context) => {
   const service = await startTestService(context)
   const domains = ['api.example.com', 'example.com'] as const
   const purchase = await preparePurchase(service, { allowed_sellers: domains })
@@ -142,7 +142,7 @@ test('Of two merchants of different accounts with one proof exactly one is paid,
   await assertLedgerAddsUp(service)
 })
 
-test('A verification that races with the expiry of its hold is charged or is proof_expired, and the budget is given out once [verify.step.1] [decision.10] [decision.7]', async (context) => {
+test('A verification that races with the expiry of its hold is charged or is proof_expired, and the budget is given out once [verify.step.1]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '100.00' })
   const old = await allAtOnce(100, () => issueProof(service, purchase))

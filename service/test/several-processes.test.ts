@@ -20,7 +20,7 @@ import { makeFolder, startProcess } from './process.ts'
 const key = 'svc_sand_several-processes'
 
 for (const count of [2, 4]) {
-  test(`Of 200 clients of ${count} processes with one proof exactly one has it verified, and 199 get nonce_reused [decision.60] [verify.step.4] [verify.step.5]`, async (context) => {
+  test(`Of 200 clients of ${count} processes with one proof exactly one has it verified, and 199 get nonce_reused [verify.step.4] [verify.step.5]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0])
     const { body } = await clients[0].askForProof(purchase)
@@ -31,7 +31,7 @@ for (const count of [2, 4]) {
     assert.deepEqual(await readSums(clients[0], purchase), ['1.00', '0.00'])
   })
 
-  test(`Of 500 proofs asked of ${count} processes under a budget for 100 exactly 100 are granted, and all of them are paid [decision.60] [decision.7] [policy.9]`, async (context) => {
+  test(`Of 500 proofs asked of ${count} processes under a budget for 100 exactly 100 are granted, and all of them are paid [policy.9]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0], { max_spend_total: '100.00' })
 
@@ -45,7 +45,7 @@ for (const count of [2, 4]) {
     assert.deepEqual(await readSums(clients[0], purchase), ['100.00', '0.00'])
   })
 
-  test(`After one of ${count} processes has answered a revocation, no other lets a payment begin [decision.60] [decision.11] [endpoint.agents.revoke]`, async (context) => {
+  test(`After one of ${count} processes has answered a revocation, no other lets a payment begin [endpoint.agents.revoke]`, async (context) => {
     const clients = await startProcesses(context, count)
     const purchase = await makePurchase(clients[0])
     const { before, after } = await stopUnderLoad(clients, purchase, `/agents/${purchase.agentId}/revoke`)
@@ -53,7 +53,7 @@ for (const count of [2, 4]) {
     assert.deepEqual(after, new Set(['402 agent_revoked', '402 proof_expired']))
   })
 
-  test(`After one of ${count} processes has answered that a mandate is paused, or revoked, no other lets a payment begin under it [decision.60] [decision.11] [decision.22] [state.rule.4]`, async (context) => {
+  test(`After one of ${count} processes has answered that a mandate is paused, or revoked, no other lets a payment begin under it [state.rule.4]`, async (context) => {
     const clients = await startProcesses(context, count)
     for (const move of ['pause', 'revoke']) {
       const purchase = await makePurchase(clients[0])

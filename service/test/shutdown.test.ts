@@ -21,7 +21,7 @@ const settings = { PURSER_BOOTSTRAP_SANDBOX_KEY: key, PURSER_LOG_LEVEL: 'warn' }
 /** What a stop may take beside its waiting: the process, the file, a busy machine. */
 const slackMs = 3_000
 
-test('At SIGTERM every request that was accepted is answered, new connections are refused, and the exit code is 0 [decision.9] [decision.27]', async (context) => {
+test('At SIGTERM every request that was accepted is answered, new connections are refused, and the exit code is 0', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   const client = openClient(context, service)
@@ -52,7 +52,7 @@ const unread = [
 ] as const
 for (const { gone, ...how } of unread) {
   const called = 'program' in how ? `, as purser ${how.flags[0]}` : ''
-  test(`At SIGTERM what was accepted is answered, though nobody reads ${gone.join(' and ')} any more${called} [decision.27]`, async (context) => {
+  test(`At SIGTERM what was accepted is answered, though nobody reads ${gone.join(' and ')} any more${called}`, async (context) => {
     const folder = makeFolder(context)
     const service = await startProcess(context, { folder, settings, ...how })
     const client = openClient(context, service)
@@ -71,7 +71,7 @@ for (const { gone, ...how } of unread) {
   })
 }
 
-test('At SIGTERM under load nothing that was acknowledged is lost, and what was not can be asked again [decision.9] [decision.13] [decision.27]', async (context) => {
+test('At SIGTERM under load nothing that was acknowledged is lost, and what was not can be asked again', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   const client = openClient(context, service)
@@ -114,7 +114,7 @@ test('At SIGTERM under load nothing that was acknowledged is lost, and what was 
   assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
 })
 
-test('A client that never finishes its request holds a stopping service no longer than the bound [decision.27]', async (context) => {
+test('A client that never finishes its request holds a stopping service no longer than the bound', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   const slow = await openHalfRequest(context, service.url)
@@ -126,7 +126,7 @@ test('A client that never finishes its request holds a stopping service no longe
   await slow.closed
 })
 
-test('A connection on which nothing was asked holds a stopping service not at all [decision.27]', async (context) => {
+test('A connection on which nothing was asked holds a stopping service not at all', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   const { hostname, port } = new URL(service.url)
   const idle = connect(Number(port), hostname)
@@ -142,7 +142,7 @@ test('A connection on which nothing was asked holds a stopping service not at al
   assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2)
 })
 
-test('At SIGHUP the service goes on [decision.27]', async (context) => {
+test('At SIGHUP the service goes on', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   process.kill(service.pid, 'SIGHUP')
   process.kill(service.pid, 'SIGHUP')
@@ -155,7 +155,7 @@ test('At SIGHUP the service goes on [decision.27]', async (context) => {
 })
 
 for (const workers of ['1', '2']) {
-  test(`With PURSER_DRAIN_SECONDS, SIGTERM turns /readyz to 503 while requests go on with Connection: close, in ${workers} process(es); Ctrl-C does not wait [decision.166]`, async (context) => {
+  test(`With PURSER_DRAIN_SECONDS, SIGTERM turns /readyz to 503 while requests go on with Connection: close, in ${workers} process(es); Ctrl-C does not wait`, async (context) => {
     const folder = makeFolder(context)
     const { url, drop } = await postgres18.createDatabase()
     context.after(drop)
@@ -191,7 +191,7 @@ for (const workers of ['1', '2']) {
   })
 }
 
-test('A second SIGTERM ends the service at once [decision.27]', async (context) => {
+test('A second SIGTERM ends the service at once', async (context) => {
   const folder = makeFolder(context)
   const service = await startProcess(context, { folder, settings })
   await openHalfRequest(context, service.url)
@@ -203,7 +203,7 @@ test('A second SIGTERM ends the service at once [decision.27]', async (context) 
   assert.ok(performance.now() - startedAtMs < slackMs)
 })
 
-test('A service that is told to stop the moment it is ready stops in good order [decision.27]', async (context) => {
+test('A service that is told to stop the moment it is ready stops in good order', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   const { code, signal } = await service.kill('SIGTERM')
   assert.deepEqual({ code, signal }, { code: 0, signal: null })

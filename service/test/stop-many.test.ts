@@ -29,7 +29,7 @@ const beds: readonly [name: string, make: (context: TestContext) => Promise<stri
 ]
 
 for (const [store, makeBed] of beds) {
-  test(`On ${store}, a stop of 4,000 agents ends while everybody pays; nothing that begins after its answer succeeds, until they are resumed [decision.113] [decision.11]`, async (context) => {
+  test(`On ${store}, a stop of 4,000 agents ends while everybody pays; nothing that begins after its answer succeeds, until they are resumed`, async (context) => {
     const { owner, bystander, purchases } = await prepare(context, await makeBed(context))
     const stopping = new AbortController()
     const inHand: Proof[] = []

@@ -34,7 +34,7 @@ interface Place {
 const places = endpoints.flatMap(placesOf)
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
-test('Every place of the interface in which an id stands has a sample record [decision.1]', () => {
+test('Every place of the interface in which an id stands has a sample record', () => {
   const known: Record<RecordName, true> = {
     account_id: true,
     key_id: true,
@@ -56,7 +56,7 @@ test('Every place of the interface in which an id stands has a sample record [de
   assert.deepEqual(Object.keys(sampleBodies).sort(), withBody.sort(), 'register a sample body')
 })
 
-test("Another tenant's id, or one of the other environment, answers as an unknown id does, byte for byte [decision.1]", async (t) => {
+test("Another tenant's id, or one of the other environment, answers as an unknown id does, byte for byte", async (t) => {
   const service = await startTestService(t)
   const worlds = await prepareWorlds(service)
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -83,7 +83,7 @@ test("Another tenant's id, or one of the other environment, answers as an unknow
   assert.deepEqual(after, before, 'none of it changed anything of anybody')
 })
 
-test('The own id answers otherwise than an unknown one, so the comparison can tell them apart [decision.1]', async (t) => {
+test('The own id answers otherwise than an unknown one, so the comparison can tell them apart', async (t) => {
   const service = await startTestService(t)
   const [world] = await prepareWorlds(service)
   assert.ok(world)
@@ -96,7 +96,7 @@ test('The own id answers otherwise than an unknown one, so the comparison can te
   }
 })
 
-test('Lists never show a record of another tenant or of the other environment [decision.1] [decision.20]', async (t) => {
+test('Lists never show a record of another tenant or of the other environment', async (t) => {
   const service = await startTestService(t)
   const worlds = await prepareWorlds(service)
   for (const world of worlds) {

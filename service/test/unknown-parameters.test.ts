@@ -29,7 +29,7 @@ for (const endpoint of endpoints) {
   const { id, method, path } = endpoint
   const isListed = listedByInterface.includes(id)
   const rule = isListed ? 'ignores' : 'refuses'
-  test(`${id} ${rule} a query parameter that it does not know [decision.168]`, async () => {
+  test(`${id} ${rule} a query parameter that it does not know`, async () => {
     assert.equal(refusesUnknownParameters(endpoint), !isListed)
     const address = path.replaceAll(/\{\w+\}/g, 'unknown')
     const options = endpoint.body ? { body: {} } : {}
@@ -67,7 +67,7 @@ for (const endpoint of endpoints) {
   })
 }
 
-test('An unknown parameter is refused after the key, and before anything is done [decision.168] [decision.6]', async () => {
+test('An unknown parameter is refused after the key, and before anything is done', async () => {
   const stranger = await service.call('GET', '/v1/transactions?x=1', { key: null })
   assert.equal(stranger.status, 401)
   const created = await service.call('POST', '/agents?dry_run=true', { body: { name: 'research-bot' } })
@@ -76,7 +76,7 @@ test('An unknown parameter is refused after the key, and before anything is done
   assert.deepEqual((await service.call('GET', '/agents')).body, [])
 })
 
-test('Many unknown parameters name 20 faults with bounded echoes [decision.168] [decision.155]', async () => {
+test('Many unknown parameters name 20 faults with bounded echoes', async () => {
   const search = Array.from({ length: 40 }, (_, index) => `p${index}=${'x'.repeat(300)}`).join('&')
   const { status, body, text } = await service.call('GET', `/v1/audit-log?${search}`)
   assert.equal(status, 422)

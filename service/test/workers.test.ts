@@ -21,7 +21,7 @@ import { makeFolder, runProcess, spawnProcess, startProcess, type ReadyProcess }
 
 const key = 'svc_sand_workers_test'
 
-test('So many workers as are asked for share one port, and the welcome with the keys is told once [decision.75]', async (context) => {
+test('So many workers as are asked for share one port, and the welcome with the keys is told once', async (context) => {
   const service = await startWorkers(context, { workers: 3, settings: { PURSER_BOOTSTRAP_SANDBOX_KEY: '' } })
   assert.equal(workersOf(service).length, 3)
   const answers = await allAtOnce(12, () => fetch(`${service.url}/readyz`))
@@ -34,7 +34,7 @@ test('So many workers as are asked for share one port, and the welcome with the 
   }
 })
 
-test('A start that is refused names commands as they are called, with workers and without [decision.77]', async (context) => {
+test('A start that is refused names commands as they are called, with workers and without', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const client = new Client(database.url)
@@ -50,12 +50,12 @@ test('A start that is refused names commands as they are called, with workers an
   }
 })
 
-test('Every worker answers [decision.75]', async (context) => {
+test('Every worker answers', async (context) => {
   const service = await startWorkers(context, { workers: 3 })
   await everyWorkerAnswers(service)
 })
 
-test('Of machines that start on an empty database at once, one tells the keys, and all answer [decision.5] [decision.75]', async (context) => {
+test('Of machines that start on an empty database at once, one tells the keys, and all answer', async (context) => {
   const settings = await databaseSettings(context)
   const folder = makeFolder(context)
   const machines = await allAtOnce(4, () =>
@@ -70,7 +70,7 @@ test('Of machines that start on an empty database at once, one tells the keys, a
   }
 })
 
-test('A worker that dies is started again on the same port, whatever it was that ended it [decision.75]', async (context) => {
+test('A worker that dies is started again on the same port, whatever it was that ended it', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
     // Both, so that nobody is left to hold the port.
@@ -90,7 +90,7 @@ test('A worker that dies is started again on the same port, whatever it was that
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
 })
 
-test('No client waits for a worker that was killed, and the primary keeps no connection of it [decision.127]', async (context) => {
+test('No client waits for a worker that was killed, and the primary keeps no connection of it', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'info' } })
   const outcomes = new Set<unknown>()
   const sockets = socketsOf(service)
@@ -112,7 +112,7 @@ test('No client waits for a worker that was killed, and the primary keeps no con
   assert.equal((await service.kill('SIGTERM')).code, 0)
 })
 
-test('A worker that cannot be started is tried again, and the others answer meanwhile [decision.75]', async (context) => {
+test('A worker that cannot be started is tried again, and the others answer meanwhile', async (context) => {
   const node = join(makeFolder(context), 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' }, node })
@@ -135,7 +135,7 @@ test('A worker that cannot be started is tried again, and the others answer mean
   ])
 })
 
-test('A start whose second worker cannot be started is one, and it follows [decision.75]', async (context) => {
+test('A start whose second worker cannot be started is one, and it follows', async (context) => {
   const folder = makeFolder(context)
   const node = join(folder, 'node')
   copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE)
@@ -149,7 +149,7 @@ test('A start whose second worker cannot be started is one, and it follows [deci
   await until(() => workersOf(service).length === 2)
 })
 
-test('The primary and its workers outlive whoever reads what they write [decision.27] [decision.75]', async (context) => {
+test('The primary and its workers outlive whoever reads what they write', async (context) => {
   const service = await startWorkers(context, { workers: 2, settings: { PURSER_LOG_LEVEL: 'error' } })
   service.stopReading('stdout')
   service.stopReading('stderr')
@@ -164,11 +164,11 @@ test('The primary and its workers outlive whoever reads what they write [decisio
   assert.deepEqual({ code, signal }, { code: 0, signal: null })
 })
 
-test('The wait before a worker is started again doubles up to ten seconds [decision.75]', () => {
+test('The wait before a worker is started again doubles up to ten seconds', () => {
   assert.deepEqual([0, 1, 2, 6, 7, 1_000].map(restartDelayMs), [100, 200, 400, 6_400, 10_000, 10_000])
 })
 
-test('What hinders every worker ends the start with one sentence, and exit code 1 [decision.75]', async (context) => {
+test('What hinders every worker ends the start with one sentence, and exit code 1', async (context) => {
   const taken = createServer().listen(0, '127.0.0.1')
   context.after(() => taken.close())
   const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '2' }
@@ -179,7 +179,7 @@ test('What hinders every worker ends the start with one sentence, and exit code 
   assert.match(started.stderr, /^Purser cannot start: Port \d+ on 127\.0\.0\.1 is taken; .*\.\n$/)
 })
 
-test('At SIGTERM under load every worker answers what it accepted, and nothing is lost [decision.27] [decision.75]', async (context) => {
+test('At SIGTERM under load every worker answers what it accepted, and nothing is lost', async (context) => {
   const settings = await databaseSettings(context)
   const service = await startWorkers(context, { workers: 2, settings })
   const client = openLoadClient(service.url, key, 32)
@@ -222,7 +222,7 @@ test('At SIGTERM under load every worker answers what it accepted, and nothing i
   assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
 })
 
-test('A second SIGTERM ends every process at once [decision.27] [decision.75]', async (context) => {
+test('A second SIGTERM ends every process at once', async (context) => {
   const service = await startWorkers(context, { workers: 2 })
   const pids = workersOf(service)
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
@@ -232,7 +232,7 @@ test('A second SIGTERM ends every process at once [decision.27] [decision.75]', 
   await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
-test('A service that is told to stop while its workers start stops in good order [decision.75]', async (context) => {
+test('A service that is told to stop while its workers start stops in good order', async (context) => {
   const settings = { ...(await databaseSettings(context)), PURSER_WORKERS: '3' }
   const service = spawnProcess(context, { folder: makeFolder(context), settings })
   await until(() => workersOf(service).length > 0)
@@ -240,7 +240,7 @@ test('A service that is told to stop while its workers start stops in good order
   assert.equal(code, 0)
 })
 
-test('What a stop finds is told in lines of the log, also of a worker that cannot start [decision.75]', async (context) => {
+test('What a stop finds is told in lines of the log, also of a worker that cannot start', async (context) => {
   const { PURSER_DATABASE } = await databaseSettings(context)
   const relay = await openRelay(context, PURSER_DATABASE)
   const service = await startWorkers(context, {
@@ -266,14 +266,14 @@ test('What a stop finds is told in lines of the log, also of a worker that canno
   assert.match(messages.at(-1) ?? '', /^A worker that was told to stop could not start: /)
 })
 
-test('Workers do not outlive a primary that is killed [decision.75]', async (context) => {
+test('Workers do not outlive a primary that is killed', async (context) => {
   const service = await startWorkers(context, { workers: 2 })
   const pids = workersOf(service)
   await service.kill('SIGKILL')
   await until(() => pids.every((pid) => !isAlive(pid)))
 })
 
-test('With SQLite there is one process, however many cores there are [decision.29] [decision.75]', async (context) => {
+test('With SQLite there is one process, however many cores there are', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context) })
   assert.deepEqual(workersOf(service), [])
 })

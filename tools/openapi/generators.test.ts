@@ -19,7 +19,7 @@ const names = Object.keys(schemas)
 const folder = mkdtempSync(join(tmpdir(), 'purser-openapi-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-test("Redocly's recommended rules find no error and no warning in the OpenAPI document [decision.170]", async () => {
+test("Redocly's recommended rules find no error and no warning in the OpenAPI document", async () => {
   const documentPath = join(folder, 'openapi.json')
   writeFileSync(documentPath, json)
   const redocly = fileURLToPath(
@@ -52,7 +52,7 @@ interface Report {
   }[]
 }
 
-test('openapi-typescript makes a named model of every schema, which compile [decision.170]', async () => {
+test('openapi-typescript makes a named model of every schema, which compile', async () => {
   const code = astToString(
     await openapiTypescript(JSON.parse(json) as OpenAPI3, {
       rootTypes: true,
@@ -70,7 +70,7 @@ test('openapi-typescript makes a named model of every schema, which compile [dec
   assert.deepEqual(diagnostics, [])
 })
 
-test('quicktype makes a named Python class of every schema, and numbers none [decision.170]', async () => {
+test('quicktype makes a named Python class of every schema, and numbers none', async () => {
   const input = new JSONSchemaInput(undefined)
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]))
   const all = { type: 'object', properties, required: names, components: openApiDocument.components }

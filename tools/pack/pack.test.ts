@@ -40,7 +40,7 @@ const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': 
 const nodes = { '24': process.execPath, '22': olderNode }
 
 describe('What others install', () => {
-  test('is built with the releases that the tests name [decision.92]', async () => {
+  test('is built with the releases that the tests name', async () => {
     for (const [release, program] of [...Object.entries(typeScripts), ...Object.entries(nodes)]) {
       assert.match(
         await run(program, ['--version'], { cwd: project }),
@@ -50,7 +50,7 @@ describe('What others install', () => {
   })
 
   for (const { name, mayDepend } of publishedPackages) {
-    test(`${name} has a clean package, and the dependencies that it may have [decision.92]`, async () => {
+    test(`${name} has a clean package, and the dependencies that it may have`, async () => {
       const { folder: staged } = packedAs(name)
       const { messages } = await publint({ pkgDir: staged, strict: true })
       assert.deepEqual(messages, [])
@@ -62,7 +62,7 @@ describe('What others install', () => {
 
   for (const { name, command } of publishedPackages) {
     if (!command) continue
-    test(`the command of ${name} runs under both releases of Node [decision.92]`, async () => {
+    test(`the command of ${name} runs under both releases of Node`, async () => {
       const parameters = [join(project, 'node_modules', name, command.file), ...command.parameters]
       for (const program of Object.values(nodes)) {
         assert.match(await run(program, parameters, { cwd: project }), /\w/)
@@ -71,7 +71,7 @@ describe('What others install', () => {
   }
 
   for (const { name } of publishedPackages) {
-    test(`npm finds all that ${name} needs, where the project itself is unknown [decision.92]`, async (context) => {
+    test(`npm finds all that ${name} needs, where the project itself is unknown`, async (context) => {
       const { dependencies = {}, peerDependencies = {} } = packedAs(name).manifest
       const needed = [name, ...Object.keys({ ...dependencies, ...peerDependencies })]
       const own = packed.filter((one) => needed.includes(one.name))
@@ -85,7 +85,7 @@ describe('What others install', () => {
 
   for (const { platform, bundles } of publishedPackages) {
     for (const { imports, maxGzipBytes } of bundles) {
-      test(`${imports.join(' and ')} take at most ${maxGzipBytes} bytes [decision.92]`, async (context) => {
+      test(`${imports.join(' and ')} take at most ${maxGzipBytes} bytes`, async (context) => {
         const size = gzippedBytes(await bundle(project, imports, platform))
         context.diagnostic(`${size} bytes, minified and gzipped`)
         assert.ok(size > 500 && size <= maxGzipBytes, `${size} bytes`)
@@ -107,7 +107,7 @@ const settings: [title: string, packages: readonly PublishedPackage[], compilerO
 describe('Programs of those who installed it', () => {
   for (const [release, tsc] of Object.entries(typeScripts)) {
     for (const [title, packages, compilerOptions] of settings) {
-      test(`compile under strict with TypeScript ${release}, ${title} [decision.92]`, async () => {
+      test(`compile under strict with TypeScript ${release}, ${title}`, async () => {
         const files = packages.flatMap(({ programs }) => programs.map(({ file }) => file))
         await compile(project, tsc, files, compilerOptions)
       })
@@ -116,7 +116,7 @@ describe('Programs of those who installed it', () => {
 
   for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
     for (const [release, program] of Object.entries(nodes)) {
-      test(`do their work under Node ${release}: ${file} [decision.92]`, async (context) => {
+      test(`do their work under Node ${release}: ${file}`, async (context) => {
         const service = await startTestService(context)
         const environment = { PURSER_URL: service.url, PURSER_KEY: service.sandboxKey, NODE_NO_WARNINGS: '1' }
         assert.equal(await run(program, [file], { cwd: project, environment }), 'done\n')
@@ -138,7 +138,7 @@ const webNames = [
   'URLSearchParams',
 ] as const
 
-test('@purser/client runs where there is nothing but what the web has [decision.92]', async (context) => {
+test('@purser/client runs where there is nothing but what the web has', async (context) => {
   const service = await startTestService(context)
   const options = { apiKey: service.sandboxKey, baseUrl: service.url }
   const world = createContext(Object.fromEntries(webNames.map((name) => [name, globalThis[name]])))

@@ -75,7 +75,7 @@ async function stop({ kill }: ReadyProcess): Promise<void> {
 }
 
 describe('The package of the service', () => {
-  test('is at most 800 kB, and has compiled code, the console, the interface, and nothing else [decision.118]', async (context) => {
+  test('is at most 800 kB, and has compiled code, the console, the interface, and nothing else', async (context) => {
     context.diagnostic(`${service.tarballBytes} bytes`)
     assert.ok(service.tarballBytes <= 800_000, `${service.tarballBytes} bytes`)
     const listed = await run('tar', ['-tzf', service.tarball], { cwd: project })
@@ -97,7 +97,7 @@ describe('The package of the service', () => {
     for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
   })
 
-  test('has one command, which npx finds, and purser beside it knows when npx called it [decision.118] [decision.77]', async () => {
+  test('has one command, which npx finds, and purser beside it knows when npx called it', async () => {
     const environment = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
     const npx = (...words: string[]) => run('npx', words, { cwd: project, environment })
     assert.match(await npx('purser-service', '--help'), /--database/)
@@ -106,7 +106,7 @@ describe('The package of the service', () => {
     assert.match(status, /npx purser migrate up, or the next start/)
   })
 
-  test('has the console: each of its files is answered with its type and the policy [decision.118] [decision.117]', async (context) => {
+  test('has the console: each of its files is answered with its type and the policy', async (context) => {
     const { url } = await start(context)
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     const files = join(service.folder, 'console')
@@ -128,7 +128,7 @@ describe('The package of the service', () => {
     }
   })
 
-  test('has the interactive reference, with all that its page loads [decision.118] [decision.28]', async (context) => {
+  test('has the interactive reference, with all that its page loads', async (context) => {
     const { url } = await start(context)
     const answer = await fetch(`${url}/docs/`)
     assert.match(
@@ -151,7 +151,7 @@ describe('The package of the service', () => {
     )
   })
 
-  test('serves: an agent buys, the printed key signs in to the console, and SIGTERM ends it well [decision.118]', async (context) => {
+  test('serves: an agent buys, the printed key signs in to the console, and SIGTERM ends it well', async (context) => {
     const serving = await start(context)
     const key = await printedKey(serving)
     assert.equal(await buy(serving, key), '4.00')
@@ -168,7 +168,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('runs in several processes on PostgreSQL, as purser serve [decision.118] [decision.75] [decision.105]', async (context) => {
+  test('runs in several processes on PostgreSQL, as purser serve', async (context) => {
     const database = await postgres18.createEmptyDatabase()
     context.after(database.drop)
     const serving = await start(context, {
@@ -181,7 +181,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('gives the installed purser its commands: migrate, doctor, ledger check, backup [decision.118] [decision.105]', async (context) => {
+  test('gives the installed purser its commands: migrate, doctor, ledger check, backup', async (context) => {
     const own = makeFolder(context)
     const serving = await start(context, { folder: own, script: command('purser'), flags: ['serve'] })
     const key = await printedKey(serving)
@@ -202,7 +202,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('runs by npx from its tarball in an empty folder, and says what would help against a mistake [decision.118]', async (context) => {
+  test('runs by npx from its tarball in an empty folder, and says what would help against a mistake', async (context) => {
     const npx = await npxInEmptyFolders(context)
     const serving = npx()
     const [, url = ''] = await serving.sees(/Purser is ready at (http\S+)\n/)
@@ -235,7 +235,7 @@ describe('The package of the service', () => {
     assert.equal(stderr, '')
   })
 
-  test('names the commit that it was packed from: purser --version, and the system of the console [decision.118] [decision.77]', async (context) => {
+  test('names the commit that it was packed from: purser --version, and the system of the console', async (context) => {
     const commit = (await run('git', ['rev-parse', 'HEAD'], { cwd: projectFolder })).trim().slice(0, 12)
     const version = await run(process.execPath, [command('purser'), '--version'], { cwd: project })
     assert.equal(version, `0.1.0 (${commit})\n`)
@@ -250,7 +250,7 @@ describe('The package of the service', () => {
     ['purser-service', ['--port', '0']],
     ['purser', ['serve', '--port', '0']],
   ] as const) {
-    test(`says in a sentence which Node it needs, under an older one: ${name} [decision.118]`, async (context) => {
+    test(`says in a sentence which Node it needs, under an older one: ${name}`, async (context) => {
       const ended = await runProcess(context, {
         folder: makeFolder(context),
         script: command(name),

@@ -32,11 +32,12 @@ ${endpoints.map((one) => `- ${endpointLink(one, 'docs/reference/endpoints/')}: $
 - [Commands](docs/reference/command-line.md): every command of \`purser\`, with its options and exit codes
 - [Errors](docs/reference/errors.md): every word that says no, with a page each
 - [Interface 0.1.0](docs/reference/interface-0.1.0.md): the contract itself
+- [Glossary](docs/glossary.md): what the words mean
 
 ## Optional
 
 - [Architecture](ARCHITECTURE.md): how the service is built
-- [Decisions](docs/decisions/README.md): what the interface leaves open, and how it was settled
+- [Decisions](docs/decisions/README.md): what the interface leaves open, and how it is settled
 `
 }
 

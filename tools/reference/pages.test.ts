@@ -19,7 +19,7 @@ test('The pages of the reference are those that the code gives; `npm run docs` w
   }
 })
 
-test('Every endpoint and every error has a page, and no page is left over [decision.94]', () => {
+test('Every endpoint and every error has a page, and no page is left over', () => {
   const [endpointFiles = [], errorFiles = []] = generatedFolders.map((folder) =>
     readdirSync(join(projectFolder, folder)),
   )
@@ -29,7 +29,7 @@ test('Every endpoint and every error has a page, and no page is left over [decis
   assert.equal(kept, Object.keys(pages).filter((path) => path.split('/').length === 4).length)
 })
 
-test('Every endpoint names its call of the client, and the client has it [decision.94]', () => {
+test('Every endpoint names its call of the client, and the client has it', () => {
   const purser = new Purser({ apiKey: null })
   assert.deepEqual(Object.keys(clientCalls).sort(), endpoints.map(({ id }) => id).sort())
   for (const call of Object.values(clientCalls)) {
@@ -41,7 +41,7 @@ test('Every endpoint names its call of the client, and the client has it [decisi
   }
 })
 
-test('Every link in the reference, the guides, the READMEs and llms.txt leads to a file that exists [decision.94]', () => {
+test('Every link in the reference, the guides, the READMEs and llms.txt leads to a file that exists', () => {
   const guides = readdirSync(join(projectFolder, 'docs/guides')).map((name) => `docs/guides/${name}`)
   const packages = readdirSync(join(projectFolder, 'packages')).map((name) => `packages/${name}/README.md`)
   const readmes = packages.filter((path) => existsSync(join(projectFolder, path)))

@@ -1,7 +1,6 @@
 /**
- * Every rule of interface 0.1.0 and of the decisions that settle what it leaves open. A test names the
- * rules that it holds in its title, in brackets: `test('… [verify.step.4]', …)`. A rule that no title
- * names fails the check, and so does a name that is not listed here.
+ * Every rule of interface 0.1.0. A test names the rules that it holds in its title, in brackets:
+ * `test('… [verify.step.4]', …)`. A rule that no title names fails the check, and so does a name that is not listed here.
  */
 export const rules: Readonly<Record<string, readonly (readonly [id: string, sentence: string])[]>> = {
   'What the service does': [

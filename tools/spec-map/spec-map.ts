@@ -39,7 +39,7 @@ export function renderSpecMap({ evidence }: SpecMap): string {
   const lines = [
     '# Spec map',
     '',
-    'Which test holds which rule of interface 0.1.0 (docs/reference) and of the decisions (docs/decisions).',
+    'Which test holds which rule of interface 0.1.0 (docs/reference/interface-0.1.0.md).',
     'Made from the titles of the tests; a rule without a test fails `npm test`.',
   ]
   for (const [chapter, entries] of Object.entries(rules)) {

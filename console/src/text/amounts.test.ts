@@ -26,7 +26,7 @@ test('A sum is exact where a float would not be', () => {
   assert.equal(writeMicro(-1_500_000n), '-1.50')
 })
 
-test('An amount is shown with commas and two decimals at least, and no digit of it is lost [decision.121]', () => {
+test('An amount is shown with commas and two decimals at least, and no digit of it is lost', () => {
   assert.equal(amountInWords('1234567.5'), '1,234,567.50')
   assert.equal(amountInWords('999.00'), '999.00')
   assert.equal(amountInWords('1000'), '1,000.00')

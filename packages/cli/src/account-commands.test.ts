@@ -7,7 +7,7 @@ import { testCommand } from '../testing/command.ts'
 
 const service = await startTestService({ after })
 
-test('An operator lists, shows, disables and enables an account [decision.150]', async (context) => {
+test('An operator lists, shows, disables and enables an account', async (context) => {
   const tenant = await createTenant(service)
   const { purser } = testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: service.sandboxKey })
   const listed = JSON.parse((await purser('accounts', 'list', '--json')).output)
@@ -25,7 +25,7 @@ test('An operator lists, shows, disables and enables an account [decision.150]',
   assert.match(own.errors, /own_account/)
 })
 
-test('An owner lists and ends the sessions of the account, an operator those and the keys of another [decision.151]', async (context) => {
+test('An owner lists and ends the sessions of the account, an operator those and the keys of another', async (context) => {
   const tenant = await createTenant(service, 'idp_sessions')
   const browsers = [await signIn(service, tenant.sandboxKey), await signIn(service, tenant.sandboxKey)]
   const as = (key: string) => testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
@@ -45,7 +45,7 @@ test('An owner lists and ends the sessions of the account, an operator those and
   assert.equal((await operator.purser('keys', 'revoke', keys[0].id, ...account)).code, 0)
 })
 
-test('An operator releases the domain of another account [decision.153]', async (context) => {
+test('An operator releases the domain of another account', async (context) => {
   const tenant = await createTenant(service, 'idp_seller')
   const as = (key: string) => testCommand(context, { PURSER_URL: service.url, PURSER_API_KEY: key })
   const [operator, owner] = [as(service.sandboxKey), as(tenant.sandboxKey)]

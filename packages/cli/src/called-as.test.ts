@@ -22,7 +22,7 @@ const advice: readonly (readonly [words: string, environment: Record<string, str
   ['init', {}, / 1\. npx purser serve +.* 4\. npx purser agents create --name research-bot$/s],
 ]
 for (const [words, environment, said] of advice) {
-  test(`Suggested commands use the same invocation: ${words} [decision.77]`, async (context) => {
+  test(`Suggested commands use the same invocation: ${words}`, async (context) => {
     const { purserWith } = testCommand(context, environment)
     const { output, errors } = await purserWith({ calledAs: 'npx purser' }, ...words.split(' '))
     assert.match(output + errors, said)

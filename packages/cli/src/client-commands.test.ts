@@ -130,7 +130,7 @@ test('A payment is listed, filtered, shown, and in the audit log', async (contex
   assert.deepEqual([event.type, event.subject_id], ['payment.verified', id])
 })
 
-test('A proof is shown and voided, and one that was charged cannot be [decision.145]', async (context) => {
+test('A proof is shown and voided, and one that was charged cannot be', async (context) => {
   const purchase = await preparePurchase(service)
   const { nonce } = await issueProof(service, purchase, '1.25')
   const { purser } = command(context)
@@ -209,7 +209,7 @@ test('A mandate is created as requested, with warnings about likely mistakes', a
   }
 })
 
-test('A new key is shown once, its text last, and never listed [decision.2]', async (context) => {
+test('A new key is shown once, its text last, and never listed', async (context) => {
   const { purser } = command(context)
   const { output, errors } = await purser('keys', 'create', '--role', 'owner', '--label', 'mine')
   const [, text = ''] = /^key +(svc_sand_\w+)$/m.exec(output.split('\n').at(-1) ?? '') ?? []
@@ -220,7 +220,7 @@ test('A new key is shown once, its text last, and never listed [decision.2]', as
   assert.doesNotMatch(listed.output + (await purser('keys', 'list', '--json')).output, new RegExp(text))
 })
 
-test('A list says if there are more items, and an empty list says so [decision.107]', async (context) => {
+test('A list says if there are more items, and an empty list says so', async (context) => {
   const { purser } = command(context)
   for (const name of ['one', 'two', 'three']) await purser('agents', 'create', '--name', name)
   const two = await purser('agents', 'list', '--limit', '2')
@@ -275,7 +275,7 @@ test('A filtered list says if there are more items', async (context) => {
   assert.equal(errors, 'There are more than 1; --limit shows more.')
 })
 
-test('Control characters in third-party text are escaped [decision.107]', async (context) => {
+test('Control characters in third-party text are escaped', async (context) => {
   const name = '\u001b]0;owned\u0007\u202efdp.exe'
   const purchase = await preparePurchase(service, { purpose: name })
   const { purser } = command(context)
@@ -350,7 +350,7 @@ const ends: readonly (readonly [
   ],
 ]
 for (const [what, key, called, code, error] of ends) {
-  test(`The exit code shows ${what} (${code}) [decision.77]`, async (context) => {
+  test(`The exit code shows ${what} (${code})`, async (context) => {
     await command(context).purser('sellers', 'create', '--name', 'One', '--domain', 'taken.example.com')
     const ended = await command(context, key(prepared.keys)).purser(...called(prepared.purchase))
     assert.deepEqual([ended.code, ended.output], [code, ''])
@@ -358,7 +358,7 @@ for (const [what, key, called, code, error] of ends) {
   })
 }
 
-test('The exit code shows a service that does not answer (6) [decision.77]', async (context) => {
+test('The exit code shows a service that does not answer (6)', async (context) => {
   const { purser, environment } = command(context)
   environment['PURSER_URL'] = 'http://127.0.0.1:9'
   const { code, output, errors } = await purser('agents', 'list')
@@ -436,7 +436,7 @@ test('accounts create reports everything that is missing at once', async (contex
   assert.match(one.errors, /^--idp-user-id is missing\n/)
 })
 
-test('A merchant exports its sales of a period as CSV, to standard output or to a new file [decision.168] [decision.107]', async (context) => {
+test('A merchant exports its sales of a period as CSV, to standard output or to a new file', async (context) => {
   const { merchantKey } = await createMerchant(service, 'sales.example')
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const resourceUrl = 'https://sales.example/\u202e'
@@ -483,7 +483,7 @@ test('A merchant exports its sales of a period as CSV, to standard output or to 
   )
 })
 
-test('An interrupted export leaves no file, and ends with an error [decision.107]', async (context) => {
+test('An interrupted export leaves no file, and ends with an error', async (context) => {
   const half = createServer((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/csv' })
     response.write('id,status\r\ntxn_1,paid\r\n', () => response.destroy())

@@ -67,13 +67,13 @@ const cases: readonly (readonly [
   ],
 ]
 for (const [what, profile, environment, [url, key]] of cases) {
-  test(`URL and key come from one place: ${what} [decision.106]`, (context) => {
+  test(`URL and key come from one place: ${what}`, (context) => {
     const found = findKnownConnection(profile, placeWithProfiles(context, environment))
     assert.deepEqual([found.url, found.key], [url, key])
   })
 }
 
-test('An unknown profile is reported, with the existing ones [decision.106]', async (context) => {
+test('An unknown profile is reported, with the existing ones', async (context) => {
   const { environment, purser } = testCommand(context)
   Object.assign(environment, placeWithProfiles(context, {}).environment)
   const { code, errors } = await purser('agents', 'list', '--profile', 'staging')
@@ -81,7 +81,7 @@ test('An unknown profile is reported, with the existing ones [decision.106]', as
   assert.match(errors, /^There is no profile staging in .*profiles\.json: it has local, prod\n/)
 })
 
-test('Without a key the exit code is 4 and nothing is sent; at a terminal it is asked for [decision.106]', async (context) => {
+test('Without a key the exit code is 4 and nothing is sent; at a terminal it is asked for', async (context) => {
   const service = await startTestService(context)
   const { purser, purserWith, environment } = testCommand(context)
   environment['PURSER_URL'] = service.url
@@ -126,7 +126,7 @@ const keyless: readonly (readonly [
   ],
 ]
 for (const [what, environment, hasProfiles, error] of keyless) {
-  test(`The message without a key says what would help: ${what} [decision.106]`, async (context) => {
+  test(`The message without a key says what would help: ${what}`, async (context) => {
     const command = testCommand(context, environment)
     if (hasProfiles) writeProfiles({ environment, homeFolder: command.folder }, profiles)
     const { code, errors } = await command.purser('agents', 'list')
@@ -142,7 +142,7 @@ const wrongSettings: readonly (readonly [environment: Record<string, string>, er
   [{ PURSER_URL: 'http://user:secret@a' }, /^PURSER_URL must be a URL without user, password/],
 ]
 for (const [environment, error] of wrongSettings) {
-  test(`An invalid setting is reported, not used: ${Object.keys(environment).join()} [decision.106]`, async (context) => {
+  test(`An invalid setting is reported, not used: ${Object.keys(environment).join()}`, async (context) => {
     const { code, errors } = await testCommand(context, environment).purser('agents', 'list')
     assert.equal(code, 2)
     assert.match(errors, error)
@@ -161,7 +161,7 @@ const refused = [
   ['pay', 'https://a.example.com/?key=svc_sand_abcdefghijkl'],
 ]
 for (const words of refused) {
-  test(`A key on the command line is refused, with the reason: purser ${words.join(' ')} [decision.106]`, async (context) => {
+  test(`A key on the command line is refused, with the reason: purser ${words.join(' ')}`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words)
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, /^A key does not belong on the command line: every user of this machine can see it/)

@@ -18,7 +18,7 @@ import { follow } from './follow.ts'
 /** Longer than any wait here, so that a bug fails the test instead of hanging it. */
 const patienceMs = 20_000
 
-test('Following shows existing items, then new ones, each once, oldest first [decision.108]', async (context) => {
+test('Following shows existing items, then new ones, each once, oldest first', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const pay = async (amount: string) => {
@@ -38,7 +38,7 @@ test('Following shows existing items, then new ones, each once, oldest first [de
   )
 })
 
-test('Following waits while the service is down, and continues when it is back [decision.108]', async (context) => {
+test('Following waits while the service is down, and continues when it is back', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const settings = { PURSER_DATABASE: `sqlite:${join(folder, 'purser.db')}` }
@@ -63,7 +63,7 @@ test('Following waits while the service is down, and continues when it is back [
   assert.equal(notices.match(/does not answer/g)?.length, 1, 'said once')
 })
 
-test('Following ends when the key is revoked, and starts only if the service answers [decision.108]', async (context) => {
+test('Following ends when the key is revoked, and starts only if the service answers', async (context) => {
   const service = await startTestService(context)
   const issued = await service.call('POST', '/accounts/api-keys', {
     body: { role: 'owner', environment: 'sandbox' },
@@ -83,7 +83,7 @@ interface Entry {
   readonly created_at: string
 }
 
-test('Late commits are shown, old items are not, and nothing twice [decision.108]', async () => {
+test('Late commits are shown, old items are not, and nothing twice', async () => {
   const old = Array.from({ length: 300 }, (_, index) => entry(1_000 - index))
   const looks: readonly (readonly Entry[])[] = [
     old,
@@ -98,7 +98,7 @@ test('Late commits are shown, old items are not, and nothing twice [decision.108
   )
 })
 
-test('A poll reads a bounded number of items, and says if there were more [decision.108]', async () => {
+test('A poll reads a bounded number of items, and says if there were more', async () => {
   const many = Array.from({ length: 5_000 }, (_, index) => ({
     id: `txn_${5_000 - index}`,
     created_at: '2026-01-01T00:00:00.000Z',

@@ -9,7 +9,7 @@ import { profilesPath } from './profiles.ts'
 const key = 'svc_sand_0123456789abcdefghij'
 const otherKey = 'svc_prod_zyxwvutsrqponmlkjihg'
 
-test('Profiles are saved, listed without their keys, selected and removed [decision.106]', async (context) => {
+test('Profiles are saved, listed without their keys, selected and removed', async (context) => {
   const { add, purser } = withProfiles(context)
   assert.match(
     (await add(key, 'local')).output,
@@ -43,7 +43,7 @@ test('Profiles are saved, listed without their keys, selected and removed [decis
   assert.deepEqual((await purser('profile', 'use', 'prod')).code, 5)
 })
 
-test('No command ever shows the key of a profile [decision.106]', async (context) => {
+test('No command ever shows the key of a profile', async (context) => {
   const { add, purser } = withProfiles(context)
   const said = [
     await add(key, 'local', '--json'),
@@ -59,7 +59,7 @@ test('No command ever shows the key of a profile [decision.106]', async (context
   }
 })
 
-test('The profile file is private and written atomically, under XDG_CONFIG_HOME [decision.106]', async (context) => {
+test('The profile file is private and written atomically, under XDG_CONFIG_HOME', async (context) => {
   const { add, folder, path } = withProfiles(context)
   await add(key, 'local')
   await add(otherKey, 'prod')
@@ -77,7 +77,7 @@ test('The profile file is private and written atomically, under XDG_CONFIG_HOME 
   )
 })
 
-test('A profile file that others can read is rejected, with exit code 4 [decision.106]', async (context) => {
+test('A profile file that others can read is rejected, with exit code 4', async (context) => {
   const { add, purser, path } = withProfiles(context)
   await add(key, 'local')
   for (const mode of [0o640, 0o604, 0o660]) {
@@ -89,7 +89,7 @@ test('A profile file that others can read is rejected, with exit code 4 [decisio
   }
 })
 
-test('A damaged profile file is reported, and not changed [decision.106]', async (context) => {
+test('A damaged profile file is reported, and not changed', async (context) => {
   const { add, purser, path } = withProfiles(context)
   mkdirSync(dirname(path), { recursive: true })
   for (const text of ['{', '[]', '{"profiles":{"a":{"url":1}}}', '']) {
@@ -109,7 +109,7 @@ const wrong: readonly (readonly [what: string, key: string, words: readonly stri
   ['a password', key, ['local', '--url', 'http://a:b@c'], /^--url must be a URL without user/],
 ]
 for (const [what, text, words, error] of wrong) {
-  test(`profile add refuses ${what}, and saves nothing [decision.106]`, async (context) => {
+  test(`profile add refuses ${what}, and saves nothing`, async (context) => {
     const { add, purser } = withProfiles(context)
     const { code, errors } = await add(text, ...words)
     assert.equal(code, 2)
@@ -118,7 +118,7 @@ for (const [what, text, words, error] of wrong) {
   })
 }
 
-test('A profile is replaced only with --replace [decision.106]', async (context) => {
+test('A profile is replaced only with --replace', async (context) => {
   const { add, purser } = withProfiles(context)
   await add(key, 'local')
   assert.match((await add(otherKey, 'local')).errors, /profile local already exists; --replace replaces it/)
@@ -127,7 +127,7 @@ test('A profile is replaced only with --replace [decision.106]', async (context)
   assert.match((await purser('profile', 'list')).output, /…jihg/)
 })
 
-test('Saving a key for a URL without https causes a warning, except on this machine [decision.106]', async (context) => {
+test('Saving a key for a URL without https causes a warning, except on this machine', async (context) => {
   const { add } = withProfiles(context)
   assert.match(
     (await add(key, 'far', '--url', 'http://purser.example.com')).errors,

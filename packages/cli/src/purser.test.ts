@@ -18,7 +18,7 @@ await service.call('POST', '/agents', { body: { name: 'research-bot' } })
 /** Longer than a process takes on a busy machine, so that a bug fails the test instead of hanging it. */
 const patienceMs = 30_000
 
-test('Ctrl-C ends a command that follows with 130, within a second [decision.77]', async (context) => {
+test('Ctrl-C ends a command that follows with 130, within a second', async (context) => {
   const purser = start(context, ['node', program, 'audit', '--follow', '--interval', '3600'])
   await purser.says(/agent\.created/)
   const pressedMs = performance.now()
@@ -29,7 +29,7 @@ test('Ctrl-C ends a command that follows with 130, within a second [decision.77]
   assert.equal(errors, '')
 })
 
-test('purser serve runs the service until a signal, and shuts down gracefully [decision.77]', async (context) => {
+test('purser serve runs the service until a signal, and shuts down gracefully', async (context) => {
   const purser = start(context, ['node', program, 'serve', '--port', '0', '--log-level', 'silent'])
   await purser.says(/Purser is ready at http:[^]*export PURSER_SANDBOX_KEY=svc_sand_/)
   purser.child.kill('SIGTERM')
@@ -38,12 +38,12 @@ test('purser serve runs the service until a signal, and shuts down gracefully [d
   assert.match(output, /Purser is stopping: it finishes what it accepted\.\n$/)
 })
 
-test('A closed output pipe ends a command quietly [decision.77]', async (context) => {
+test('A closed output pipe ends a command quietly', async (context) => {
   const words = `node ${program} audit --limit 200 | true; exit \${PIPESTATUS[0]}`
   assert.deepEqual(await start(context, ['bash', '-c', words]).ended, { code: 0, output: '', errors: '' })
 })
 
-test('A checkout under a Node without TypeScript support says what to run instead [decision.77]', async (context) => {
+test('A checkout under a Node without TypeScript support says what to run instead', async (context) => {
   const entry = fileURLToPath(new URL('../bin/purser.js', import.meta.url))
   const { code, output, errors } = await start(context, ['node', '--no-strip-types', entry, '--help']).ended
   assert.deepEqual([code, output], [1, ''])
@@ -54,7 +54,7 @@ test('A checkout under a Node without TypeScript support says what to run instea
   )
 })
 
-test('The exit code is that of the process [decision.77]', async (context) => {
+test('The exit code is that of the process', async (context) => {
   const ends = await Promise.all([
     start(context, ['node', program, 'fly']).ended,
     start(context, ['node', program, 'agents', 'show', 'agent_none']).ended,
@@ -65,7 +65,7 @@ test('The exit code is that of the process [decision.77]', async (context) => {
   )
 })
 
-test('A key is typed at a terminal without echo [decision.106]', async (context) => {
+test('A key is typed at a terminal without echo', async (context) => {
   const { folder, ...purser } = startOnTerminal(context, 'profile add local --url http://127.0.0.1:1')
   await purser.says(/API key for http:\/\/127\.0\.0\.1:1: $/)
   const key = 'svc_sand_typed_by_hand_0123456789'
@@ -78,14 +78,14 @@ test('A key is typed at a terminal without echo [decision.106]', async (context)
   assert.equal(kept.profiles.local.key, key)
 })
 
-test('Ctrl-C at the key prompt exits with 130 [decision.106]', async (context) => {
+test('Ctrl-C at the key prompt exits with 130', async (context) => {
   const purser = startOnTerminal(context, 'profile add local')
   await purser.says(/API key for .*: $/)
   purser.child.stdin?.write('\u0003')
   assert.equal((await purser.ended).code, 130)
 })
 
-test('A terminal gets colours, unless NO_COLOR says otherwise [decision.107]', async (context) => {
+test('A terminal gets colours, unless NO_COLOR says otherwise', async (context) => {
   const bright = await startOnTerminal(context, 'agents list').ended
   assert.ok(bright.output.includes('\u001b[32mactive\u001b[39m'), bright.output)
   const plain = await startOnTerminal(context, 'agents list', { NO_COLOR: '1' }).ended
@@ -93,7 +93,7 @@ test('A terminal gets colours, unless NO_COLOR says otherwise [decision.107]', a
   assert.ok(!plain.output.includes('\u001b'))
 })
 
-test('A key is read from a pipe, and appears in no process list [decision.106]', async (context) => {
+test('A key is read from a pipe, and appears in no process list', async (context) => {
   const purser = start(context, ['node', program, 'profile', 'add', 'local'])
   purser.child.stdin?.end('svc_sand_from_a_pipe\nand more\n')
   const { code, output } = await purser.ended
@@ -105,7 +105,7 @@ test('A key is read from a pipe, and appears in no process list [decision.106]',
   )
 })
 
-test('Without the service package the command calls a service, and says which commands need the package [decision.105]', async (context) => {
+test('Without the service package the command calls a service, and says which commands need the package', async (context) => {
   const { folder } = testCommand(context)
   const alone = installAlone(folder)
   const ended = (...words: readonly string[]) => start(context, ['node', alone, ...words]).ended

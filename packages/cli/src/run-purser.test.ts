@@ -15,7 +15,7 @@ import * as vocabularies from './vocabularies.ts'
 const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
 const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
 
-test('purser --help lists every command by its full name, and the exit codes [decision.77]', async (context) => {
+test('purser --help lists every command by its full name, and the exit codes', async (context) => {
   const { purser } = testCommand(context)
   const listed = await purser('--help')
   assert.deepEqual([listed.code, listed.errors], [0, ''])
@@ -31,7 +31,7 @@ test('purser --help lists every command by its full name, and the exit codes [de
 
 for (const leaf of leaves) {
   const words = pathOf(leaf)
-  test(`Every command has a summary and --json: purser ${words.join(' ')} [decision.77] [decision.107]`, async (context) => {
+  test(`Every command has a summary and --json: purser ${words.join(' ')}`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words, '--help')
     assert.deepEqual([code, errors], [0, ''])
     assert.match(output, new RegExp(`^Usage: purser ${words.join(' ')}`))
@@ -44,7 +44,7 @@ for (const leaf of leaves) {
 
 for (const leaf of leaves) {
   const words = [...pathOf(leaf), ...leaf.registeredArguments.map(() => 'word')]
-  test(`An extra arg is reported, with a correct call: purser ${words.join(' ')} too-many [decision.77]`, async (context) => {
+  test(`An extra arg is reported, with a correct call: purser ${words.join(' ')} too-many`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words, 'too-many')
     assert.deepEqual([code, output], [2, ''])
     const said = `Unexpected argument "too-many". Use: purser ${words.join(' ')}`
@@ -100,20 +100,20 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ['completion csh', /Allowed choices are bash, zsh, fish/],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`Wrong usage is reported on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
+  test(`Wrong usage is reported on standard error, with exit code 2: purser ${words}`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words.split(' '))
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)
   })
 }
 
-test('Control characters in a wrong arg are escaped [decision.107]', async (context) => {
+test('Control characters in a wrong arg are escaped', async (context) => {
   const { errors } = await testCommand(context).purser('agents', '\u001b[2J')
   assert.match(errors, /^purser has no command "agents \\u001b\[2J"\./)
   assert.match((await testCommand(context).purser('agents', 'list', '--\u001b[2J')).errors, /'--\\u001b\[2J'/)
 })
 
-test('purser --version prints the release and the commit [decision.77]', async (context) => {
+test('purser --version prints the release and the commit', async (context) => {
   const { code, output } = await testCommand(context).purser('--version')
   assert.equal(code, 0)
   assert.match(output, /^\d+\.\d+\.\d+ \([0-9a-f]{12}\)$/)

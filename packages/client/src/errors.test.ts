@@ -23,7 +23,7 @@ import {
   ValidationError,
 } from './client.ts'
 
-test('An error response becomes an error of its class, with status, code, request id and body [decision.90]', async (context) => {
+test('An error response becomes an error of its class, with status, code, request id and body', async (context) => {
   const service = await startTestService(context)
   const client = (apiKey: string) => new Purser({ apiKey, baseUrl: service.url })
   const purser = client(service.sandboxKey)
@@ -72,7 +72,7 @@ test('An error response becomes an error of its class, with status, code, reques
   }
 })
 
-test('A caller who may not collect gets a PermissionError from verify, not a result [decision.90]', async (context) => {
+test('A caller who may not collect gets a PermissionError from verify, not a result', async (context) => {
   const service = await startTestService(context)
   const { agentId, mandateId, resourceUrl, merchantDomain } = await preparePurchase(service)
   const owner = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -87,7 +87,7 @@ test('A caller who may not collect gets a PermissionError from verify, not a res
   })
 })
 
-test('A 422 has its items, and lists them in its message [decision.90]', async (context) => {
+test('A 422 has its items, and lists them in its message', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const error = await purser.sellers.create({ name: 7, domain: '' } as never).catch((error: unknown) => error)
@@ -107,7 +107,7 @@ test('A 422 has its items, and lists them in its message [decision.90]', async (
   )
 })
 
-test("A response that is not the service's is an error, whatever its status [decision.90]", async (context) => {
+test("A response that is not the service's is an error, whatever its status", async (context) => {
   let status = 200
   const baseUrl = await startServer(context, (_request, response) => {
     response.writeHead(status, { location: '/elsewhere' }).end('<h1>Welcome to our network</h1>')
@@ -125,7 +125,7 @@ test("A response that is not the service's is an error, whatever its status [dec
   }
 })
 
-test('Feeds and exports do not follow redirects either [decision.90]', async (context) => {
+test('Feeds and exports do not follow redirects either', async (context) => {
   const asked: string[] = []
   const baseUrl = await startServer(context, ({ url }, response) => {
     asked.push(url ?? '')
@@ -140,7 +140,7 @@ test('Feeds and exports do not follow redirects either [decision.90]', async (co
   assert.deepEqual(asked, ['/v1/console/feed', '/v1/console/transactions.csv'])
 })
 
-test('Only a clear success counts as a charge [decision.90]', async (context) => {
+test('Only a clear success counts as a charge', async (context) => {
   let body = '{}'
   let status = 200
   const baseUrl = await startServer(context, (_request, response) => response.writeHead(status).end(body))

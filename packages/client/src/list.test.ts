@@ -5,7 +5,7 @@ import { startTestService } from '../../../service/testing/service.ts'
 import { startServer } from '../testing/scripted-server.ts'
 import { Purser } from './client.ts'
 
-test('A list follows the Link header from page to page, newest first, and fetches no more than is read [decision.90]', async (context) => {
+test('A list follows the Link header from page to page, newest first, and fetches no more than is read', async (context) => {
   const service = await startTestService(context)
   let requests = 0
   const purser = new Purser({
@@ -59,7 +59,7 @@ const links: [link: string, cursor: string | null][] = [
   ['', null],
 ]
 
-test('Only the cursor of a Link is used, so a list never leaves its service [decision.90]', async (context) => {
+test('Only the cursor of a Link is used, so a list never leaves its service', async (context) => {
   let link = ''
   const baseUrl = await startServer(context, (_request, response) =>
     response.setHeader('link', link).end('[]'),
@@ -71,7 +71,7 @@ test('Only the cursor of a Link is used, so a list never leaves its service [dec
   }
 })
 
-test('A list that links back to its own page ends with an error [decision.90]', async (context) => {
+test('A list that links back to its own page ends with an error', async (context) => {
   const baseUrl = await startServer(context, (_request, response) => {
     response.setHeader('link', '</agents?cursor=abc>; rel="next"').end('[{"id":"agent_1"}]')
   })

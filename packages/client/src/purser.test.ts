@@ -5,7 +5,7 @@ import { merchantDomain, preparePurchase, startTestService } from '../../../serv
 import { Purser } from './client.ts'
 import { ConflictError } from './errors.ts'
 
-test('A complete purchase runs through the client: account, key, agent, mandate, seller, proof, charge [decision.90]', async (context) => {
+test('A complete purchase runs through the client: account, key, agent, mandate, seller, proof, charge', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: `${service.url}/` })
   const account = await purser.accounts.create({
@@ -60,7 +60,7 @@ test('A complete purchase runs through the client: account, key, agent, mandate,
   assert.equal((await purser.mandates.get(mandate.id)).spent_total, '4.00')
 })
 
-test('A proof can be voided, also again after a lost response, but not once it is charged [decision.145] [decision.90]', async (context) => {
+test('A proof can be voided, also again after a lost response, but not once it is charged', async (context) => {
   const service = await startTestService(context)
   let lost = 1
   const purser = new Purser({
@@ -92,7 +92,7 @@ test('A proof can be voided, also again after a lost response, but not once it i
   )
 })
 
-test('A refused payment is a result, not an error, in each of the four calls [decision.90]', async (context) => {
+test('A refused payment is a result, not an error, in each of the four calls', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agentId, mandateId, resourceUrl } = await preparePurchase(service)
@@ -111,7 +111,7 @@ test('A refused payment is a result, not an error, in each of the four calls [de
   assert.deepEqual(await purser.payments.verify(charge), { verified: false, reason: 'amount_mismatch' })
 })
 
-test('Records are paused, resumed, revoked and listed; health needs no key [decision.90]', async (context) => {
+test('Records are paused, resumed, revoked and listed; health needs no key', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const { agentId, mandateId } = await preparePurchase(service)

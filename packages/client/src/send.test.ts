@@ -16,7 +16,7 @@ import {
   type Proof,
 } from './client.ts'
 
-test('A lost reply to a verification is retried with the same key, and charged once [decision.90]', async (context) => {
+test('A lost reply to a verification is retried with the same key, and charged once', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '4.00')
@@ -41,7 +41,7 @@ test('A lost reply to a verification is retried with the same key, and charged o
   assert.equal((await service.call('GET', `/mandates/${purchase.mandateId}`)).body.spent_total, '4.00')
 })
 
-test('A lost reply to a proof request is retried with the same key, and holds once [decision.90] [decision.146]', async (context) => {
+test('A lost reply to a proof request is retried with the same key, and holds once', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const payment = {
@@ -97,7 +97,7 @@ async function breaking(
   return { purser: new Purser({ apiKey: 'svc_sand_x', baseUrl, random, sleep }), seen, pauses }
 }
 
-test('Idempotent requests are retried twice, after pauses with full jitter [decision.90]', async (context) => {
+test('Idempotent requests are retried twice, after pauses with full jitter', async (context) => {
   const { purser, pauses } = await breaking(context, { breaks: 2 })
   assert.deepEqual(await purser.agents.get('agent_1'), { id: 'agent_1' })
   assert.deepEqual(pauses, [100, 200])
@@ -109,7 +109,7 @@ test('Idempotent requests are retried twice, after pauses with full jitter [deci
   assert.deepEqual(late.pauses.map(Math.round), [200, 400, 799, 1598, 3197, 4995, 4995, 4995, 4995, 4995])
 })
 
-test('A POST without an idempotency key is never retried, except evaluate, which holds and charges nothing [decision.90]', async (context) => {
+test('A POST without an idempotency key is never retried, except evaluate, which holds and charges nothing', async (context) => {
   const { purser, seen, pauses } = await breaking(context, { breaks: 3 })
   await assert.rejects(purser.agents.create({ name: 'research-bot' }, { maxRetries: 5 }), ConnectionError)
   assert.deepEqual([seen, pauses], [['POST /agents'], []])
@@ -118,7 +118,7 @@ test('A POST without an idempotency key is never retried, except evaluate, which
   assert.deepEqual(seen.slice(1), Array(3).fill('POST /v1/policy/evaluate'))
 })
 
-test('Retry-After is honored, in seconds or as a date; above ten seconds the error is thrown at once [decision.90]', async (context) => {
+test('Retry-After is honored, in seconds or as a date; above ten seconds the error is thrown at once', async (context) => {
   const asked = ['3', new Date(Date.now() + 5_000).toUTCString(), 'soon', '11']
   const baseUrl = await startServer(context, (_request, response) => {
     response.writeHead(503, { 'content-type': 'application/json', 'retry-after': asked.shift() ?? '' })
@@ -138,7 +138,7 @@ test('Retry-After is honored, in seconds or as a date; above ten seconds the err
 /** A fetch that ignores its signal. */
 const deaf = () => new Promise<Response>(() => {})
 
-test('An attempt ends at its timeout, even while its body arrives, and with a fetch that ignores its signal [decision.90]', async (context) => {
+test('An attempt ends at its timeout, even while its body arrives, and with a fetch that ignores its signal', async (context) => {
   const silent = await startServer(context, () => {})
   const dripping = await startServer(context, (_request, response) => void response.writeHead(200).write('{'))
   for (const options of [{ baseUrl: silent }, { baseUrl: dripping }, { fetch: deaf }]) {
@@ -151,7 +151,7 @@ test('An attempt ends at its timeout, even while its body arrives, and with a fe
   }
 })
 
-test('A signal aborts a call and its pauses with its own reason [decision.90]', async (context) => {
+test('A signal aborts a call and its pauses with its own reason', async (context) => {
   const baseUrl = await startServer(context, (request) => void request.socket.destroy())
   const purser = new Purser({ apiKey: 'svc_sand_x', baseUrl, random: () => 0.999, maxRetries: 10 })
   const reason = new Error('the person left')
@@ -166,7 +166,7 @@ test('A signal aborts a call and its pauses with its own reason [decision.90]', 
   await assert.rejects(waiting, reason)
 })
 
-test('Every endpoint of the interface has its call [decision.90]', async () => {
+test('Every endpoint of the interface has its call', async () => {
   const asked: string[] = []
   const purser = new Purser({
     apiKey: 'svc_sand_x',
@@ -202,7 +202,7 @@ function isList(value: unknown): value is { page: () => Promise<unknown> } {
   return typeof value === 'object' && value !== null && 'page' in value
 }
 
-test('Invalid arguments are refused before anything is sent [decision.90]', async () => {
+test('Invalid arguments are refused before anything is sent', async () => {
   assert.throws(() => new Purser({ apiKey: '' }), /apiKey is missing/)
   assert.throws(() => new Purser({ apiKey: undefined }), /apiKey is missing/)
   for (const baseUrl of ['', 'purser.example.com', 'ftp://purser.example.com']) {
@@ -215,7 +215,7 @@ test('Invalid arguments are refused before anything is sent [decision.90]', asyn
   }
 })
 
-test('An id stays in its place in the path, and a base path is kept [decision.90]', async (context) => {
+test('An id stays in its place in the path, and a base path is kept', async (context) => {
   const seen: (string | undefined)[] = []
   const url = await startServer(context, (request, response) => {
     seen.push(request.url)
@@ -230,7 +230,7 @@ test('An id stays in its place in the path, and a base path is kept [decision.90
   ])
 })
 
-test('The key appears in no error, and not when the client is logged [decision.90]', async (context) => {
+test('The key appears in no error, and not when the client is logged', async (context) => {
   const baseUrl = await startServer(context, (request) => void request.socket.destroy())
   const apiKey = 'svc_sand_secret'
   const purser = new Purser({ apiKey, baseUrl, maxRetries: 0 })

@@ -70,7 +70,7 @@ const fetchReport = (shop: Shop) =>
     { purchase_id: 'report', url: `${shop.merchant.url}/report`, max_amount: '4.50' },
   ] as const
 
-test('needsApproval: true asks the AI SDK about tools that spend, and a refusal costs nothing [decision.176]', async (context) => {
+test('needsApproval: true asks the AI SDK about tools that spend, and a refusal costs nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const payReport = ['pay', { purchase_id: 'b', resource_url: `${shop.merchant.url}/report`, amount: '4.00' }]
   const agent = await run(
@@ -86,7 +86,7 @@ test('needsApproval: true asks the AI SDK about tools that spend, and a refusal 
   await assertUntouched(shop)
 })
 
-test('An approved call of the AI SDK buys, once [decision.176]', async (context) => {
+test('An approved call of the AI SDK buys, once', async (context) => {
   const shop = await openShop(context, {}, service)
   const agent = await run(shop, { needsApproval: true }, fetchReport(shop))
   await assertUntouched(shop)
@@ -94,7 +94,7 @@ test('An approved call of the AI SDK buys, once [decision.176]', async (context)
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('needsApproval of the AI SDK gets price, resource and seller, and the call [decision.176]', async (context) => {
+test('needsApproval of the AI SDK gets price, resource and seller, and the call', async (context) => {
   const shop = await openShop(context, {}, service)
   const asked: (ProposedPurchase & { readonly callId: string })[] = []
   const options: AiSdkOptions = {
@@ -131,7 +131,7 @@ test('needsApproval of the AI SDK gets price, resource and seller, and the call 
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A needsApproval that answers neither true nor false, or throws, lets the AI SDK buy nothing [decision.176]', async (context) => {
+test('A needsApproval that answers neither true nor false, or throws, lets the AI SDK buy nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const forgetful = { needsApproval: () => undefined as unknown as boolean }
   assert.deepEqual((await run(shop, forgetful, fetchReport(shop))).questions, ['fetch_paid_resource'])
@@ -140,7 +140,7 @@ test('A needsApproval that answers neither true nor false, or throws, lets the A
   await assertUntouched(shop)
 })
 
-test('Without needsApproval the AI SDK asks nobody [decision.176]', async (context) => {
+test('Without needsApproval the AI SDK asks nobody', async (context) => {
   const shop = await openShop(context, {}, service)
   for (const options of [{}, { needsApproval: false }]) {
     assert.deepEqual((await run(shop, options, fetchReport(shop))).questions, [])

@@ -48,7 +48,7 @@ for (const way of ways) {
   const canAsk = way.transport === 'stdio' || way.revision === '2026'
 
   if (canAsk) {
-    test(`Above the amount a person is asked, and only then it is paid, once ${over} [decision.177]`, async (context) => {
+    test(`Above the amount a person is asked, and only then it is paid, once ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const { asked, person } = personWho(approve)
       const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
@@ -78,7 +78,7 @@ for (const way of ways) {
       assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
     })
 
-    test(`Who declines or closes the question pays and records nothing ${over} [decision.177]`, async (context) => {
+    test(`Who declines or closes the question pays and records nothing ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const answers: ElicitResult[] = [{ action: 'decline' }, { action: 'cancel' }]
       const { person } = personWho(() => answers.shift() ?? assert.fail('asked twice'))
@@ -91,7 +91,7 @@ for (const way of ways) {
       await shop.assertUntouched()
     })
 
-    test(`While nobody answers nothing is held ${over} [decision.177]`, async (context) => {
+    test(`While nobody answers nothing is held ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const begun = Promise.withResolvers<void>()
       const answered = Promise.withResolvers<never>()
@@ -111,7 +111,7 @@ for (const way of ways) {
     })
   }
 
-  test(`A client that cannot ask pays only up to the amount ${over} [decision.177]`, async (context) => {
+  test(`A client that cannot ask pays only up to the amount ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { asked, person } = personWho(approve)
     // Where the server cannot reach the client, what that can do does not help.
@@ -143,7 +143,7 @@ async function payWith(
   return reasonOf(await call('pay', report(shop)))
 }
 
-test('Only a plain yes is an approval [decision.177]', async (context) => {
+test('Only a plain yes is an approval', async (context) => {
   const shop = await openShop(context, {}, service)
   const noes: ElicitResult[] = [
     { action: 'accept' },
@@ -158,7 +158,7 @@ test('Only a plain yes is an approval [decision.177]', async (context) => {
   await shop.assertUntouched()
 })
 
-test('A question that is not answered in time, or breaks in the client, ends in a refusal [decision.177]', async (context) => {
+test('A question that is not answered in time, or breaks in the client, ends in a refusal', async (context) => {
   const shop = await openShop(context, {}, service)
   for (const answer of [never, () => Promise.reject(new Error('no window'))]) {
     const refused = await payWith(shop, context, personWho(answer).person)
@@ -167,7 +167,7 @@ test('A question that is not answered in time, or breaks in the client, ends in 
   await shop.assertUntouched()
 })
 
-test('A client with forms is asked, whether or not it names the mode; one with addresses only is not [decision.177]', async (context) => {
+test('A client with forms is asked, whether or not it names the mode; one with addresses only is not', async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(() => ({ action: 'decline' }))
   const codes = []
@@ -179,7 +179,7 @@ test('A client with forms is asked, whether or not it names the mode; one with a
   await shop.assertUntouched()
 })
 
-test('A payment of the amount itself needs no approval, and one that the policy denies is not put to a person [decision.177]', async (context) => {
+test('A payment of the amount itself needs no approval, and one that the policy denies is not put to a person', async (context) => {
   const shop = await openShop(context, {}, service)
   const { person } = personWho(() => assert.fail('nobody is to be asked'))
   assert.equal((await payWith(shop, context, person, '4.00')).outcome, 'paid')
@@ -188,7 +188,7 @@ test('A payment of the amount itself needs no approval, and one that the policy 
   assert.equal(reasonOf(await call('pay', dear)).code, 'amount_exceeds_per_transaction_limit')
 })
 
-test('An approval counts for the price that was shown and no other [decision.177]', async (context) => {
+test('An approval counts for the price that was shown and no other', async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(approve)
   const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
@@ -202,7 +202,7 @@ test('An approval counts for the price that was shown and no other [decision.177
   assert.deepEqual(await shop.spent(), { spent: '3.00', held: '0.00' })
 })
 
-test('What the model writes stands in the question as one quoted, bounded line [decision.177]', async (context) => {
+test('What the model writes stands in the question as one quoted, bounded line', async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(() => ({ action: 'decline' }))
   const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)

@@ -105,7 +105,7 @@ test('The MCP inspector is denied over HTTP, and told why', async (context) => {
 
 const root = join(import.meta.dirname, '../../..')
 
-test("The guide's command for the inspector buys, with the key in a file and a port in the host [decision.106]", async (context) => {
+test("The guide's command for the inspector buys, with the key in a file and a port in the host", async (context) => {
   const shop = await openShop(context, {}, service)
   const home = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
@@ -126,7 +126,7 @@ test("The guide's command for the inspector buys, with the key in a file and a p
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('Every sample of a private host carries a port [decision.102]', () => {
+test('Every sample of a private host carries a port', () => {
   const samples = [
     ['packages/mcp/README.md', 2],
     ['docs/guides/mcp.md', 4],

@@ -48,7 +48,7 @@ const service = await startTestService({ after })
 for (const way of ways) {
   const over = `over ${way.transport} with revision ${way.revision}`
 
-  test(`Every tool does its work ${over} [decision.100]`, async (context) => {
+  test(`Every tool does its work ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -135,7 +135,7 @@ for (const way of ways) {
     assertNoSecrets(shop, connection, results)
   })
 
-  test(`What cannot be done is told, with a remedy, ${over} [decision.100]`, async (context) => {
+  test(`What cannot be done is told, with a remedy, ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -210,7 +210,7 @@ for (const way of [ways[0], ways[3]]) {
     for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
   })
 
-  test(`An answer of 100 MiB is cut off at the limit ${over}, and the purchase is charged once [decision.102]`, async (context) => {
+  test(`An answer of 100 MiB is cut off at the limit ${over}, and the purchase is charged once`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { call } = await connect(context, way, shop.environment)
     const args = {
@@ -231,7 +231,7 @@ for (const way of [ways[0], ways[3]]) {
   })
 }
 
-test('The tools carry annotations, schemas and descriptions [decision.100]', async (context) => {
+test('The tools carry annotations, schemas and descriptions', async (context) => {
   const shop = await openShop(context, {}, service)
   const { client } = await connectHere(context, shop.wallet)
   const { tools } = await client.listTools()
@@ -262,7 +262,7 @@ test('The tools carry annotations, schemas and descriptions [decision.100]', asy
   }
 })
 
-test('A server that is killed in the middle of a purchase knows afterwards that it was charged [decision.101]', async (context) => {
+test('A server that is killed in the middle of a purchase knows afterwards that it was charged', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -279,7 +279,7 @@ test('A server that is killed in the middle of a purchase knows afterwards that 
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A key that could change its own mandate is not used [decision.100]', async (context) => {
+test('A key that could change its own mandate is not used', async (context) => {
   const shop = await openShop(context, {}, service)
   const owner = await connectHere(context, { ...shop.wallet, apiKey: shop.service.sandboxKey })
   assertFailed(await owner.call('get_budget'), 'not_an_agent_key')

@@ -44,7 +44,7 @@ const fetchReport = (shop: Shop) =>
     { purchase_id: 'report', url: `${shop.merchant.url}/report`, max_amount: '4.50' },
   ] as const
 
-test('needsApproval: true asks the OpenAI Agents SDK about tools that spend, and a refusal costs nothing [decision.176]', async (context) => {
+test('needsApproval: true asks the OpenAI Agents SDK about tools that spend, and a refusal costs nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const agent = await run(shop, { needsApproval: true }, ['get_budget', {}], fetchReport(shop))
   assert.deepEqual(agent.questions, ['fetch_paid_resource'])
@@ -53,7 +53,7 @@ test('needsApproval: true asks the OpenAI Agents SDK about tools that spend, and
   await assertUntouched(shop)
 })
 
-test('An approved call of the OpenAI Agents SDK buys, once [decision.176]', async (context) => {
+test('An approved call of the OpenAI Agents SDK buys, once', async (context) => {
   const shop = await openShop(context, {}, service)
   const agent = await run(shop, { needsApproval: true }, fetchReport(shop))
   const result = await agent.answer(true)
@@ -61,7 +61,7 @@ test('An approved call of the OpenAI Agents SDK buys, once [decision.176]', asyn
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('needsApproval of the OpenAI Agents SDK gets price, resource and seller, and the call [decision.176]', async (context) => {
+test('needsApproval of the OpenAI Agents SDK gets price, resource and seller, and the call', async (context) => {
   const shop = await openShop(context, {}, service)
   const asked: (ProposedPurchase & { readonly callId: string | undefined })[] = []
   const options: OpenAiAgentsOptions = {
@@ -99,7 +99,7 @@ test('needsApproval of the OpenAI Agents SDK gets price, resource and seller, an
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('Arguments that nobody can read are refused by the tool, not put to a person [decision.176]', async (context) => {
+test('Arguments that nobody can read are refused by the tool, not put to a person', async (context) => {
   const shop = await openShop(context, {}, service)
   const options = { needsApproval: () => assert.fail('nobody can decide about this') }
   const agent = await run(shop, options, ['pay', { purchase_id: 'bad', amount: '-1' }])
@@ -107,7 +107,7 @@ test('Arguments that nobody can read are refused by the tool, not put to a perso
   await assertUntouched(shop)
 })
 
-test('A needsApproval that answers neither true nor false, or throws, lets the OpenAI Agents SDK buy nothing [decision.176]', async (context) => {
+test('A needsApproval that answers neither true nor false, or throws, lets the OpenAI Agents SDK buy nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const forgetful = { needsApproval: () => undefined as unknown as boolean }
   assert.deepEqual((await run(shop, forgetful, fetchReport(shop))).questions, ['fetch_paid_resource'])

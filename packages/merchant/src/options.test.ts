@@ -131,7 +131,7 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ ...valid, onError: 'log' }, /^onError must be a function, not "log"/],
 ]
 
-describe('What can never work is refused at the start, and told with what would [decision.96]', () => {
+describe('What can never work is refused at the start, and told with what would', () => {
   for (const [options, told] of refused) {
     test(String(told), () => {
       assert.throws(
@@ -199,7 +199,7 @@ const allowed: readonly [options: Record<string, unknown>, resource: string][] =
   [{ client: { payments: client.payments } }, 'https://api.example.com/data'],
 ]
 
-describe('What can work is not refused [decision.96]', () => {
+describe('What can work is not refused', () => {
   for (const [options, resource] of allowed) {
     test(`${Object.keys(options).join()}: ${resource}`, async () => {
       const decide = open({ ...valid, ...options })
@@ -212,7 +212,7 @@ describe('What can work is not refused [decision.96]', () => {
   }
 })
 
-test('Without an onError, a handler of node:http that fails is answered 500, also when it is null [decision.96]', async (context) => {
+test('Without an onError, a handler of node:http that fails is answered 500, also when it is null', async (context) => {
   const options = { client, merchantDomain, routes: { 'GET /data': { price } }, onError: null }
   const server = await listen(createServer(forNode(options as unknown as PaymentOptions, fail)))
   context.after(server.close)

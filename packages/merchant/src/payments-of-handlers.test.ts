@@ -68,7 +68,7 @@ const servers: Readonly<Record<string, (options: PaymentOptions) => Server | Pro
 }
 
 for (const [name, open] of Object.entries(servers)) {
-  test(`A handler of ${name} gets the payment of its request [decision.132]`, async (context) => {
+  test(`A handler of ${name} gets the payment of its request`, async (context) => {
     const server = await listen(await open(merchant))
     context.after(server.close)
     const purchase = await preparePurchase(service)

@@ -73,7 +73,7 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
 }
 
 for (const [name, open] of Object.entries(servers)) {
-  test(`A price is made of the request of ${name}, and its resource has the whole path [decision.96]`, async (context) => {
+  test(`A price is made of the request of ${name}, and its resource has the whole path`, async (context) => {
     const server = await listen(await open())
     context.after(server.close)
     for (const [plan, amount] of Object.entries(amounts)) {

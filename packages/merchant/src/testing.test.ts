@@ -85,7 +85,7 @@ const stories: Readonly<Record<string, readonly Step[]>> = {
 
 for (const [title, steps] of Object.entries(stories)) {
   for (const [name, { client, clock, issue }] of Object.entries(verifiers)) {
-    test(`With ${name}, ${title} [decision.97]`, async () => {
+    test(`With ${name}, ${title}`, async () => {
       const proof = await issue()
       const answers = []
       for (const { change, amount = '1.00', key, laterMs = 0 } of steps) {

@@ -19,7 +19,7 @@ export interface Scenario {
 
 export const scenarios: readonly Scenario[] = [
   {
-    title: 'A request without a proof gets a challenge and no goods [decision.95]',
+    title: 'A request without a proof gets a challenge and no goods',
     spent: '0.00',
     play: async ({ get, shop }) => {
       const answer = await get('/data?of=today')
@@ -44,7 +44,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof gets the goods with a receipt, and is charged [decision.95]',
+    title: 'A proof gets the goods with a receipt, and is charged',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }, service) => {
       const proof = await proofFor('/data')
@@ -63,7 +63,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof as plain JSON is taken as well [decision.95]',
+    title: 'A proof as plain JSON is taken as well',
     spent: '4.00',
     play: async ({ proofFor, get }) => {
       const proof = await proofFor('/data')
@@ -72,7 +72,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A header that is no proof is refused, and says what is wrong [decision.96]',
+    title: 'A header that is no proof is refused, and says what is wrong',
     spent: '0.00',
     play: async ({ proofFor, get, shop }) => {
       const proof = await proofFor('/data')
@@ -102,7 +102,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that is shown again buys nothing [decision.97]',
+    title: 'A proof that is shown again buys nothing',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data')
@@ -113,7 +113,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that is shown ten times at once buys once [decision.97]',
+    title: 'A proof that is shown ten times at once buys once',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data')
@@ -123,7 +123,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof of another amount is refused, and so is the same amount written otherwise [decision.96]',
+    title: 'A proof of another amount is refused, and so is the same amount written otherwise',
     spent: '0.00',
     play: async ({ proofFor, pay, shop }) => {
       for (const amount of ['3.99', '4.0', '4']) {
@@ -138,7 +138,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof for another resource is refused, and can still be used for its own [decision.96]',
+    title: 'A proof for another resource is refused, and can still be used for its own',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data?a=1&b=2')
@@ -154,7 +154,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that was tampered with is refused [decision.96]',
+    title: 'A proof that was tampered with is refused',
     spent: '0.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data', { amount: '1.00' })
@@ -170,7 +170,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'While the service is down nothing is given away, and the proof is good afterwards [decision.98]',
+    title: 'While the service is down nothing is given away, and the proof is good afterwards',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, errors }) => {
       const proof = await proofFor('/data')
@@ -186,7 +186,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A service that does not answer in time gets nobody the goods [decision.98]',
+    title: 'A service that does not answer in time gets nobody the goods',
     options: { timeout: 300 },
     spent: '0.00',
     play: async ({ proofFor, pay, proxy, shop }) => {
@@ -197,7 +197,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'When the reply is lost after the charge, the retry gets the goods out [decision.97]',
+    title: 'When the reply is lost after the charge, the retry gets the goods out',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop }) => {
       const proof = await proofFor('/data')
@@ -210,7 +210,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'When every reply is lost, the same proof gets what it has paid for later, once [decision.97]',
+    title: 'When every reply is lost, the same proof gets what it has paid for later, once',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, spent }) => {
       const proof = await proofFor('/data')
@@ -225,8 +225,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title:
-      'A customer who goes while the payment is verified gets the goods with the same proof [decision.97]',
+    title: 'A customer who goes while the payment is verified gets the goods with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, urlOf, deserted, spent }) => {
       const proof = await proofFor('/data')
@@ -247,7 +246,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A customer who goes before the answer was begun gets the goods with the same proof [decision.97]',
+    title: 'A customer who goes before the answer was begun gets the goods with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/waiting')
@@ -266,7 +265,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     title:
-      'A customer whose connection is killed in the middle of the answer gets it again with the same proof [decision.97]',
+      'A customer whose connection is killed in the middle of the answer gets it again with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/large')
@@ -281,8 +280,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title:
-      'An answer that is broken off three times is not made a fourth time, and each handler is told [decision.97]',
+    title: 'An answer that is broken off three times is not made a fourth time, and each handler is told',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/stream')
@@ -298,8 +296,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title:
-      'Where unfinished answers count as delivered, a customer who goes in the middle has had it [decision.97]',
+    title: 'Where unfinished answers count as delivered, a customer who goes in the middle has had it',
     options: { redeliverUnfinished: false },
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
@@ -312,7 +309,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'An answer without a body is delivered when it was sent [decision.97]',
+    title: 'An answer without a body is delivered when it was sent',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/empty')
@@ -323,7 +320,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A handler that fails has delivered nothing, and gets three tries for one payment [decision.97]',
+    title: 'A handler that fails has delivered nothing, and gets three tries for one payment',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/broken')
@@ -336,8 +333,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title:
-      'With preflight, a category that the mandate does not allow is refused before the charge [decision.96]',
+    title: 'With preflight, a category that the mandate does not allow is refused before the charge',
     options: { preflight: true, category: 'games' },
     mandate: { allowed_categories: ['data'] },
     spent: '0.00',

@@ -52,7 +52,7 @@ async function show(url: string, path: string, proof: string): Promise<string> {
 
 /** What every store is held to that two processes share. */
 export function sharedByProcesses(kind: string, address?: string): void {
-  test(`Two processes with a ${kind} store answer the retries of a proof as one would [decision.131]`, async () => {
+  test(`Two processes with a ${kind} store answer the retries of a proof as one would`, async () => {
     const [one, other] = await openShops(kind, address)
     assert(one && other)
     const paths = Array.from({ length: 10 }, (_, number) => number)
@@ -81,7 +81,7 @@ export function sharedByProcesses(kind: string, address?: string): void {
     )
   })
 
-  test(`What a killed process had charged, another one delivers from a ${kind} store [decision.131]`, async () => {
+  test(`What a killed process had charged, another one delivers from a ${kind} store`, async () => {
     const [one, other] = await openShops(kind, address)
     assert(one && other)
     const proof = await buyProof('/killed')

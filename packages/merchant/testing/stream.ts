@@ -16,7 +16,7 @@ export function streamThrough(
   order: Pick<StreamingOrder, 'adapter' | 'nextBuild'>,
   service: TestService,
 ): void {
-  test(`${order.adapter} sells ${totalMegabytes} MB without holding them [decision.98]`, async (context) => {
+  test(`${order.adapter} sells ${totalMegabytes} MB without holding them`, async (context) => {
     const apiKey = await issueKey(service, { role: 'merchant' })
     const { agentId, mandateId } = await preparePurchase(service)
     const agent = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })

@@ -46,7 +46,7 @@ function hasUnit({ type, pattern, anyOf = [] }: Schema): boolean {
   return type === 'integer' || type === 'number' || pattern !== undefined || anyOf.some(hasUnit)
 }
 
-test('Every field of the interface has a description that is a sentence [decision.170]', () => {
+test('Every field of the interface has a description that is a sentence', () => {
   assert.ok(fields.size > 800, `${fields.size} fields`)
   assert.deepEqual(
     placesOf(({ description = '' }) => !/^[A-Z0-9`].{5,}\.$/.test(description)),
@@ -54,7 +54,7 @@ test('Every field of the interface has a description that is a sentence [decisio
   )
 })
 
-test('The description of a nullable field says what null means [decision.170]', () => {
+test('The description of a nullable field says what null means', () => {
   assert.ok([...fields.values()].some(isNullable))
   assert.deepEqual(
     placesOf((field) => isNullable(field) && !/\bnull\b/i.test(field.description ?? '')),
@@ -62,14 +62,14 @@ test('The description of a nullable field says what null means [decision.170]', 
   )
 })
 
-test('The description of a number or an amount names its unit [decision.170]', () => {
+test('The description of a number or an amount names its unit', () => {
   assert.deepEqual(
     placesOf((field) => hasUnit(field) && !units.test(field.description ?? '')),
     [],
   )
 })
 
-test('Every response of every endpoint has its own description [decision.170]', () => {
+test('Every response of every endpoint has its own description', () => {
   for (const one of endpoints) {
     assert.deepEqual(Object.keys(one.responseDescriptions), Object.keys(one.responses), one.id)
     const texts = Object.values(answersOf(one)).map(({ description }) => description)

@@ -24,6 +24,6 @@ function* unbounded(node: unknown, place: string): Generator<string> {
   }
 }
 
-test('Every string of the interface has a maxLength and every list a maxItems [decision.155]', () => {
+test('Every string of the interface has a maxLength and every list a maxItems', () => {
   assert.deepEqual([...unbounded(openApiDocument, '')], [])
 })

@@ -60,7 +60,7 @@ const troubles: readonly Trouble[] = [
     finding: /is a database of another program|is damaged/,
   },
   {
-    name: 'a ledger with damaged pages [decision.173]',
+    name: 'a ledger with damaged pages',
     cause: (folder) => damagePages(join(folder, 'data/purser.db')),
     mark: 'fail',
     finding:

@@ -6,7 +6,7 @@ import { postgres18 } from '../../testing/postgres.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
 import { firstUserId } from '../domain/records.ts'
 
-test('On the machine that has the ledger, an operator key is issued when all of them are lost, and audited [decision.152]', async (context) => {
+test('On the machine that has the ledger, an operator key is issued when all of them are lost, and audited', async (context) => {
   const service = await startTestService(context)
   const { purser, purserWith, environment } = testCommand(context, {
     PURSER_DATABASE: `sqlite:${service.databasePath}`,
@@ -53,7 +53,7 @@ test('On the machine that has the ledger, an operator key is issued when all of 
 })
 
 test(
-  'On PostgreSQL the key is issued while the service runs, and a disabled account is enabled for it [decision.152]',
+  'On PostgreSQL the key is issued while the service runs, and a disabled account is enabled for it',
   { skip: postgres18.missing ?? false },
   async (context) => {
     const { url, drop } = await postgres18.createDatabase()

@@ -16,7 +16,7 @@ import {
   type TestService,
 } from '../../testing/service.ts'
 
-test('ledger check adds a ledger up beside the running service, and says so [decision.109]', async (context) => {
+test('ledger check adds a ledger up beside the running service, and says so', async (context) => {
   const service = await startTestService(context)
   await payAndHold(service)
   const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
@@ -40,7 +40,7 @@ test('ledger check adds a ledger up beside the running service, and says so [dec
   )
 })
 
-test('ledger check sees one moment while payments are written [decision.109]', async (context) => {
+test('ledger check sees one moment while payments are written', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
@@ -59,7 +59,7 @@ test('ledger check sees one moment while payments are written [decision.109]', a
   }
 })
 
-test('ledger check names what does not agree, with exit code 1 [decision.109]', async (context) => {
+test('ledger check names what does not agree, with exit code 1', async (context) => {
   const service = await startTestService(context)
   const { mandateId } = await payAndHold(service)
   await service.stop()
@@ -86,7 +86,7 @@ test('ledger check names what does not agree, with exit code 1 [decision.109]', 
   )
 })
 
-test('ledger check makes no ledger, and runs no step of the schema [decision.109]', async (context) => {
+test('ledger check makes no ledger, and runs no step of the schema', async (context) => {
   const { folder, purser, purserWith } = testCommand(context)
   const { code, errors } = await purser('ledger', 'check')
   assert.equal(code, 1)
@@ -105,7 +105,7 @@ test('ledger check makes no ledger, and runs no step of the schema [decision.109
   assert.match(called.errors, /bring it up to date first, with npx purser migrate up\.$/)
 })
 
-test('ledger check refuses a file of another user, and makes nothing beside it [decision.109]', async (context) => {
+test('ledger check refuses a file of another user, and makes nothing beside it', async (context) => {
   if (process.getuid?.() !== 0) return context.skip('only root can give a file away')
   const service = await startTestService(context)
   await service.stop()
@@ -118,7 +118,7 @@ test('ledger check refuses a file of another user, and makes nothing beside it [
   assert.deepEqual(readdirSync(dirname(service.databasePath)), before)
 })
 
-test('ledger check adds a ledger on PostgreSQL up beside the running service [decision.109]', async (context) => {
+test('ledger check adds a ledger on PostgreSQL up beside the running service', async (context) => {
   const settings = await databaseSettings(context)
   const { purser } = testCommand(context, settings)
   assert.match((await purser('ledger', 'check')).errors, /has version 0 of the schema/)
@@ -133,7 +133,7 @@ test('ledger check adds a ledger on PostgreSQL up beside the running service [de
 })
 
 for (const kind of ['SQLite', 'PostgreSQL']) {
-  test(`ledger check adds up on ${kind} what 63 bits do not hold [decision.109]`, async (context) => {
+  test(`ledger check adds up on ${kind} what 63 bits do not hold`, async (context) => {
     const settings = kind === 'SQLite' ? {} : await databaseSettings(context)
     const service = await startTestService(context, settings)
     const most = '999999999999.999999'

@@ -39,21 +39,21 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`A wrong call is told on standard error, with exit code 2: purser ${words} [decision.77]`, async (context) => {
+  test(`A wrong call is told on standard error, with exit code 2: purser ${words}`, async (context) => {
     const { code, output, errors } = await inFolder(context)(...words.split(' ').filter(Boolean))
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)
   })
 }
 
-test('What cannot be done is told in one sentence, with exit code 1 [decision.77]', async (context) => {
+test('What cannot be done is told in one sentence, with exit code 1', async (context) => {
   const purser = inFolder(context)
   const { code, errors } = await purser('migrate', 'copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db')
   assert.equal(code, 1)
   assert.match(errors, /^purser migrate copy: From sqlite to sqlite there is no copy; .*\.$/)
 })
 
-test('migrate status says how far a SQLite file is, and changes nothing [decision.78]', async (context) => {
+test('migrate status says how far a SQLite file is, and changes nothing', async (context) => {
   const { folder, purser } = testCommand(context)
   const path = join(folder, 'purser.db')
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
@@ -82,7 +82,7 @@ test('migrate status says how far a SQLite file is, and changes nothing [decisio
   await service.close()
 })
 
-test('migrate status says where there is no file, with exit code 1 [decision.78]', async (context) => {
+test('migrate status says where there is no file, with exit code 1', async (context) => {
   const { folder, purser } = testCommand(context)
   const { code, output, errors } = await purser('migrate', 'status', '--database', 'sqlite:there/nope.db')
   assert.deepEqual([code, output], [1, ''])
@@ -94,7 +94,7 @@ test('migrate status says where there is no file, with exit code 1 [decision.78]
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('migrate status tells a newer, a foreign and a damaged file, with exit code 1 [decision.78]', async (context) => {
+test('migrate status tells a newer, a foreign and a damaged file, with exit code 1', async (context) => {
   const { folder, purser } = testCommand(context)
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
   const path = join(folder, 'purser.db')
@@ -109,7 +109,7 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
   assert.match((await status()).errors, /is a database of another program|is damaged/)
 })
 
-test('migrate up makes the schema, once [decision.78]', async (context) => {
+test('migrate up makes the schema, once', async (context) => {
   const { folder, purser } = testCommand(context)
   const up = () => purser('migrate', 'up')
   assert.match(
@@ -130,7 +130,7 @@ test('migrate up makes the schema, once [decision.78]', async (context) => {
   assert.match(errors, /^purser migrate up: Another Purser process is using/)
 })
 
-test('migrate status and up do the same on PostgreSQL, in any number of processes at once [decision.78]', async (context) => {
+test('migrate status and up do the same on PostgreSQL, in any number of processes at once', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   const { purser, purserWith } = testCommand(context, { PURSER_DATABASE: database.url })
@@ -149,7 +149,7 @@ test('migrate status and up do the same on PostgreSQL, in any number of processe
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
-test("migrate refuses another program's database, status too [decision.63] [decision.78]", async (context) => {
+test("migrate refuses another program's database, status too", async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   await execute(database.url, 'create table users (id int)')
@@ -165,7 +165,7 @@ test("migrate refuses another program's database, status too [decision.63] [deci
   assert.equal((await tables(database.url)).length, 1)
 })
 
-test('migrate up says of half a copy what migrate status says, and does nothing [decision.76] [decision.78]', async (context) => {
+test('migrate up says of half a copy what migrate status says, and does nothing', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   await execute(database.url, 'create table purser_copy (source text not null)')
@@ -182,7 +182,7 @@ test('migrate up says of half a copy what migrate status says, and does nothing 
   assert.deepEqual(await execute(database.url, 'select version from purser_schema'), [{ version: 0 }])
 })
 
-test('migrate up --distribute says where there is no Citus, after the schema is made [decision.82]', async (context) => {
+test('migrate up --distribute says where there is no Citus, after the schema is made', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   const purser = inFolder(context, { PURSER_DATABASE: database.url })
@@ -198,7 +198,7 @@ test('migrate up --distribute says where there is no Citus, after the schema is 
   assert.match(onFile.errors, /^--distribute is for PostgreSQL with Citus/)
 })
 
-test('migrate copy says what it does, what it has proved, and what comes next [decision.76]', async (context) => {
+test('migrate copy says what it does, what it has proved, and what comes next', async (context) => {
   const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -213,7 +213,7 @@ test('migrate copy says what it does, what it has proved, and what comes next [d
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
-test('migrate copy says of a finished copy that it is one, and that nothing is to do [decision.76]', async (context) => {
+test('migrate copy says of a finished copy that it is one, and that nothing is to do', async (context) => {
   const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -238,7 +238,7 @@ const refusedCopies: readonly (readonly [what: string, from: string, to: string,
   ['a server that is away', 'purser.db', nobody, /No PostgreSQL .*; start it, or correct --to\.$/],
 ]
 for (const [what, from, to, error] of refusedCopies) {
-  test(`migrate copy that is refused does not say that it copies: ${what} [decision.76]`, async (context) => {
+  test(`migrate copy that is refused does not say that it copies: ${what}`, async (context) => {
     const { folder, purser } = testCommand(context)
     await makeLedger(join(folder, 'purser.db'))
     writeFileSync(join(folder, 'text.db'), 'no ledger')

@@ -8,7 +8,7 @@ import { testCommand } from '../../../packages/cli/testing/command.ts'
 import { readConfig } from '../settings/config.ts'
 import { settingFlags } from '../settings/settings.ts'
 
-test('init explains every setting in an .env file that changes nothing [decision.29]', async (context) => {
+test('init explains every setting in an .env file that changes nothing', async (context) => {
   const { folder, purser } = testCommand(context)
   const { code, output } = await purser('init')
   assert.equal(code, 0)
@@ -20,7 +20,7 @@ test('init explains every setting in an .env file that changes nothing [decision
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('Every line of the .env file works as it stands when its # is taken away [decision.29]', async (context) => {
+test('Every line of the .env file works as it stands when its # is taken away', async (context) => {
   const { folder, purser } = testCommand(context)
   await purser('init')
   const path = join(folder, '.env')
@@ -30,7 +30,7 @@ test('Every line of the .env file works as it stands when its # is taken away [d
   assert.deepEqual(readConfig([], {}, folder), before)
 })
 
-test('init leaves an .env file as it is [decision.29]', async (context) => {
+test('init leaves an .env file as it is', async (context) => {
   const { folder, purser } = testCommand(context)
   writeFileSync(join(folder, '.env'), 'PURSER_PORT=9000\n')
   const { code, output, errors } = await purser('init')

@@ -25,7 +25,7 @@ const files: Readonly<Record<string, string>> = {
   '.env': 'SECRET=1',
 }
 
-test('Every page of the console is kept from inline code, frames and other sites [decision.117]', async (t) => {
+test('Every page of the console is kept from inline code, frames and other sites', async (t) => {
   const url = await serve(t, files)
   for (const path of [
     '/console',
@@ -45,7 +45,7 @@ test('Every page of the console is kept from inline code, frames and other sites
   }
 })
 
-test('Files whose names change with them are kept for good, the first page is asked for each time [decision.117]', async (t) => {
+test('Files whose names change with them are kept for good, the first page is asked for each time', async (t) => {
   const url = await serve(t, files)
   const asset = await sendPlain(url, { method: 'GET', path: '/console/assets/app-1.js' })
   assert.deepEqual([asset.status, asset.text], [200, script])
@@ -57,7 +57,7 @@ test('Files whose names change with them are kept for good, the first page is as
   assert.equal((await sendPlain(url, { method: 'GET', path: '/console/', headers })).status, 304)
 })
 
-test('Files are sent compressed to who takes that [decision.117]', async (t) => {
+test('Files are sent compressed to who takes that', async (t) => {
   const url = await serve(t, files)
   for (const [accepted, decode] of [
     ['gzip, deflate', gunzipSync],
@@ -68,7 +68,7 @@ test('Files are sent compressed to who takes that [decision.117]', async (t) => 
   }
 })
 
-test('A path of the app gets its first page, a file that is gone does not, and nothing else is handed out [decision.117]', async (t) => {
+test('A path of the app gets its first page, a file that is gone does not, and nothing else is handed out', async (t) => {
   const url = await serve(t, files)
   for (const path of ['/console/mandates', '/console/mandates/mandate_1?status=paused', '/console/set-up']) {
     assert.equal((await sendPlain(url, { method: 'GET', path })).text, firstPage, path)
@@ -88,7 +88,7 @@ test('A path of the app gets its first page, a file that is gone does not, and n
   }
 })
 
-test('The licences of what the console is made of are handed out as text [decision.117]', async (t) => {
+test('The licences of what the console is made of are handed out as text', async (t) => {
   const url = await serve(t, files)
   const { status, text, headers } = await sendPlain(url, {
     method: 'GET',
@@ -98,7 +98,7 @@ test('The licences of what the console is made of are handed out as text [decisi
   assert.equal(headers['content-type'], 'text/markdown; charset=utf-8')
 })
 
-test('A console that is not built says how to build it [decision.117]', async (t) => {
+test('A console that is not built says how to build it', async (t) => {
   const url = await serve(t, {})
   const { status, text } = await sendPlain(url, { method: 'GET', path: '/console/' })
   assert.equal(status, 503)

@@ -13,7 +13,7 @@ const checksumLength = 6
 
 for (const environment of environments) {
   const prefix = prefixes[environment]
-  test(`A ${environment} key begins ${prefix}, then at least 160 random bits in base62, then 6 characters of checksum [auth.2] [decision.2]`, () => {
+  test(`A ${environment} key begins ${prefix}, then at least 160 random bits in base62, then 6 characters of checksum [auth.2]`, () => {
     const key = mintApiKey(environment, seededRandom(2).bytes)
     assert(key.startsWith(prefix))
     const rest = key.slice(prefix.length)
@@ -23,7 +23,7 @@ for (const environment of environments) {
   })
 }
 
-test('The checksum catches every change of a single character [decision.2]', () => {
+test('The checksum catches every change of a single character', () => {
   const key = mintApiKey('sandbox', seededRandom(3).bytes)
   for (const [index, right] of key.split('').entries()) {
     for (const wrong of [...base62, '_', '-', ' '].filter((character) => character !== right)) {
@@ -33,7 +33,7 @@ test('The checksum catches every change of a single character [decision.2]', () 
   }
 })
 
-test('The checksum catches two neighbours that changed places, a character left out and one too many [decision.2]', () => {
+test('The checksum catches two neighbours that changed places, a character left out and one too many', () => {
   const key = mintApiKey('production', seededRandom(4).bytes)
   for (let index = 0; index < key.length; index++) {
     const [left = '', right = ''] = key.slice(index, index + 2)
@@ -44,7 +44,7 @@ test('The checksum catches two neighbours that changed places, a character left 
   }
 })
 
-test('A key of one environment is no key of the other under its prefix [auth.2] [decision.2]', () => {
+test('A key of one environment is no key of the other under its prefix [auth.2]', () => {
   const key = mintApiKey('sandbox', seededRandom(5).bytes)
   assert.equal(isWellFormedApiKey(key.replace(prefixes.sandbox, prefixes.production)), false)
 })
@@ -57,12 +57,12 @@ for (const text of [
   'svc_test_'.padEnd(45, '0'),
   '0'.repeat(45),
 ]) {
-  test(`${JSON.stringify(text)} is refused without a look-up [decision.2]`, () => {
+  test(`${JSON.stringify(text)} is refused without a look-up`, () => {
     assert.equal(isWellFormedApiKey(text), false)
   })
 }
 
-test('No character of base62 is favoured: bytes that would wrap around are thrown away [decision.2]', () => {
+test('No character of base62 is favoured: bytes that would wrap around are thrown away', () => {
   const bytes = [...Array.from({ length: 8 }, (_, index) => 248 + index), 247, 0, 61, 62, 123, 124]
   let drawn = 0
   const key = mintApiKey('sandbox', (size) =>
@@ -72,7 +72,7 @@ test('No character of base62 is favoured: bytes that would wrap around are throw
   assert.equal(random, 'z0z0z0'.repeat(5), '247 is 3 * 62 + 61, and from 248 on a byte counts for nothing')
 })
 
-test('Over many keys each character is as frequent as the others [decision.2]', () => {
+test('Over many keys each character is as frequent as the others', () => {
   const random = seededRandom(6)
   const counts = new Map(base62.map((character) => [character, 0]))
   const keys = 8_000
@@ -89,7 +89,7 @@ test('Over many keys each character is as frequent as the others [decision.2]', 
   }
 })
 
-test('Two keys are never the same, and only the SHA-256 of a key is stored [decision.2]', () => {
+test('Two keys are never the same, and only the SHA-256 of a key is stored', () => {
   const random = seededRandom(7)
   const keys = new Set(Array.from({ length: 500 }, () => mintApiKey('sandbox', random.bytes)))
   assert.equal(keys.size, 500)
@@ -98,7 +98,7 @@ test('Two keys are never the same, and only the SHA-256 of a key is stored [deci
   assert.equal(hashApiKey(key).length, 32)
 })
 
-test('The hint of a key is its last four characters [decision.4]', () => {
+test('The hint of a key is its last four characters', () => {
   const key = mintApiKey('production', seededRandom(8).bytes)
   assert.equal(hintOf(key), key.slice(-4))
   assert.equal(hintOf(key).length, 4)

@@ -19,7 +19,7 @@ const details = {
   atMs: 1_700_000_000_000,
 } as const
 
-test('An event has its actor, subject, data and time, and lies in the scope that it changed [events.1] [decision.25]', () => {
+test('An event has its actor, subject, data and time, and lies in the scope that it changed [events.1]', () => {
   const payer = { accountId: 'acct_payer', environment: 'sandbox' } as const
   assert.deepEqual(auditEvent(caller, payer, details), {
     accountId: 'acct_payer',
@@ -33,11 +33,11 @@ test('An event has its actor, subject, data and time, and lies in the scope that
   })
 })
 
-test('Where nobody holds a key the actor is the service itself [decision.25]', () => {
+test('Where nobody holds a key the actor is the service itself', () => {
   assert.equal(auditEvent(systemActor, caller, details).actor, 'system')
 })
 
-test('Of the scope only account and environment go into the event, whatever else it carries [decision.25]', () => {
+test('Of the scope only account and environment go into the event, whatever else it carries', () => {
   assert.deepEqual(Object.keys(auditEvent(caller, caller, details)).toSorted(), [
     'accountId',
     'actor',

@@ -165,7 +165,7 @@ const rows: readonly Row[] = [
   },
 ]
 for (const row of rows) {
-  test(`${row.name}: ${row.refusal ?? 'may collect'} [decision.12]`, () => {
+  test(`${row.name}: ${row.refusal ?? 'may collect'}`, () => {
     assert.equal(checkCollection({ ...facts, ...row.facts }), row.refusal)
   })
 }

@@ -194,7 +194,7 @@ test('When everything fails at once, mending check after check brings up the nex
   }
 })
 
-test('A proof names no seller, so checks 6 and 7 are skipped, and every other one holds [decision.7]', () => {
+test('A proof names no seller, so checks 6 and 7 are skipped, and every other one holds', () => {
   const { seller: _, ...withoutSeller } = payment
   const closed = changeMandate({ allowedSellers: [], allowedCategories: ['games'] })(situation)
   assert.deepEqual(decide({ ...closed, payment: withoutSeller }), { decision: 'approved' })
@@ -206,7 +206,7 @@ test('A proof names no seller, so checks 6 and 7 are skipped, and every other on
   }
 })
 
-test('For a proof check 9 counts spent plus open holds plus the amount [decision.7]', () => {
+test('For a proof check 9 counts spent plus open holds plus the amount', () => {
   const held = changeMandate({ spentMicro: parseAmount('60.00'), heldMicro: parseAmount('30.00') })(situation)
   const proof = { ...payment, countHolds: true }
   assert.deepEqual(decide({ ...held, payment: proof }), { decision: 'approved' })
@@ -218,7 +218,7 @@ test('For a proof check 9 counts spent plus open holds plus the amount [decision
   })
 })
 
-test('For evaluate and verify-agent check 9 counts spent only, and holds are none of its business [decision.8] [policy.9]', () => {
+test('For evaluate and verify-agent check 9 counts spent only, and holds are none of its business [policy.9]', () => {
   const held = changeMandate({ heldMicro: parseAmount('10.00') })(situation)
   assert.deepEqual(decide(held), { decision: 'approved' })
   assert.equal(remainingBudget(held.mandate ?? mandate), parseAmount('10.00'))
@@ -241,14 +241,14 @@ const sellers: readonly (readonly [allowed: readonly string[], domain: string, a
   [['api.example.com'], '', false],
 ]
 for (const [allowedSellers, domain, admitted] of sellers) {
-  test(`allowed_sellers ${JSON.stringify(allowedSellers)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(domain)} [policy.6] [mandate.allowed_sellers] [decision.17] [decision.18]`, () => {
+  test(`allowed_sellers ${JSON.stringify(allowedSellers)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(domain)} [policy.6] [mandate.allowed_sellers]`, () => {
     assert.equal(admitsSeller({ allowedSellers }, domain), admitted)
     const spoiled = changeMandate({ allowedSellers })(changeSeller({ merchantDomain: domain })(situation))
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
 }
 
-test('The names of an allowlist are normalized once, however often it is asked [decision.155]', () => {
+test('The names of an allowlist are normalized once, however often it is asked', () => {
   let read = 0
   const entries = Array.from({ length: 1_000 }, (_, index) => `bücher-${index}.example`)
   const counted = new Proxy(entries, {
@@ -282,7 +282,7 @@ const categories: readonly (readonly [
   [['data', 'games'], 'games', true],
 ]
 for (const [allowedCategories, category, admitted] of categories) {
-  test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories] [decision.17]`, () => {
+  test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories]`, () => {
     const spoiled = changeMandate({ allowedCategories })(changeSeller({ category })(situation))
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
@@ -301,7 +301,7 @@ function detailFor(allowedSellers: string[]): string | undefined {
   return decision.decision === 'denied' ? decision.detail : undefined
 }
 
-test('A cap above the total is allowed, and the total still holds [decision.17] [policy.8] [policy.9]', () => {
+test('A cap above the total is allowed, and the total still holds [policy.8] [policy.9]', () => {
   const wide = changeMandate({ ...limits('5.00', '50.00'), spentMicro: 0n as MicroUsdc })
   assert.equal(
     decide(wide({ ...situation, payment: { ...payment, ...amount('5.00') } })).decision,

@@ -39,7 +39,7 @@ test('A signed proof passes steps 1 to 3 [verify.step.1] [verify.step.2] [verify
   assert.equal(checkProofContent(proof, expected, keys), undefined)
 })
 
-test('The signature is the HMAC-SHA256 of the canonical proof without it, in lower-case hex [proof.signature] [decision.14]', () => {
+test('The signature is the HMAC-SHA256 of the canonical proof without it, in lower-case hex [proof.signature]', () => {
   const bytes =
     '{"agentId":"agent_01jd4q0000000000000000000a","amount":"10.00","currency":"USDC",' +
     '"mandateId":"mandate_01jd4q0000000000000000000b","network":"sandbox",' +
@@ -52,7 +52,7 @@ test('The signature is the HMAC-SHA256 of the canonical proof without it, in low
   assert.deepEqual(rest, unsigned, 'signing changes nothing else')
 })
 
-test('The fields may come in any order [verify.step.3] [decision.14]', () => {
+test('The fields may come in any order [verify.step.3]', () => {
   const shuffled = Object.fromEntries(Object.entries(proof).toReversed()) as Proof
   assert.equal(checkProof(shuffled, expected, keys, nowMs), undefined)
 })
@@ -69,7 +69,7 @@ for (const field of Object.keys(unsigned) as (keyof UnsignedProof)[]) {
   test(`A proof whose ${field} was changed is invalid_signature [verify.step.3]`, () => {
     assert.equal(checkProof(changed, agreeing, keys, nowMs), 'invalid_signature')
   })
-  test(`A proof without its ${field} is invalid_signature [verify.step.3] [decision.14]`, () => {
+  test(`A proof without its ${field} is invalid_signature [verify.step.3]`, () => {
     const { [field]: _, ...rest } = proof
     assert.equal(checkProofContent(rest as Proof, rest as Proof, keys), 'invalid_signature')
   })
@@ -83,13 +83,13 @@ const additions: readonly (readonly [name: string, json: string])[] = [
   ['a value nested too deeply to be signed', `"note":${'['.repeat(100)}${']'.repeat(100)}`],
 ]
 for (const [name, json] of additions) {
-  test(`An added field, ${name}, is invalid_signature [verify.step.3] [decision.14]`, () => {
+  test(`An added field, ${name}, is invalid_signature [verify.step.3]`, () => {
     const added = JSON.parse(`${JSON.stringify(proof).slice(0, -1)},${json}}`) as Proof
     assert.equal(checkProof(added, expected, keys, nowMs), 'invalid_signature')
   })
 }
 
-test('Every field that a proof carries is signed, so one with more fields verifies as it was signed [decision.14]', () => {
+test('Every field that a proof carries is signed, so one with more fields verifies as it was signed', () => {
   const withNote = signProof(
     { ...unsigned, note: { text: 'é', list: [1, true, null] } } as UnsignedProof,
     keys,
@@ -101,7 +101,7 @@ test('Every field that a proof carries is signed, so one with more fields verifi
   )
 })
 
-test('What cannot be signed throws, because only a bug can ask for it [decision.14]', () => {
+test('What cannot be signed throws, because only a bug can ask for it', () => {
   assert.throws(() => signProof({ ...unsigned, bad: Number.NaN } as UnsignedProof, keys), TypeError)
 })
 
@@ -118,7 +118,7 @@ const signatures: readonly (readonly [name: string, signature: string])[] = [
   ['in base64', Buffer.from(proof.signature, 'hex').toString('base64')],
 ]
 for (const [name, signature] of signatures) {
-  test(`A signature ${name} is invalid_signature [verify.step.3] [decision.14]`, () => {
+  test(`A signature ${name} is invalid_signature [verify.step.3]`, () => {
     assert.equal(checkProof({ ...proof, signature }, expected, keys, nowMs), 'invalid_signature')
   })
 }
@@ -131,7 +131,7 @@ test('A signature in which any one digit was changed is invalid_signature [verif
   }
 })
 
-test('Of several secrets the first signs and all verify [decision.14]', () => {
+test('Of several secrets the first signs and all verify', () => {
   const rotated = deriveProofKeys([nextSecret, secret], 'sandbox')
   assert.equal(checkProof(proof, expected, rotated, nowMs), undefined, 'the old secret still verifies')
   const next = signProof(unsigned, rotated)
@@ -143,7 +143,7 @@ test('Of several secrets the first signs and all verify [decision.14]', () => {
   assert.equal(checkProof(proof, expected, afterRotation, nowMs), 'invalid_signature')
 })
 
-test('A key of one environment is worthless in the other [decision.14] [decision.1]', () => {
+test('A key of one environment is worthless in the other', () => {
   const production = deriveProofKeys([secret], 'production')
   assert.equal(checkProof(proof, expected, production, nowMs), 'invalid_signature')
   assert.equal(checkProof(signProof(unsigned, production), expected, keys, nowMs), 'invalid_signature')
@@ -162,12 +162,12 @@ const ages: readonly (readonly [ageMs: number, outcome: 'proof_expired' | undefi
 ]
 for (const [ageMs, outcome] of ages) {
   const verdict = outcome ? 'is proof_expired' : 'lies within 5 minutes'
-  test(`A proof of ${ageMs} ms ${verdict} [verify.step.1] [limits.window] [decision.10]`, () => {
+  test(`A proof of ${ageMs} ms ${verdict} [verify.step.1] [limits.window]`, () => {
     assert.equal(checkProof(proof, expected, keys, nowMs + ageMs), outcome)
   })
 }
 
-test('The window is 5 minutes, and a hold outlives it by 60 s [limits.window] [decision.10]', () => {
+test('The window is 5 minutes, and a hold outlives it by 60 s [limits.window]', () => {
   assert.equal(validityWindowMs, 300_000)
   assert.equal(holdGraceMs, 60_000)
 })
@@ -224,7 +224,7 @@ test('The steps run in order and stop at the first failure [verify.order]', () =
   assert.equal(checkProof(forged, expected, keys, nowMs), 'invalid_signature')
 })
 
-test('Steps 2 and 3 alone do not look at the time [verify.order] [decision.13]', () => {
+test('Steps 2 and 3 alone do not look at the time [verify.order]', () => {
   const forged = { ...proof, signature: '0'.repeat(64) }
   const ancient = signProof({ ...unsigned, timestamp: '1999-01-01T00:00:00Z' }, keys)
   assert.equal(checkProofContent(ancient, expected, keys), undefined)

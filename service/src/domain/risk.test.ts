@@ -18,7 +18,7 @@ const quiet: RiskFacts = {
   transactionsInLastMinute: 0,
 }
 
-test('The score is 0 and the flags are empty when nothing speaks [verify-agent.risk] [decision.26]', () => {
+test('The score is 0 and the flags are empty when nothing speaks [verify-agent.risk]', () => {
   assert.deepEqual(assessRisk(quiet, nowMs), { score: 0, flags: [] })
   assert.deepEqual(noRisk, { score: 0, flags: [] })
 })
@@ -60,13 +60,13 @@ const signals: readonly Signal[] = [
   },
 ]
 for (const { flag, score, silent, speaks } of signals) {
-  test(`${flag} alone scores ${score}, and not a step earlier [verify-agent.risk] [decision.26]`, () => {
+  test(`${flag} alone scores ${score}, and not a step earlier [verify-agent.risk]`, () => {
     assert.deepEqual(assessRisk({ ...quiet, ...silent }, nowMs), { score: 0, flags: [] })
     assert.deepEqual(assessRisk({ ...quiet, ...speaks }, nowMs), { score, flags: [flag] })
   })
 }
 
-test('Every documented flag has a signal, and all together score 100 [verify-agent.risk] [decision.26]', () => {
+test('Every documented flag has a signal, and all together score 100 [verify-agent.risk]', () => {
   assert.deepEqual(signals.map(({ flag }) => flag).toSorted(), [...riskFlags].toSorted())
   const all = Object.assign({}, quiet, ...signals.map(({ speaks }) => speaks)) as RiskFacts
   const { score, flags } = assessRisk(all, nowMs)
@@ -74,7 +74,7 @@ test('Every documented flag has a signal, and all together score 100 [verify-age
   assert.deepEqual(flags.toSorted(), [...riskFlags].toSorted())
 })
 
-test('Any two signals add up [verify-agent.risk] [decision.26]', () => {
+test('Any two signals add up [verify-agent.risk]', () => {
   for (const one of signals) {
     for (const other of signals.filter((signal) => signal !== one)) {
       const { score, flags } = assessRisk({ ...quiet, ...one.speaks, ...other.speaks }, nowMs)
@@ -89,7 +89,7 @@ test('A budget of nothing is not nearly spent, and an expiry in the past is near
   assert.deepEqual(assessRisk({ ...quiet, expiresAtMs: nowMs - dayMs }, nowMs).flags, ['expiry_near'])
 })
 
-test('The largest budget is judged to the millionth [verify-agent.risk] [decision.16]', () => {
+test('The largest budget is judged to the millionth [verify-agent.risk]', () => {
   const maxTotalMicro = parseAmount('999999999999.999990')
   const tenth = parseAmount('99999999999.999999')
   const spent = (leftMicro: bigint) => ({ spentMicro: (maxTotalMicro - leftMicro) as typeof maxTotalMicro })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { AccountTurns } from './account-turns.ts'
 
-test('The tasks of an account are bounded: more wait in order, and beyond that they are refused [decision.159]', async () => {
+test('The tasks of an account are bounded: more wait in order, and beyond that they are refused', async () => {
   const turns = new AccountTurns({ maxInProgress: 2, maxWaiting: 3 })
   const started: number[] = []
   let inProgress = 0
@@ -22,7 +22,7 @@ test('The tasks of an account are bounded: more wait in order, and beyond that t
   assert.deepEqual(started, [0, 1, 2, 3, 4])
 })
 
-test('A task of another account runs at once, and a failed task frees its slot [decision.159]', async () => {
+test('A task of another account runs at once, and a failed task frees its slot', async () => {
   const turns = new AccountTurns({ maxInProgress: 1, maxWaiting: 1 })
   const failed = turns.run('acc_first', () => Promise.reject(new Error('broken')))
   const waiting = turns.run('acc_first', () => 'second')
@@ -33,7 +33,7 @@ test('A task of another account runs at once, and a failed task frees its slot [
   assert.equal(await turns.run('acc_first', () => 'third'), 'third')
 })
 
-test('Synchronous tasks still let other requests run between them [decision.159]', async () => {
+test('Synchronous tasks still let other requests run between them', async () => {
   const turns = new AccountTurns({ maxInProgress: 1, maxWaiting: 10 })
   const seen: string[] = []
   setImmediate(() => seen.push('other'))

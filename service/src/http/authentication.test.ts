@@ -9,7 +9,7 @@ import { issueKey, startTestService, type TestService } from '../../testing/serv
 
 const withKey = endpoints.filter(({ roles }) => roles !== 'public')
 
-test('Every endpoint uses bearer authentication: without credentials it is 401 Not authenticated [auth.1] [decision.6]', async (t) => {
+test('Every endpoint uses bearer authentication: without credentials it is 401 Not authenticated [auth.1]', async (t) => {
   const service = await startTestService(t)
   assert.ok(withKey.length > 20)
   for (const { method, path } of withKey) {
@@ -18,7 +18,7 @@ test('Every endpoint uses bearer authentication: without credentials it is 401 N
   }
 })
 
-test('Every endpoint refuses a key that is unknown, mistyped or revoked: 401 invalid_api_key [auth.1] [auth.4] [decision.2] [decision.6]', async (t) => {
+test('Every endpoint refuses a key that is unknown, mistyped or revoked: 401 invalid_api_key [auth.1] [auth.4]', async (t) => {
   const service = await startTestService(t)
   const revoked = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key: revoked })
@@ -60,7 +60,7 @@ const noCredentials = [
   'Bearerx y',
 ]
 
-test('Another scheme, or a scheme without a token, does not count as credentials [auth.1] [decision.6]', async (t) => {
+test('Another scheme, or a scheme without a token, does not count as credentials [auth.1]', async (t) => {
   const service = await startTestService(t)
   for (const authorization of [...noCredentials, service.sandboxKey, `Token ${service.sandboxKey}`]) {
     const answer = await get(service, { authorization })
@@ -68,7 +68,7 @@ test('Another scheme, or a scheme without a token, does not count as credentials
   }
 })
 
-test('The name of the scheme is case-insensitive, the key is not [decision.6]', async (t) => {
+test('The name of the scheme is case-insensitive, the key is not', async (t) => {
   const service = await startTestService(t)
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer   ']) {
     const answer = await get(service, { authorization: `${scheme} ${service.sandboxKey}` })
@@ -95,7 +95,7 @@ const unreadable: [title: string, headers: Record<string, string>, body: Buffer 
   ['not of the schema', { 'content-type': 'application/json' }, '[]'],
 ]
 
-test('Authentication comes before the body is read: a broken body with a bad key is 401 [decision.6]', async (t) => {
+test('Authentication comes before the body is read: a broken body with a bad key is 401', async (t) => {
   const service = await startTestService(t)
   for (const { method, path, body: schema, roles } of endpoints) {
     if (!schema || roles === 'public') continue
@@ -111,13 +111,13 @@ test('Authentication comes before the body is read: a broken body with a bad key
   }
 })
 
-test('Authentication comes before the query is read [decision.6]', async (t) => {
+test('Authentication comes before the query is read', async (t) => {
   const service = await startTestService(t)
   const answer = await sendPlain(service.url, { method: 'GET', path: '/agents?limit=no&cursor=no' })
   assertNotAuthenticated(answer, 'a broken query')
 })
 
-test('Responses to a valid key have no WWW-Authenticate header [decision.6]', async (t) => {
+test('Responses to a valid key have no WWW-Authenticate header', async (t) => {
   const service = await startTestService(t)
   for (const path of ['/agents', '/agents/unknown', '/agents?limit=0', '/unknown']) {
     const { status, headers } = await service.call('GET', path)
@@ -140,7 +140,7 @@ test('A key stops working at once when it is revoked [auth.4]', async (t) => {
   assert.deepEqual((await service.call('GET', '/agents')).body, [], 'no agent was made')
 })
 
-test('A request whose body arrives after the revocation of its key is refused [auth.4] [decision.6]', async (t) => {
+test('A request whose body arrives after the revocation of its key is refused [auth.4]', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })

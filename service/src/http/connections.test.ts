@@ -64,7 +64,7 @@ async function until(condition: () => Promise<boolean>, what: string): Promise<v
   }
 }
 
-test('A request whose head or body does not arrive in time is aborted, also if it trickles in [decision.156]', async (context) => {
+test('A request whose head or body does not arrive in time is aborted, also if it trickles in', async (context) => {
   const { open } = await start(context)
   const beginnings = [
     '',
@@ -81,7 +81,7 @@ test('A request whose head or body does not arrive in time is aborted, also if i
   }
 })
 
-test('A client that does not read its responses is disconnected, and its memory is released [decision.156]', async (context) => {
+test('A client that does not read its responses is disconnected, and its memory is released', async (context) => {
   const { app, askWithoutReading } = await start(context)
   // More than the buffers of the operating system take.
   for (let count = 0; count < 2; count++) await askWithoutReading(60)
@@ -89,7 +89,7 @@ test('A client that does not read its responses is disconnected, and its memory 
   await until(async () => (await countConnections(app.server)) === 0, 'a reader that reads nothing is kept')
 })
 
-test('A slow reader that reads enough is not disconnected [decision.156]', async (context) => {
+test('A slow reader that reads enough is not disconnected', async (context) => {
   const { app, open } = await start(context, { writeTimeoutMs: 1_000, minBytesInTime: 1 })
   const socket = await open()
   socket.pause()
@@ -103,7 +103,7 @@ test('A slow reader that reads enough is not disconnected [decision.156]', async
   assert.equal(await countConnections(app.server), 1)
 })
 
-test('The buffer of one connection is bounded [decision.156]', async (context) => {
+test('The buffer of one connection is bounded', async (context) => {
   const { app, askWithoutReading, open } = await start(context, {
     writeTimeoutMs: 60_000,
     maxBufferedOfConnection: 20_000,
@@ -115,7 +115,7 @@ test('The buffer of one connection is bounded [decision.156]', async (context) =
   other.destroy()
 })
 
-test('The buffers of all connections are bounded: the longest idle reader is disconnected first [decision.156]', async (context) => {
+test('The buffers of all connections are bounded: the longest idle reader is disconnected first', async (context) => {
   const { app, askWithoutReading } = await start(context, { writeTimeoutMs: 60_000, maxBuffered: 100_000 })
   const sockets: Socket[] = []
   for (let count = 0; count < 3; count++) {
@@ -129,7 +129,7 @@ test('The buffers of all connections are bounded: the longest idle reader is dis
   assert.ok(await closed(first, 5_000), 'the first to stop reading is cut off first')
 })
 
-test('Connections above the limit are closed, and a closed connection makes room for a new one [decision.156]', async (context) => {
+test('Connections above the limit are closed, and a closed connection makes room for a new one', async (context) => {
   const { app, open } = await start(context, { maxConnections: 3, arriveTimeoutMs: 60_000 })
   const kept = [await open(), await open(), await open()]
   await until(async () => (await countConnections(app.server)) === 3, 'three are taken')
@@ -162,7 +162,7 @@ function watchAnswers(server: Server): string[] {
   return answered
 }
 
-test('Pipelined requests of a connection are answered one at a time, and others are answered between them [decision.178]', async (context) => {
+test('Pipelined requests of a connection are answered one at a time, and others are answered between them', async (context) => {
   const { app, open } = await start(context)
   const answered = watchAnswers(app.server)
   const pipelined = await open()
@@ -178,7 +178,7 @@ test('Pipelined requests of a connection are answered one at a time, and others 
   )
 })
 
-test('A client that reads no responses has only one waiting, however many it requests [decision.178]', async (context) => {
+test('A client that reads no responses has only one waiting, however many it requests', async (context) => {
   const { app, askWithoutReading } = await start(context, { writeTimeoutMs: 60_000 })
   const answered = watchAnswers(app.server)
   await askWithoutReading(300)

@@ -16,7 +16,7 @@ import {
 
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
-test('Every list is an array, newest first, in pages that Link leads through [decision.20]', async (t) => {
+test('Every list is an array, newest first, in pages that Link leads through', async (t) => {
   const service = await startTestService(t)
   await fillLists(service, 5)
   assert.ok(lists.length >= 6)
@@ -39,7 +39,7 @@ test('Every list is an array, newest first, in pages that Link leads through [de
   }
 })
 
-test('An empty list is an empty array without a Link [decision.20]', async (t) => {
+test('An empty list is an empty array without a Link', async (t) => {
   const service = await startTestService(t)
   for (const path of ['/agents', '/mandates', '/sellers', '/v1/transactions']) {
     const { status, text, headers } = await service.call('GET', path)
@@ -47,7 +47,7 @@ test('An empty list is an empty array without a Link [decision.20]', async (t) =
   }
 })
 
-test('limit is 50 when absent, and from 1 to 200 [decision.20] [errors.422]', async (t) => {
+test('limit is 50 when absent, and from 1 to 200 [errors.422]', async (t) => {
   const service = await startTestService(t)
   await createAgents(service, maxPageSize + 1)
   const sizes: [query: string, size: number][] = [
@@ -82,7 +82,7 @@ const badLimits: [limit: string, type: string][] = [
   ['1%00', 'int_parsing'],
 ]
 
-test('A limit outside is a 422 at query limit, on every list [decision.20] [errors.422] [validation.body]', async (t) => {
+test('A limit outside is a 422 at query limit, on every list [errors.422] [validation.body]', async (t) => {
   const service = await startTestService(t)
   for (const { path } of lists) {
     for (const [limit, type] of badLimits) {
@@ -109,7 +109,7 @@ const badCursors = [
   'x'.repeat(maxLengths.cursor),
 ]
 
-test('A cursor that is not from a Link is a 422 at query cursor, on every list [decision.20] [errors.422]', async (t) => {
+test('A cursor that is not from a Link is a 422 at query cursor, on every list [errors.422]', async (t) => {
   const service = await startTestService(t)
   for (const { path } of lists) {
     for (const cursor of badCursors) {
@@ -122,7 +122,7 @@ test('A cursor that is not from a Link is a 422 at query cursor, on every list [
   }
 })
 
-test('Link keeps the filters of the list [decision.20]', async (t) => {
+test('Link keeps the filters of the list', async (t) => {
   const service = await startTestService(t)
   const mine = await fillLists(service, 3)
   await fillLists(service, 2, 'other')
@@ -132,7 +132,7 @@ test('Link keeps the filters of the list [decision.20]', async (t) => {
   assert.ok(items.every((item) => item['agent_id'] === mine && item['status'] === 'approved'))
 })
 
-test('New records do not shift the pages of a list that is being read [decision.20]', async (t) => {
+test('New records do not shift the pages of a list that is being read', async (t) => {
   const service = await startTestService(t)
   await createAgents(service, 6)
   const whole = (await service.call('GET', '/agents')).body
@@ -147,7 +147,7 @@ test('New records do not shift the pages of a list that is being read [decision.
   assert.deepEqual(seen, whole)
 })
 
-test("A cursor of another tenant's list reveals nothing [decision.20] [decision.1]", async (t) => {
+test("A cursor of another tenant's list reveals nothing", async (t) => {
   const service = await startTestService(t)
   await createAgents(service, 3)
   const tenant = await createTenant(service)
@@ -156,7 +156,7 @@ test("A cursor of another tenant's list reveals nothing [decision.20] [decision.
   assert.deepEqual([status, body], [200, []])
 })
 
-test('A page of an agent key holds its own records only, and Link does not count others [decision.20] [decision.3]', async (t) => {
+test('A page of an agent key holds its own records only, and Link does not count others', async (t) => {
   const service = await startTestService(t)
   const agentId = await fillLists(service, 3)
   await fillLists(service, 3, 'other')

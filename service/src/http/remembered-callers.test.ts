@@ -13,7 +13,7 @@ import {
   type TestService,
 } from '../../testing/service.ts'
 
-// Decision 125: on PostgreSQL the transaction of a verification looks at the key itself. A key that one process let in
+// Decision 0019: on PostgreSQL the transaction of a verification looks at the key itself. A key that one process let in
 // is revoked through another here, and whatever is sent with it then is answered as a key that was never let in.
 
 interface Attempt {
@@ -55,7 +55,7 @@ const attempts: Readonly<Record<string, (attempt: Attempt) => Promise<TestAnswer
 for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
   const skip = store.missing ?? false
   test(
-    `On ${store.name} a key revoked by another process is refused, whatever the request [decision.125] [auth.1]`,
+    `On ${store.name} a key revoked by another process is refused, whatever the request [auth.1]`,
     { skip },
     async (context) => {
       const { first, second } = await startTwo(context, store)
@@ -84,7 +84,7 @@ for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
   )
 
   test(
-    `On ${store.name} a cached key without the role gets 403 only while it is valid [decision.125] [auth.2]`,
+    `On ${store.name} a cached key without the role gets 403 only while it is valid [auth.2]`,
     { skip },
     async (context) => {
       const { first, second } = await startTwo(context, store)
@@ -99,27 +99,21 @@ for (const store of serviceStores.filter(({ name }) => name !== 'SQLite')) {
     },
   )
 
-  test(
-    `On ${store.name} a verification records the last use of its key [decision.125]`,
-    { skip },
-    async (context) => {
-      const { first, settings } = await startTwo(context, store)
-      const purchase = await preparePurchase(first)
-      const { key } = await issue(first, { role: 'merchant', label: 'shop' })
-      for (let time = 0; time < 3; time++) {
-        first.clock.nowMs += 3_600_000
-        const proof = await issueProof(first, purchase)
-        assert.equal((await verifyProof(first, proof, {}, { key })).status, 200)
-      }
-      await first.stop()
-      const again = await startTestService(context, settings)
-      const { body } = await again.call('GET', '/v1/console/api-keys', { key: first.sandboxKey })
-      const [shop] = (body as { label: string; last_used_at: string }[]).filter(
-        ({ label }) => label === 'shop',
-      )
-      assert.equal(Date.parse(shop?.last_used_at ?? ''), first.clock.nowMs)
-    },
-  )
+  test(`On ${store.name} a verification records the last use of its key`, { skip }, async (context) => {
+    const { first, settings } = await startTwo(context, store)
+    const purchase = await preparePurchase(first)
+    const { key } = await issue(first, { role: 'merchant', label: 'shop' })
+    for (let time = 0; time < 3; time++) {
+      first.clock.nowMs += 3_600_000
+      const proof = await issueProof(first, purchase)
+      assert.equal((await verifyProof(first, proof, {}, { key })).status, 200)
+    }
+    await first.stop()
+    const again = await startTestService(context, settings)
+    const { body } = await again.call('GET', '/v1/console/api-keys', { key: first.sandboxKey })
+    const [shop] = (body as { label: string; last_used_at: string }[]).filter(({ label }) => label === 'shop')
+    assert.equal(Date.parse(shop?.last_used_at ?? ''), first.clock.nowMs)
+  })
 }
 
 /** Two services on one ledger. */

@@ -28,7 +28,7 @@ const requestIds = [
 
 for (const { given, isKept } of requestIds) {
   const shown = JSON.stringify(given).slice(0, 50)
-  test(`x-request-id ${shown} is ${isKept ? 'kept' : 'replaced'} [decision.172]`, async (context) => {
+  test(`x-request-id ${shown} is ${isKept ? 'kept' : 'replaced'}`, async (context) => {
     const { url } = await startAppOverStore(context)
     const answer = await fetch(`${url}/healthz`, { headers: { 'x-request-id': given } })
     const id = answer.headers.get('x-request-id') ?? ''
@@ -37,7 +37,7 @@ for (const { given, isKept } of requestIds) {
   })
 }
 
-test('Without an x-request-id each request gets one of its own [decision.93] [decision.172]', () => {
+test('Without an x-request-id each request gets one of its own', () => {
   assert.notEqual(requestIdOf({}), requestIdOf({}))
 })
 
@@ -57,12 +57,12 @@ const traces = [
 ]
 
 for (const { given, id } of traces) {
-  test(`traceparent ${given || '(empty)'} is ${id ? 'kept' : 'ignored'} [decision.172]`, () => {
+  test(`traceparent ${given || '(empty)'} is ${id ? 'kept' : 'ignored'}`, () => {
     assert.equal(traceOf({ traceparent: given })?.traceId, id)
   })
 }
 
-test('A line of the log has the id and the trace that its request came with, and the answer has both [decision.172]', async (context) => {
+test('A line of the log has the id and the trace that its request came with, and the answer has both', async (context) => {
   const { url, sandboxKey, log } = await startAppOverStore(context, { listAgents: fail })
   const answer = await fetch(`${url}/agents`, {
     headers: { authorization: `Bearer ${sandboxKey}`, 'x-request-id': 'order-17', traceparent },
@@ -74,7 +74,7 @@ test('A line of the log has the id and the trace that its request came with, and
   assert.deepEqual([line?.reqId, line?.traceId], ['order-17', traceId])
 })
 
-test('A traceparent that is not valid is not answered, and leaves no trace in the log [decision.172]', async (context) => {
+test('A traceparent that is not valid is not answered, and leaves no trace in the log', async (context) => {
   const { url, log } = await startAppOverStore(context, {}, { accessLog: true })
   const answer = await fetch(`${url}/healthz`, { headers: { traceparent: 'hello' } })
   assert.equal(answer.headers.get('traceparent'), null)
@@ -82,7 +82,7 @@ test('A traceparent that is not valid is not answered, and leaves no trace in th
   assert.ok(!log.join('').includes('traceId'))
 })
 
-test('The trace is passed on to the identity provider [decision.172]', async (context) => {
+test('The trace is passed on to the identity provider', async (context) => {
   const { url, seen } = await startListener(context)
   const ask = () =>
     fetchFromProvider(url, { body: null, headers: { accept: 'a/b' }, method: 'GET', redirect: 'manual' })
@@ -95,7 +95,7 @@ test('The trace is passed on to the identity provider [decision.172]', async (co
   assert.deepEqual(traceHeaders(), {})
 })
 
-test('The access log has a line of JSON for each request, without queries and secrets [decision.172]', async (context) => {
+test('The access log has a line of JSON for each request, without queries and secrets', async (context) => {
   const { url, sandboxKey, log } = await startAppOverStore(context, {}, { accessLog: true })
   const headers = { authorization: `Bearer ${sandboxKey}`, 'x-request-id': 'order-17', traceparent }
   await fetch(`${url}/agents/agent_01?cursor=a-query-value`, { headers })
@@ -120,7 +120,7 @@ test('The access log has a line of JSON for each request, without queries and se
     assert.ok(!log.join('').includes(secret), secret)
 })
 
-test('Without PURSER_ACCESS_LOG requests leave no line [decision.172]', async (context) => {
+test('Without PURSER_ACCESS_LOG requests leave no line', async (context) => {
   const { url, log } = await startAppOverStore(context)
   await fetch(`${url}/healthz`)
   await fetch(`${url}/healthz`)

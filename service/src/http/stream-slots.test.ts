@@ -10,7 +10,7 @@ function openStream(): Readable {
   return stream
 }
 
-test('Accounts with all slots make room for one with fewer: the oldest stream of the largest account ends [decision.157]', () => {
+test('Accounts with all slots make room for one with fewer: the oldest stream of the largest account ends', () => {
   const slots = createStreamSlots({ most: 8, mostOfAccount: 2 })
   const held = ['a', 'b', 'c', 'd'].flatMap((account) =>
     [0, 1].map(() => {
@@ -28,7 +28,7 @@ test('Accounts with all slots make room for one with fewer: the oldest stream of
   assert.equal(slots.open, 8)
 })
 
-test('Nobody loses a stream to an account that would then hold more [decision.157]', () => {
+test('Nobody loses a stream to an account that would then hold more', () => {
   const slots = createStreamSlots({ most: 2, mostOfAccount: 2 })
   const streams = ['a', 'b'].map((account) => {
     const stream = openStream()
@@ -40,7 +40,7 @@ test('Nobody loses a stream to an account that would then hold more [decision.15
   assert.ok(streams.every(({ destroyed }) => !destroyed))
 })
 
-test('Each account has its own limit, and a finished stream frees its slot [decision.157] [decision.114]', async () => {
+test('Each account has its own limit, and a finished stream frees its slot', async () => {
   const slots = createStreamSlots({ most: 8, mostOfAccount: 2 })
   const [first, second] = [openStream(), openStream()]
   assert.equal(slots.take('a', first), true)

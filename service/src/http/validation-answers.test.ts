@@ -11,7 +11,7 @@ import { vectors, type Vector } from './validation/validation.vectors.ts'
 /** The least share of cases, in percent, whose words, inputs and contexts are those of the table too. */
 const leastExactPercent = 95
 
-test('A request that does not fit the schema is 422 with the items that clients expect, over HTTP [errors.422] [validation.body] [endpoint.json] [decision.44]', async (t) => {
+test('A request that does not fit the schema is 422 with the items that clients expect, over HTTP [errors.422] [validation.body] [endpoint.json]', async (t) => {
   const service = await startTestService(t)
   const refused = vectors.filter(({ detail }) => detail !== undefined)
   const inexact: string[] = []

@@ -17,7 +17,7 @@ import {
 const service = await startTestService({ after })
 const unauthorized = { status: 401, detail: 'invalid_api_key' }
 
-test('An operator lists all accounts, newest first, and shows each; an owner sees only its own [decision.150]', async () => {
+test('An operator lists all accounts, newest first, and shows each; an owner sees only its own', async () => {
   const first = await createTenant(service, 'idp_listed_1')
   const second = await createTenant(service, 'idp_listed_2')
   const listed = await service.call('GET', '/accounts?limit=2')
@@ -42,7 +42,7 @@ test('An operator lists all accounts, newest first, and shows each; an owner see
   assert.equal((await service.call('GET', '/accounts', { key })).status, 403)
 })
 
-test('The keys, the sessions, the merchants and the open proofs of a disabled account stop at once, and work again once it is enabled, but for the proofs [decision.150]', async () => {
+test('The keys, the sessions, the merchants and the open proofs of a disabled account stop at once, and work again once it is enabled, but for the proofs', async () => {
   const tenant = await createTenant(service, 'idp_disabled')
   const shop = await createTenant(service, 'idp_shop')
   const domain = 'disabled.example.com'
@@ -109,7 +109,7 @@ test('The keys, the sessions, the merchants and the open proofs of a disabled ac
   )
 })
 
-test('An operator cannot disable its own account, and nobody else disables any [decision.150]', async () => {
+test('An operator cannot disable its own account, and nobody else disables any', async () => {
   const tenant = await createTenant(service, 'idp_not_disabled')
   const [{ account_id: own }] = (await service.call('GET', '/accounts/api-keys')).body
   assert.deepEqual(answerOf(await service.call('PATCH', `/accounts/${own}/disable`)), {
@@ -125,7 +125,7 @@ test('An operator cannot disable its own account, and nobody else disables any [
 })
 
 test(
-  'A disabled account is disabled in every process on the same database [decision.150]',
+  'A disabled account is disabled in every process on the same database',
   { skip: postgres18.missing ?? false },
   async (t) => {
     const { url, drop } = await postgres18.createDatabase()
@@ -157,7 +157,7 @@ test(
   },
 )
 
-test('An owner lists the sessions of the account and ends one of them; nobody else of another account does [decision.151]', async () => {
+test('An owner lists the sessions of the account and ends one of them; nobody else of another account does', async () => {
   const tenant = await createTenant(service, 'idp_sessions')
   const stranger = await createTenant(service, 'idp_stranger')
   const key = tenant.sandboxKey
@@ -201,7 +201,7 @@ test('An owner lists the sessions of the account and ends one of them; nobody el
   assert.deepEqual(await eventsAbout(first.id, key), ['session.ended', 'session.started'])
 })
 
-test('An operator lists and ends the sessions, and lists and revokes the keys, of any account [decision.151]', async () => {
+test('An operator lists and ends the sessions, and lists and revokes the keys, of any account', async () => {
   const tenant = await createTenant(service, 'idp_looked_after')
   const named = `?account_id=${tenant.accountId}`
   const browser = await signIn(service, tenant.sandboxKey)

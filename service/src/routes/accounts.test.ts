@@ -20,7 +20,7 @@ test('POST /accounts creates an account from name, email and idp_user_id [endpoi
   })
 })
 
-test('An account comes with an owner key of each environment, shown this once [decision.5] [auth.2]', async (t) => {
+test('An account comes with an owner key of each environment, shown this once [auth.2]', async (t) => {
   const service = await startTestService(t)
   const { body } = await service.call('POST', '/accounts', { body: ada })
   const keys = body.api_keys as { key: string; id: string }[]
@@ -42,7 +42,7 @@ test('An account comes with an owner key of each environment, shown this once [d
   }
 })
 
-test('A second account with the same idp_user_id is 409 account_exists, and brings no keys [decision.5]', async (t) => {
+test('A second account with the same idp_user_id is 409 account_exists, and brings no keys', async (t) => {
   const service = await startTestService(t)
   const first = await service.call('POST', '/accounts', { body: ada })
   const second = await service.call('POST', '/accounts', {
@@ -56,7 +56,7 @@ test('A second account with the same idp_user_id is 409 account_exists, and brin
   assert.equal(keys.body.length, 2, 'the first account has its two keys and no more')
 })
 
-test('Of accounts of one identity-provider user that race, one is created [decision.5]', async (t) => {
+test('Of accounts of one identity-provider user that race, one is created', async (t) => {
   const service = await startTestService(t)
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => service.call('POST', '/accounts', { body: ada })),
@@ -65,7 +65,7 @@ test('Of accounts of one identity-provider user that race, one is created [decis
   assert.deepEqual(statuses, [201, ...Array.from({ length: 11 }, () => 409)])
 })
 
-test('Only an operator creates accounts, of either environment [decision.3] [decision.5]', async (t) => {
+test('Only an operator creates accounts, of either environment', async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const tenant = await createTenant(service)
@@ -84,7 +84,7 @@ test('Only an operator creates accounts, of either environment [decision.3] [dec
   assert.equal(created.status, 201, 'none of the refused requests took the idp_user_id')
 })
 
-test('The first start makes one account with an operator key of each environment [decision.5]', async (t) => {
+test('The first start makes one account with an operator key of each environment', async (t) => {
   const service = await startTestService(t)
   const { body } = await service.call('GET', '/accounts/api-keys')
   assert.deepEqual(body.map((key: Record<string, unknown>) => [key['role'], key['environment']]).sort(), [
@@ -94,7 +94,7 @@ test('The first start makes one account with an operator key of each environment
   assert.equal(new Set(body.map((key: { account_id: string }) => key.account_id)).size, 1)
 })
 
-test('Keys that the operator chose work without a checksum, and no others are minted [decision.5] [decision.39]', async (t) => {
+test('Keys that the operator chose work without a checksum, and no others are minted', async (t) => {
   const service = await startTestService(t, {
     PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_chosen_by_hand',
     PURSER_BOOTSTRAP_PRODUCTION_KEY: 'svc_prod_chosen_by_hand',

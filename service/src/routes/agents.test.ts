@@ -12,7 +12,7 @@ import { sendPlain } from '../../testing/http/plain-http.ts'
 
 const unknownId = 'agent_01jd0000000000000000000000'
 
-test('POST /agents answers 201 with every field of the agent [decision.21]', async (t) => {
+test('POST /agents answers 201 with every field of the agent', async (t) => {
   const service = await startTestService(t)
   const wish = { name: 'research-bot', description: 'Reads papers', capabilities: ['search', 'buy'] }
   const { status, body } = await service.call('POST', '/agents', { body: wish })
@@ -27,7 +27,7 @@ test('POST /agents answers 201 with every field of the agent [decision.21]', asy
   })
 })
 
-test('Only the name is required of an agent [decision.21]', async (t) => {
+test('Only the name is required of an agent', async (t) => {
   const service = await startTestService(t)
   const bare = await service.call('POST', '/agents', { body: { name: '' } })
   assert.deepEqual([bare.status, bare.body.description, bare.body.capabilities], [201, null, []])
@@ -46,7 +46,7 @@ test('Only the name is required of an agent [decision.21]', async (t) => {
   assert.equal((await service.call('GET', '/agents')).body.length, 1, 'no other agent was made')
 })
 
-test('What a caller sends as status, id or times is not taken [decision.21]', async (t) => {
+test('What a caller sends as status, id or times is not taken', async (t) => {
   const service = await startTestService(t)
   const { body } = await service.call('POST', '/agents', {
     body: { name: 'a', id: 'mine', status: 'revoked', created_at: 'then', account_id: 'acct_1' },
@@ -55,7 +55,7 @@ test('What a caller sends as status, id or times is not taken [decision.21]', as
   assert.deepEqual([body.status, body.created_at], ['active', '2026-11-20T12:00:00.000Z'])
 })
 
-test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids] [decision.19]', async (t) => {
+test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids]', async (t) => {
   const service = await startTestService(t)
   const { agentId, mandateId } = await preparePurchase(service)
   const later: string[] = []
@@ -74,7 +74,7 @@ test('Identifiers are opaque strings, TypeIDs that sort by time [fields.ids] [de
   }
 })
 
-test('GET /agents/{agent_id} answers the agent, GET /agents all of them [endpoint.agents.get] [decision.21]', async (t) => {
+test('GET /agents/{agent_id} answers the agent, GET /agents all of them [endpoint.agents.get]', async (t) => {
   const service = await startTestService(t)
   const made: unknown[] = []
   for (const name of ['a', 'b', 'c']) {
@@ -90,7 +90,7 @@ test('GET /agents/{agent_id} answers the agent, GET /agents all of them [endpoin
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test("An agent's key reads its own agent and no other [decision.3] [endpoint.agents.get]", async (t) => {
+test("An agent's key reads its own agent and no other [endpoint.agents.get]", async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const other = await preparePurchase(service)
@@ -106,7 +106,7 @@ test("An agent's key reads its own agent and no other [decision.3] [endpoint.age
   assert.deepEqual([hidden.status, hidden.text], [404, unknown.text])
 })
 
-test('PATCH /agents/{agent_id}/revoke revokes for good, and answers the same again [endpoint.agents.revoke] [decision.21]', async (t) => {
+test('PATCH /agents/{agent_id}/revoke revokes for good, and answers the same again [endpoint.agents.revoke]', async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const before = await service.call('GET', `/agents/${agentId}`)
@@ -126,7 +126,7 @@ test('PATCH /agents/{agent_id}/revoke revokes for good, and answers the same aga
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test('No mandate and no key is made for a revoked agent, and its holds end [decision.21] [endpoint.agents.revoke]', async (t) => {
+test('No mandate and no key is made for a revoked agent, and its holds end [endpoint.agents.revoke]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -149,7 +149,7 @@ test('No mandate and no key is made for a revoked agent, and its holds end [deci
   assert.equal((await service.call('GET', '/mandates')).body.length, 1)
 })
 
-test('Revoking takes no body, whatever the content type says or the body holds [endpoint.agents.revoke] [decision.21] [endpoint.json]', async (t) => {
+test('Revoking takes no body, whatever the content type says or the body holds [endpoint.agents.revoke] [endpoint.json]', async (t) => {
   const service = await startTestService(t)
   const authorization = `Bearer ${service.sandboxKey}`
   const requests: { headers?: Record<string, string>; body?: string }[] = [
@@ -172,7 +172,7 @@ test('Revoking takes no body, whatever the content type says or the body holds [
   }
 })
 
-test('Revocations of one agent that race leave one event and one time [decision.21]', async (t) => {
+test('Revocations of one agent that race leave one event and one time', async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const answers = await Promise.all(

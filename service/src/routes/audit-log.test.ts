@@ -29,7 +29,7 @@ import {
 const service = await startTestService({ after })
 const operatorId = await firstKeyId()
 
-test('First start leaves the account and its keys in the log, with the actor system [decision.25] [decision.5]', async (context) => {
+test('First start leaves the account and its keys in the log, with the actor system', async (context) => {
   const service = await startTestService(context)
   const summary = async (key: string) =>
     (await readLedger(service, key)).events.map(({ type, actor }) => `${type} by ${actor}`).sort()
@@ -234,7 +234,7 @@ function namedIn(event: { readonly data: Record<string, unknown> } | undefined, 
 }
 
 for (const { type, act, data } of changes) {
-  test(`${type} leaves one event with actor, subject, data and time [decision.25] [what.1]`, async () => {
+  test(`${type} leaves one event with actor, subject, data and time [what.1]`, async () => {
     const purchase = await preparePurchase(service)
     await issueProof(service, purchase)
     const before = await readLedger(service)
@@ -258,7 +258,7 @@ for (const { type, act, data } of changes) {
   })
 }
 
-test('A successful verification writes one audit log event [events.1] [decision.25] [state.paid]', async () => {
+test('A successful verification writes one audit log event [events.1] [state.paid]', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '2.50')
   const before = await readLedger(service)
@@ -282,7 +282,7 @@ test('A successful verification writes one audit log event [events.1] [decision.
   })
 })
 
-test('Every kind of event of the interface is one that these tests make [decision.25] [decision.41]', () => {
+test('Every kind of event of the interface is one that these tests make', () => {
   // `proofs.voided` is in the log of a disabled account, which account-access.test.ts reads; `seller.verified` needs
   // a domain to prove, which seller-verification.test.ts has.
   const made = new Set([
@@ -294,7 +294,7 @@ test('Every kind of event of the interface is one that these tests make [decisio
   assert.deepEqual([...made].sort(), [...auditEventTypes].sort())
 })
 
-test('The actor is the key that acted, whosever it is [decision.25] [decision.12]', async (context) => {
+test('The actor is the key that acted, whosever it is', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const merchant = await createMerchant(service)
@@ -313,7 +313,7 @@ test('The actor is the key that acted, whosever it is [decision.25] [decision.12
   assert.equal(events.filter(({ type }) => type === 'payment.verified').length, 2)
 })
 
-test('An event is written only when something changes [decision.25] [events.1] [decision.41]', async (context) => {
+test('An event is written only when something changes [events.1]', async (context) => {
   const service = await startTestService(context)
   const gone = await preparePurchase(service)
   const paused = await preparePurchase(service)
@@ -373,7 +373,7 @@ test('An event is written only when something changes [decision.25] [events.1] [
   }
 })
 
-test('The log is filtered by type and by subject [decision.25]', async (context) => {
+test('The log is filtered by type and by subject', async (context) => {
   const service = await startTestService(context)
   const first = await preparePurchase(service)
   const second = await preparePurchase(service)
@@ -407,7 +407,7 @@ test('The log is filtered by type and by subject [decision.25]', async (context)
   assert.deepEqual(wrong.body.detail[0].loc, ['query', 'type'])
 })
 
-test('The log is an array, newest first, in pages that Link joins [decision.25] [decision.20]', async () => {
+test('The log is an array, newest first, in pages that Link joins', async () => {
   await preparePurchase(service)
   const { events } = await readLedger(service)
   const collected: AuditEvent[] = []
@@ -423,7 +423,7 @@ test('The log is an array, newest first, in pages that Link joins [decision.25] 
   assert.deepEqual(ids, ids.toSorted().toReversed())
 })
 
-test('Operator and owner read the log; agent and merchant may not [decision.25] [decision.3]', async () => {
+test('Operator and owner read the log; agent and merchant may not', async () => {
   const purchase = await preparePurchase(service)
   const rows = [
     [await issueKey(service, { role: 'owner' }), 200],
@@ -438,7 +438,7 @@ test('Operator and owner read the log; agent and merchant may not [decision.25] 
   }
 })
 
-test('An event stands in the log of the account and environment that it changed, and in no other [decision.25] [decision.1]', async (context) => {
+test('An event stands in the log of the account and environment that it changed, and in no other', async (context) => {
   const service = await startTestService(context)
   const tenant = await createTenant(service)
   const productionKey = await issuedKey(service, { role: 'merchant', environment: 'production' })
@@ -462,7 +462,7 @@ test('An event stands in the log of the account and environment that it changed,
   ])
 })
 
-test('The log shows no key and no signature [decision.25] [decision.2]', async () => {
+test('The log shows no key and no signature', async () => {
   await pay(service, await preparePurchase(service))
   const key = await issueKey(service, { role: 'merchant', label: 'shown once' })
   const { text } = await service.call('GET', '/v1/audit-log?limit=200')

@@ -5,7 +5,7 @@ import { startAppOverStore } from '../../testing/app-over-store.ts'
 import { sendPlain } from '../../testing/http/plain-http.ts'
 import { startTestService } from '../../testing/service.ts'
 
-test('healthz and readyz answer without a key, and with any [decision.28]', async (t) => {
+test('healthz and readyz answer without a key, and with any', async (t) => {
   const service = await startTestService(t)
   for (const path of ['/healthz', '/readyz']) {
     for (const key of [null, 'nonsense', service.sandboxKey]) {
@@ -15,7 +15,7 @@ test('healthz and readyz answer without a key, and with any [decision.28]', asyn
   }
 })
 
-test('When the store is gone, readyz says so and healthz still answers [decision.28] [decision.27]', async (t) => {
+test('When the store is gone, readyz says so and healthz still answers', async (t) => {
   const { url, store } = await startAppOverStore(t)
   await store.close()
   const ready = await sendPlain(url, { method: 'GET', path: '/readyz' })
@@ -25,7 +25,7 @@ test('When the store is gone, readyz says so and healthz still answers [decision
   assert.deepEqual([alive.status, alive.body], [200, { status: 'ok' }])
 })
 
-test('When the store does not answer, readyz says so after a second [decision.28]', async (t) => {
+test('When the store does not answer, readyz says so after a second', async (t) => {
   const { url, log } = await startAppOverStore(t, { checkReady: () => new Promise(() => undefined) })
   const askedMs = performance.now()
   const { status, body } = await sendPlain(url, { method: 'GET', path: '/readyz' })

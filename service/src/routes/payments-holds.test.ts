@@ -16,7 +16,7 @@ import {
 
 const minuteMs = 60_000
 
-test('The hold outlives the window by 60 s; after that the amount is free again [decision.10] [limits.window]', async (context) => {
+test('The hold outlives the window by 60 s; after that the amount is free again [limits.window]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   const proof = await issueProof(service, purchase, '10.00')
@@ -34,7 +34,7 @@ test('The hold outlives the window by 60 s; after that the amount is free again 
   await assertLedgerAddsUp(service)
 })
 
-test('An expired hold is given back although nobody asks for it [decision.10]', async (context) => {
+test('An expired hold is given back although nobody asks for it', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   await issueProof(service, purchase, '10.00')
@@ -47,7 +47,7 @@ test('An expired hold is given back although nobody asks for it [decision.10]', 
   await assertLedgerAddsUp(service)
 })
 
-test('A captured amount stays spent when its hold would have ended [decision.9] [decision.10]', async (context) => {
+test('A captured amount stays spent when its hold would have ended', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await pay(service, purchase, '6.00')
@@ -63,7 +63,7 @@ const stops: readonly (readonly [what: string, path: (purchase: Purchase) => str
   ['Pausing the mandate', ({ mandateId }) => `/mandates/${mandateId}/pause`],
 ]
 for (const [what, path] of stops) {
-  test(`${what} ends its open holds at once: their proofs answer proof_expired [decision.11]`, async (context) => {
+  test(`${what} ends its open holds at once: their proofs answer proof_expired`, async (context) => {
     const service = await startTestService(context)
     const purchase = await preparePurchase(service)
     const bystander = await preparePurchase(service)
@@ -91,7 +91,7 @@ for (const [what, path] of stops) {
   })
 }
 
-test('Resuming a mandate brings no ended hold back; a new proof is verified [decision.11] [decision.22]', async (context) => {
+test('Resuming a mandate brings no ended hold back; a new proof is verified', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -101,7 +101,7 @@ test('Resuming a mandate brings no ended hold back; a new proof is verified [dec
   assert.equal((await verifyProof(service, await issueProof(service, purchase))).status, 200)
 })
 
-test('Revoking an agent ends the holds of every mandate of it [decision.11] [state.rule.3]', async (context) => {
+test('Revoking an agent ends the holds of every mandate of it [state.rule.3]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const created = await service.call('POST', '/mandates', {
@@ -123,7 +123,7 @@ test('Revoking an agent ends the holds of every mandate of it [decision.11] [sta
   assert.deepEqual([denied.status, denied.body.reason_code], [402, 'agent_revoked'])
 })
 
-test('A stop that races payments either precedes one or follows it, and the sums agree [decision.11] [verify.step.6]', async (context) => {
+test('A stop that races payments either precedes one or follows it, and the sums agree [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proofs = await Promise.all(Array.from({ length: 12 }, () => issueProof(service, purchase)))
@@ -140,7 +140,7 @@ test('A stop that races payments either precedes one or follows it, and the sums
   await assertLedgerAddsUp(service)
 })
 
-test('Holds count for a proof, and for evaluate they do not [decision.7] [decision.8]', async (context) => {
+test('Holds count for a proof, and for evaluate they do not', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   await issueProof(service, purchase, '10.00')

@@ -17,7 +17,7 @@ function ask(purchase: Purchase, idempotencyKey: string, amount = '1.00', key = 
   return askForProof(service, purchase, amount, { key, headers: { 'idempotency-key': idempotencyKey } })
 }
 
-test('The same request with the same Idempotency-Key gets the same proof, byte by byte, and holds once [decision.146]', async () => {
+test('The same request with the same Idempotency-Key gets the same proof, byte by byte, and holds once', async () => {
   const purchase = await preparePurchase(service)
   const first = await ask(purchase, 'order-1')
   assert.equal(first.status, 201, first.text)
@@ -37,7 +37,7 @@ test('The same request with the same Idempotency-Key gets the same proof, byte b
   service.clock.nowMs -= 23 * 3_600_000 + 1_000
 })
 
-test('The default currency is the same request as USDC, and a field that the interface does not know changes nothing [decision.146]', async () => {
+test('The default currency is the same request as USDC, and a field that the interface does not know changes nothing', async () => {
   const purchase = await preparePurchase(service)
   const headers = { 'idempotency-key': 'order-2' }
   const body = {
@@ -54,7 +54,7 @@ test('The default currency is the same request as USDC, and a field that the int
   assert.deepEqual([again.status, again.text], [201, first.text])
 })
 
-test('Another request with the same key is 422 idempotency_key_reused, and holds nothing [decision.146]', async () => {
+test('Another request with the same key is 422 idempotency_key_reused, and holds nothing', async () => {
   const purchase = await preparePurchase(service)
   assert.equal((await ask(purchase, 'order-3')).status, 201)
   await changingNothing(service, async () => {
@@ -65,7 +65,7 @@ test('Another request with the same key is 422 idempotency_key_reused, and holds
   })
 })
 
-test('A key of another caller is another key [decision.146]', async () => {
+test('A key of another caller is another key', async () => {
   const purchase = await preparePurchase(service)
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const first = await ask(purchase, 'order-4')
@@ -74,7 +74,7 @@ test('A key of another caller is another key [decision.146]', async () => {
   assert.notEqual(other.body.proof.nonce, first.body.proof.nonce)
 })
 
-test('An Idempotency-Key that is none is 400, and holds nothing [decision.146] [decision.13]', async () => {
+test('An Idempotency-Key that is none is 400, and holds nothing', async () => {
   const purchase = await preparePurchase(service)
   for (const key of ['', 'a'.repeat(256), 'naïve']) {
     const { status, body } = await ask(purchase, key)
@@ -84,7 +84,7 @@ test('An Idempotency-Key that is none is 400, and holds nothing [decision.146] [
   assert.deepEqual(await readSums(service, purchase), ['0.00', '1.00', '100.00'])
 })
 
-test('Without a key two equal requests make two proofs [decision.146] [decision.7]', async () => {
+test('Without a key two equal requests make two proofs', async () => {
   const purchase = await preparePurchase(service)
   const [first, second] = [await askForProof(service, purchase), await askForProof(service, purchase)]
   assert.notEqual(first.body.proof.nonce, second.body.proof.nonce)

@@ -18,7 +18,7 @@ const minuteMs = 60_000
 const service = await startTestService({ after })
 const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })
 
-test('Success is HTTP 200 with verified true and transaction_id, and nothing else [verify.success] [decision.9] [what.3]', async () => {
+test('Success is HTTP 200 with verified true and transaction_id, and nothing else [verify.success] [what.3]', async () => {
   const answer = await verifyProof(service, await issueProof(service, purchase))
   assert.equal(answer.status, 200)
   assert.deepEqual(Object.keys(answer.body), ['verified', 'transaction_id'])
@@ -27,7 +27,7 @@ test('Success is HTTP 200 with verified true and transaction_id, and nothing els
   assert.equal(found.status, 200)
 })
 
-test('Failure is HTTP 402 with verified false and one of four reasons, and nothing else [verify.failure] [errors.codes] [decision.9]', async (context) => {
+test('Failure is HTTP 402 with verified false and one of four reasons, and nothing else [verify.failure] [errors.codes]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -58,7 +58,7 @@ const ages: readonly (readonly [ageMs: number, status: 200 | 402])[] = [
 ]
 for (const [ageMs, status] of ages) {
   const outcome = status === 200 ? 'is verified' : 'is proof_expired and stays unpaid'
-  test(`A proof of ${ageMs} ms ${outcome} [verify.step.1] [limits.window] [decision.10]`, async () => {
+  test(`A proof of ${ageMs} ms ${outcome} [verify.step.1] [limits.window]`, async () => {
     const purchase = await preparePurchase(service)
     const proof = await issueProof(service, purchase)
     await at(service.clock, ageMs, async () => {
@@ -86,7 +86,7 @@ const mismatches: readonly Record<string, unknown>[] = [
   { expected_currency: 'USDC ' },
 ]
 for (const fields of mismatches) {
-  test(`10.00 USDC is not ${JSON.stringify(fields)}: amount_mismatch [verify.step.2] [limits.equality] [what.amounts] [decision.34]`, async () => {
+  test(`10.00 USDC is not ${JSON.stringify(fields)}: amount_mismatch [verify.step.2] [limits.equality] [what.amounts]`, async () => {
     const proof = await issueProof(service, purchase, '10.00')
     const answer = await changingNothing(service, () => verifyProof(service, proof, fields))
     assert.deepEqual([answer.status, answer.body], [402, { verified: false, reason: 'amount_mismatch' }])
@@ -103,7 +103,7 @@ test('10.0 is not 10.00, and 10.0 is 10.0 [verify.step.2] [limits.equality]', as
   assert.equal((await verifyProof(service, proof, { expected_amount: '10.0' })).status, 200)
 })
 
-test('A signed proof that this store never held charges nothing and is proof_expired [decision.7] [verify.failure] [decision.32]', async (context) => {
+test('A signed proof that this store never held charges nothing and is proof_expired [verify.failure]', async (context) => {
   const settings = { PURSER_PROOF_SECRET: 'one secret for both of these services' }
   const elsewhere = await startTestService(context, settings)
   const here = await startTestService(context, settings)
@@ -138,7 +138,7 @@ test('The nonce is marked used with the payment: of many at once, one is paid [v
   await assertLedgerAddsUp(service)
 })
 
-test('The budget is incremented atomically: racing proofs and payments never spend more than it [verify.step.6] [limits.total] [decision.7]', async (context) => {
+test('The budget is incremented atomically: racing proofs and payments never spend more than it [verify.step.6] [limits.total]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '10.00' })
   const asked = await Promise.all(
@@ -156,7 +156,7 @@ test('The budget is incremented atomically: racing proofs and payments never spe
   await assertLedgerAddsUp(service)
 })
 
-test('spent_total grows by each verified payment, held by none [mandate.spent_total] [mandate.remaining_budget] [decision.9] [decision.16]', async () => {
+test('spent_total grows by each verified payment, held by none [mandate.spent_total] [mandate.remaining_budget]', async () => {
   const purchase = await preparePurchase(service)
   const steps: readonly (readonly [amount: string, spent: string, remaining: string])[] = [
     ['1', '1.00', '99.00'],
@@ -203,7 +203,7 @@ test('A verification marks the nonce used, spends, records one paid transaction 
   assert.deepEqual([found.body.status, found.body.transaction_id], ['captured', answer.body.transaction_id])
 })
 
-test("The merchant is looked up by its domain: own sellers, none, and never a stranger's [verify.step.7] [transaction.fields] [decision.12] [decision.18]", async (context) => {
+test("The merchant is looked up by its domain: own sellers, none, and never a stranger's [verify.step.7] [transaction.fields]", async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { allowed_sellers: ['*'] })
   const ownId = await registerSeller(service, 'Shop.Example.com.')
@@ -247,7 +247,7 @@ test('The steps run in order and stop at the first failure [verify.order]', asyn
   assert.equal((await readLedger(service)).transactions.length, 1)
 })
 
-test('verify takes proof, merchant_domain, expected_amount, and expected_currency or USDC [endpoint.verify.request] [limits.currency] [decision.34]', async () => {
+test('verify takes proof, merchant_domain, expected_amount, and expected_currency or USDC [endpoint.verify.request] [limits.currency]', async () => {
   for (const fields of [{}, { expected_currency: 'USDC' }]) {
     const answer = await verifyProof(service, await issueProof(service, purchase), fields)
     assert.equal(answer.status, 200, answer.text)
@@ -277,7 +277,7 @@ test('verify takes proof, merchant_domain, expected_amount, and expected_currenc
   })
 })
 
-test('Operator, owner and merchant may verify; an agent may not collect for itself [decision.3]', async () => {
+test('Operator, owner and merchant may verify; an agent may not collect for itself', async () => {
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const proof = await issueProof(service, purchase)
   for (const [key, status] of [[agentKey, 403] as const, [null, 401] as const]) {

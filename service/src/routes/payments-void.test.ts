@@ -21,7 +21,7 @@ const voidProof = (nonce: string, options: CallOptions = {}) =>
   service.call('POST', `/v1/payments/proofs/${nonce}/void`, options)
 
 for (const role of ['agent', 'owner', 'operator'] as const) {
-  test(`The ${role} voids an open proof: its amount is free at once, and a verification is proof_expired [decision.145]`, async () => {
+  test(`The ${role} voids an open proof: its amount is free at once, and a verification is proof_expired`, async () => {
     const own = { ...(await preparePurchase(service, { max_spend_total: '10.00' })) }
     const key = role === 'agent' ? await issueKey(service, { role, agent_id: own.agentId }) : keys[role]
     const proof = await issueProof(service, own, '10.00')
@@ -40,7 +40,7 @@ for (const role of ['agent', 'owner', 'operator'] as const) {
   })
 }
 
-test('A proof that is voided again answers the same, and the log has it once [decision.145]', async () => {
+test('A proof that is voided again answers the same, and the log has it once', async () => {
   const { nonce } = await issueProof(service, purchase)
   const first = await voidProof(nonce, { key: keys.agent })
   const [event] = (await readLedger(service)).events
@@ -58,7 +58,7 @@ test('A proof that is voided again answers the same, and the log has it once [de
   })
 })
 
-test('A captured proof cannot be voided: 409 proof_captured, and the charge stands [decision.145] [state.rule.2]', async () => {
+test('A captured proof cannot be voided: 409 proof_captured, and the charge stands [state.rule.2]', async () => {
   const proof = await issueProof(service, purchase)
   assert.equal((await verifyProof(service, proof)).status, 200)
   await changingNothing(service, async () => {
@@ -67,7 +67,7 @@ test('A captured proof cannot be voided: 409 proof_captured, and the charge stan
   })
 })
 
-test('An expired proof is answered as expired, and its amount is free, though nobody swept it yet [decision.145]', async () => {
+test('An expired proof is answered as expired, and its amount is free, though nobody swept it yet', async () => {
   const own = await preparePurchase(service)
   const proof = await issueProof(service, own)
   service.clock.nowMs = Date.parse(proof.timestamp) + 6 * 60_000
@@ -78,7 +78,7 @@ test('An expired proof is answered as expired, and its amount is free, though no
   assert.equal(events.filter(({ subject_id }) => subject_id === proof.nonce).length, 0)
 })
 
-test("A stranger's proof, another agent's and one that never was answer not_found, and stay as they are [decision.145] [decision.1] [decision.3]", async () => {
+test("A stranger's proof, another agent's and one that never was answer not_found, and stay as they are", async () => {
   const { nonce } = await issueProof(service, purchase)
   const other = await preparePurchase(service)
   const otherAgent = await issueKey(service, { role: 'agent', agent_id: other.agentId })

@@ -29,7 +29,7 @@ const databases: readonly {
 
 for (const { name, settings } of databases) {
   describe(name, () => {
-    test('A pending seller collects nothing until it shows that the domain is its own, and blocks nobody [decision.174]', async (context) => {
+    test('A pending seller collects nothing until it shows that the domain is its own, and blocks nobody', async (context) => {
       const zone: Zone = {}
       const service = await start(context, await settings(context), zone)
       const squatter = await createTenant(service, 'idp_squatter')
@@ -81,14 +81,14 @@ for (const { name, settings } of databases) {
   })
 }
 
-test('Without the setting a seller collects at once, and its answer is as it was [decision.174]', async (context) => {
+test('Without the setting a seller collects at once, and its answer is as it was', async (context) => {
   const service = await startTestService(context)
   const created = await register(service, service.sandboxKey)
   assert.deepEqual(Object.keys(created.body), ['id', 'name', 'domain', 'price_config', 'created_at'])
   assert.equal((await verification(service, service.sandboxKey)).status, 'verified')
 })
 
-test('An account may have the service look ten times a minute [decision.174]', async (context) => {
+test('An account may have the service look ten times a minute', async (context) => {
   const service = await start(context, {}, {})
   await register(service, service.sandboxKey)
   for (let look = 0; look < 10; look++) {
@@ -98,7 +98,7 @@ test('An account may have the service look ten times a minute [decision.174]', a
   assert.deepEqual([answer.status, answer.headers.get('retry-after')], [429, '6'])
 })
 
-test('A domain that the account has no seller for has no verification [decision.174]', async (context) => {
+test('A domain that the account has no seller for has no verification', async (context) => {
   const service = await start(context, {}, {})
   for (const method of ['GET', 'POST']) assert.equal((await service.call(method, path)).status, 404)
 })

@@ -93,7 +93,7 @@ test('status is `active`, `revoked` once revoked, and `unknown` when the agent c
   assert.equal(await statusOf({ ...purchase, agentId: 'x' }), 'unknown')
 })
 
-test('An agent that cannot be resolved is reported exactly with unknown, empty and zero values [verify-agent.unresolved] [errors.403] [mandate.remaining_budget] [decision.16]', async () => {
+test('An agent that cannot be resolved is reported exactly with unknown, empty and zero values [verify-agent.unresolved] [errors.403] [mandate.remaining_budget]', async () => {
   const unknown = { ...purchase, agentId: 'agent_unknown', mandateId: 'mandate_unknown' }
   for (const asked of [unknown, { ...purchase, agentId: 'agent_unknown' }]) {
     const answer = await verifyAgent(service, asked)
@@ -102,7 +102,7 @@ test('An agent that cannot be resolved is reported exactly with unknown, empty a
   }
 })
 
-test('Of a known agent without that mandate, the agent is told and the mandate is empty and 0 [decision.26] [policy.3]', async () => {
+test('Of a known agent without that mandate, the agent is told and the mandate is empty and 0 [policy.3]', async () => {
   const other = await preparePurchase(service)
   for (const mandateId of ['mandate_unknown', other.mandateId]) {
     const answer = await verifyAgent(service, { ...purchase, mandateId })
@@ -207,7 +207,7 @@ for (const { title, reasonCode, mandate = {}, path, spent, request = {} } of den
   })
 }
 
-test('remaining_budget is total minus spent; what proofs hold does not count [mandate.remaining_budget] [decision.8] [verify-agent.mandate]', async () => {
+test('remaining_budget is total minus spent; what proofs hold does not count [mandate.remaining_budget] [verify-agent.mandate]', async () => {
   const purchase = await preparePurchase(service, { max_spend_total: '10' })
   const remaining = async () => (await verifyAgent(service, purchase)).body.mandate.remaining_budget as string
   assert.equal(await remaining(), '10.00')
@@ -231,7 +231,7 @@ test('verify-agent creates no transaction, changes no mandate and writes no even
   })
 })
 
-test('It resolves for another account only under the domain of a seller of that account [decision.26] [decision.18] [decision.1]', async (context) => {
+test('It resolves for another account only under the domain of a seller of that account', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { allowed_sellers: ['api.example.com'] })
   const merchant = await createMerchant(service, 'api.example.com')
@@ -271,7 +271,7 @@ test('It resolves for another account only under the domain of a seller of that 
   }
 })
 
-test("An agent is never reported with another account's mandate [decision.26] [policy.3]", async (context) => {
+test("An agent is never reported with another account's mandate [policy.3]", async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const merchant = await createMerchant(service)
@@ -284,7 +284,7 @@ test("An agent is never reported with another account's mandate [decision.26] [p
   }
 })
 
-test('Every role may ask, an agent only about itself [decision.3] [verify-agent.status]', async () => {
+test('Every role may ask, an agent only about itself [verify-agent.status]', async () => {
   const other = await preparePurchase(service)
   const tenant = await createTenant(service, 'idp_asking')
   const foreign = await preparePurchase(service, {}, tenant.sandboxKey)
@@ -330,7 +330,7 @@ test('verify-agent takes what evaluate takes, in USDC [limits.currency] [evaluat
   }
 })
 
-test('Risk is 0 without flags when nothing speaks, and each signal adds its flag and its weight [verify-agent.risk] [decision.26]', async (context) => {
+test('Risk is 0 without flags when nothing speaks, and each signal adds its flag and its weight [verify-agent.risk]', async (context) => {
   const service = await startTestService(context)
   const minuteMs = 60_000
   async function assertRisk(

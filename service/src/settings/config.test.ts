@@ -13,7 +13,7 @@ const otherSecret = 'fedcba9876543210fedcba9876543210'
 const sandboxKey = 'svc_sand_chosen-by-hand'
 const productionKey = 'svc_prod_chosen-by-hand'
 
-test('Without any setting the standard ones hold [decision.29]', (context) => {
+test('Without any setting the standard ones hold', (context) => {
   const folder = folderFor(context)
   assert.deepEqual(config([], {}, folder), {
     host: '127.0.0.1',
@@ -131,7 +131,7 @@ const settings: readonly Setting[] = [
   },
 ]
 for (const { variable, flag, given, other, read, isSecret } of settings) {
-  test(`${variable} comes from the environment, and ${flag} wins over it [decision.29]`, (context) => {
+  test(`${variable} comes from the environment, and ${flag} wins over it`, (context) => {
     const folder = folderFor(context)
     const environment = { [variable]: other[0] }
     assert.deepEqual(read(config([], environment, folder)), other[1])
@@ -139,7 +139,7 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
     assert.deepEqual(read(config([`${flag}=${given[0]}`], environment, folder)), given[1])
   })
 
-  test(`${variable} comes from an .env file too, and the environment wins over it [decision.29]`, (context) => {
+  test(`${variable} comes from an .env file too, and the environment wins over it`, (context) => {
     const folder = folderFor(context)
     writeFileSync(join(folder, '.env'), `# a comment\n\n${variable}="${given[0]}"\nUNRELATED=1\n`)
     assert.deepEqual(read(config([], {}, folder)), given[1])
@@ -148,7 +148,7 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
   })
 
   if (!isSecret) continue
-  test(`${variable}_FILE names a file that holds the secret, from the folder of the service on [decision.29]`, (context) => {
+  test(`${variable}_FILE names a file that holds the secret, from the folder of the service on`, (context) => {
     const folder = folderFor(context)
     mkdirSync(join(folder, 'secrets'))
     const path = join(folder, 'secrets', 'one')
@@ -161,25 +161,25 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
   })
 }
 
-test('Several proof secrets are separated by commas, with or without spaces [decision.14] [decision.29]', (context) => {
+test('Several proof secrets are separated by commas, with or without spaces', (context) => {
   const folder = folderFor(context)
   const text = ` ${secret} ,${otherSecret}`
   assert.deepEqual(config([], { PURSER_PROOF_SECRET: text }, folder).proofSecrets, [secret, otherSecret])
 })
 
-test('A secret is measured in bytes, so letters beyond ASCII count for more [decision.14]', (context) => {
+test('A secret is measured in bytes, so letters beyond ASCII count for more', (context) => {
   const folder = folderFor(context)
   const short = 'éàüößñçø'.repeat(2)
   assert.deepEqual(config([], { PURSER_PROOF_SECRET: short }, folder).proofSecrets, [short])
 })
 
 for (const level of logLevels) {
-  test(`The log level ${level} is one [decision.29]`, (context) => {
+  test(`The log level ${level} is one`, (context) => {
     assert.equal(config(['--log-level', level], {}, folderFor(context)).logLevel, level)
   })
 }
 
-test('PURSER_WORKERS may be 1, and nothing else on SQLite [decision.29]', (context) => {
+test('PURSER_WORKERS may be 1, and nothing else on SQLite', (context) => {
   const folder = folderFor(context)
   config(['--workers', '1'], {}, folder)
   assert.deepEqual(faults([], { PURSER_WORKERS: '2' }, folder), [
@@ -187,7 +187,7 @@ test('PURSER_WORKERS may be 1, and nothing else on SQLite [decision.29]', (conte
   ])
 })
 
-test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL [decision.29] [decision.80]', (context) => {
+test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL', (context) => {
   const folder = folderFor(context)
   const database = { PURSER_DATABASE: 'postgresql://host/purser' }
   assert.equal(config([], database, folder).accountLanes, false)
@@ -199,7 +199,7 @@ test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL [decision.29] [
   ])
 })
 
-test('Addresses of a PostgreSQL server are taken as they are [decision.29] [decision.60]', (context) => {
+test('Addresses of a PostgreSQL server are taken as they are', (context) => {
   const addresses = [
     'postgresql://purser:secret@127.0.0.1:5432/purser',
     'postgres://purser@db.example.com/purser?sslmode=require',
@@ -221,7 +221,7 @@ const provider = {
   PURSER_OIDC_CLIENT_SECRET: 'a secret',
 }
 
-test('An identity provider is known by its address, and by what it calls this service, with a secret [decision.111] [decision.29]', (context) => {
+test('An identity provider is known by its address, and by what it calls this service, with a secret', (context) => {
   const folder = folderFor(context)
   const known = { issuer: 'https://idp.example.com/realm', clientId: 'purser', clientSecret: 'a secret' }
   assert.deepEqual(config([], provider, folder).oidc, known)
@@ -233,7 +233,7 @@ test('An identity provider is known by its address, and by what it calls this se
   assert.equal(config([], onThisMachine, folder).oidc?.issuer, 'http://127.0.0.1:9000')
 })
 
-test('A provider without TLS on this machine is allowed, and warned of [decision.111]', (context) => {
+test('A provider without TLS on this machine is allowed, and warned of', (context) => {
   const folder = folderFor(context)
   for (const issuer of ['http://127.0.0.1:9000', 'http://localhost:9000/realm', 'http://[::1]:9000']) {
     const [warning = ''] = warningsOf(config([], { ...provider, PURSER_OIDC_ISSUER: issuer }, folder))
@@ -243,7 +243,7 @@ test('A provider without TLS on this machine is allowed, and warned of [decision
   assert.deepEqual(warningsOf(config([], {}, folder)), [])
 })
 
-test('Keys and secrets that can be guessed are refused, with a command that makes good ones, unless a test on this machine asks for them [decision.39] [decision.14]', (context) => {
+test('Keys and secrets that can be guessed are refused, with a command that makes good ones, unless a test on this machine asks for them', (context) => {
   const folder = folderFor(context)
   const weak = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_password',
@@ -266,7 +266,7 @@ test('Keys and secrets that can be guessed are refused, with a command that make
   }
 })
 
-test('What the operator chose as keys is known, so that it is not taken for a mistyped one [decision.5]', (context) => {
+test('What the operator chose as keys is known, so that it is not taken for a mistyped one', (context) => {
   const folder = folderFor(context)
   const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
   assert.deepEqual(chosenKeys(config([], both, folder)), new Set([sandboxKey, productionKey]))
@@ -400,7 +400,7 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
   [{ PURSER_PROOF_SECRET_FILE: 'empty' }, /^PURSER_PROOF_SECRET_FILE names .*empty, which is empty; /],
 ]
 for (const [environment, fault] of wrong) {
-  test(`${JSON.stringify(environment)} is named as wrong, with what would be right [decision.29]`, (context) => {
+  test(`${JSON.stringify(environment)} is named as wrong, with what would be right`, (context) => {
     const folder = folderFor(context)
     writeFileSync(join(folder, 'secret'), secret)
     writeFileSync(join(folder, 'empty'), '\n')
@@ -411,7 +411,7 @@ for (const [environment, fault] of wrong) {
   })
 }
 
-test('All faults are named at once [decision.29]', (context) => {
+test('All faults are named at once', (context) => {
   const environment = {
     PURSER_HOST: '',
     PURSER_PORT: 'http',
@@ -436,7 +436,7 @@ test('All faults are named at once [decision.29]', (context) => {
   ])
 })
 
-test('A setting that is misspelled is named with the others, wherever it stands [decision.29]', (context) => {
+test('A setting that is misspelled is named with the others, wherever it stands', (context) => {
   const folder = folderFor(context)
   const [portt, databse] = ['PORTT', 'DATABSE'].map((name) => `PURSER_${name}`) as [string, string]
   writeFileSync(join(folder, '.env'), `${portt}=9000\nhush-hush\nPURSER_URL=http://127.0.0.1:8080\n`)
@@ -456,7 +456,7 @@ test('A setting that is misspelled is named with the others, wherever it stands 
   assert.deepEqual(byFlag, { database: { kind: 'sqlite', path: join(folder, 'backup.db') } })
 })
 
-test('No fault repeats a secret [decision.2] [decision.29]', (context) => {
+test('No fault repeats a secret', (context) => {
   for (const address of [
     'postgres//me:hush@host/db',
     'postgresql://me:hush@host',
@@ -476,7 +476,7 @@ test('No fault repeats a secret [decision.2] [decision.29]', (context) => {
   for (const fault of named) assert.doesNotMatch(fault, /hush/)
 })
 
-test('A file that does not hold its setting is one fault, whatever else hangs on the setting [decision.29]', (context) => {
+test('A file that does not hold its setting is one fault, whatever else hangs on the setting', (context) => {
   const folder = folderFor(context)
   writeFileSync(join(folder, 'empty'), '')
   const { PURSER_OIDC_CLIENT_SECRET: _, ...signingIn } = provider
@@ -503,19 +503,19 @@ const badFlags: readonly (readonly string[])[] = [
   ['--proof-secret-file', 'secret'],
 ]
 for (const argv of badFlags) {
-  test(`The flags ${JSON.stringify(argv)} are refused, with the way to the list of them [decision.29]`, (context) => {
+  test(`The flags ${JSON.stringify(argv)} are refused, with the way to the list of them`, (context) => {
     const [fault, ...more] = faults(argv, {}, folderFor(context))
     assert.match(fault ?? '', /\(--help lists the flags\)$/)
     assert.deepEqual(more, [])
   })
 }
 
-test('A wrong flag does not hide what is wrong besides [decision.29]', (context) => {
+test('A wrong flag does not hide what is wrong besides', (context) => {
   const named = faults(['--prot', '9000'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert.equal(named.length, 2)
 })
 
-test('An .env file that cannot be read is a fault, and one that is not there is none [decision.29]', (context) => {
+test('An .env file that cannot be read is a fault, and one that is not there is none', (context) => {
   const folder = folderFor(context)
   config([], {}, folder)
   mkdirSync(join(folder, '.env'))
@@ -545,7 +545,7 @@ const wrongMetrics = [
 ]
 
 for (const { settings: wrong, fault } of wrongMetrics) {
-  test(`${JSON.stringify(wrong)} is refused, with what would be right [decision.171]`, (context) => {
+  test(`${JSON.stringify(wrong)} is refused, with what would be right`, (context) => {
     const [named = '', ...others] = faults([], wrong, folderFor(context))
     assert.match(named, fault)
     assert.deepEqual(others, [])
@@ -554,7 +554,7 @@ for (const { settings: wrong, fault } of wrongMetrics) {
   })
 }
 
-test('--help lists every setting with its flag, its variable and its standard value, whatever else is wrong [decision.29]', (context) => {
+test('--help lists every setting with its flag, its variable and its standard value, whatever else is wrong', (context) => {
   const reading = readConfig(['--help', '--port', 'http'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert('help' in reading)
   const lines = reading.help.split('\n')
@@ -569,7 +569,7 @@ test('--help lists every setting with its flag, its variable and its standard va
   assert.match(reading.help, /PURSER_DATABASE .*\(sqlite:\.\/data\/purser\.db\)/)
 })
 
-test('A relative path of the database starts from the folder of the service [decision.29]', (context) => {
+test('A relative path of the database starts from the folder of the service', (context) => {
   const folder = folderFor(context)
   const { database } = config(['--database', 'sqlite:./ledger/../my.db'], {}, folder)
   assert.deepEqual(database, { kind: 'sqlite', path: join(folder, 'my.db') })
@@ -601,7 +601,7 @@ function folderFor(context: TestContext): string {
   return folder
 }
 
-test('PURSER_SELLER_VERIFICATION is none or required [decision.29] [decision.174]', () => {
+test('PURSER_SELLER_VERIFICATION is none or required', () => {
   for (const [text, required] of [
     ['none', false],
     ['required', true],

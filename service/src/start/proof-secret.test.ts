@@ -18,7 +18,7 @@ import { StoreOpenError } from '../store/store.ts'
 
 const configured = 'a-configured-secret-of-more-than-32-bytes'
 
-test('Without a setting the secret is made at first start and kept beside the store, mode 0600 [decision.14]', (context) => {
+test('Without a setting the secret is made at first start and kept beside the store, mode 0600', (context) => {
   const databasePath = databaseFor(context)
   const [secret, ...others] = loadProofSecrets([], databasePath)
   assert.deepEqual(others, [])
@@ -29,7 +29,7 @@ test('Without a setting the secret is made at first start and kept beside the st
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('Its mode is 0600 although the mask of the process would allow more [decision.14]', (context) => {
+test('Its mode is 0600 although the mask of the process would allow more', (context) => {
   const databasePath = databaseFor(context)
   for (const mask of [0o000, 0o022, 0o077]) {
     const before = process.umask(mask)
@@ -44,7 +44,7 @@ test('Its mode is 0600 although the mask of the process would allow more [decisi
   }
 })
 
-test('It is made once: every later start uses the same one [decision.14]', (context) => {
+test('It is made once: every later start uses the same one', (context) => {
   const databasePath = databaseFor(context)
   const first = loadProofSecrets([], databasePath)
   const path = proofSecretPath(databasePath)
@@ -54,7 +54,7 @@ test('It is made once: every later start uses the same one [decision.14]', (cont
   assert.deepEqual([after.mtimeNs, after.ino], [mtimeNs, ino], 'the file is not written again')
 })
 
-test('A crash leaves all of it or none: a draft of an earlier start is no secret [decision.14]', (context) => {
+test('A crash leaves all of it or none: a draft of an earlier start is no secret', (context) => {
   const databasePath = databaseFor(context)
   const path = proofSecretPath(databasePath)
   writeFileSync(`${path}.new`, 'half a sec')
@@ -63,20 +63,20 @@ test('A crash leaves all of it or none: a draft of an earlier start is no secret
   assert.deepEqual(readdirSync(dirname(path)), [basename(path)])
 })
 
-test('Two stores have two secrets [decision.14]', (context) => {
+test('Two stores have two secrets', (context) => {
   const [first] = loadProofSecrets([], databaseFor(context))
   const [second] = loadProofSecrets([], databaseFor(context))
   assert.notEqual(first, second)
 })
 
-test('Configured secrets win, all of them and in their order, and no file is made [decision.14]', (context) => {
+test('Configured secrets win, all of them and in their order, and no file is made', (context) => {
   const databasePath = databaseFor(context)
   const other = `${configured}-2`
   assert.deepEqual(loadProofSecrets([configured, other], databasePath), [configured, other])
   assert.equal(existsSync(proofSecretPath(databasePath)), false)
 })
 
-test('Configured secrets win over the kept one, which stays as it is [decision.14]', (context) => {
+test('Configured secrets win over the kept one, which stays as it is', (context) => {
   const databasePath = databaseFor(context)
   const kept = loadProofSecrets([], databasePath)
   assert.deepEqual(loadProofSecrets([configured], databasePath), [configured])
@@ -90,7 +90,7 @@ const damages: readonly (readonly [name: string, text: string])[] = [
   ['a character short', 'a'.repeat(63)],
 ]
 for (const [name, text] of damages) {
-  test(`A kept secret that is ${name} stops the start and is left as it is, for a new one would refuse every proof [decision.14]`, (context) => {
+  test(`A kept secret that is ${name} stops the start and is left as it is, for a new one would refuse every proof`, (context) => {
     const databasePath = databaseFor(context)
     const path = proofSecretPath(databasePath)
     writeFileSync(path, text)
@@ -109,7 +109,7 @@ for (const [name, text] of damages) {
   })
 }
 
-test('A secret that cannot be read or written stops the start with one sentence [decision.14] [decision.29]', (context) => {
+test('A secret that cannot be read or written stops the start with one sentence', (context) => {
   const unreadable = databaseFor(context)
   mkdirSync(proofSecretPath(unreadable))
   const unwritable = join(databaseFor(context), 'no-such-folder', 'purser.db')

@@ -8,7 +8,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // What verify-agent reports on: whom it resolves for whom, and what the risk signals look at.
 storeConformance((open) => {
-  test('verify-agent resolves for the account itself, whoever sells [decision.26]', async (context) => {
+  test('verify-agent resolves for the account itself, whoever sells', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -19,7 +19,7 @@ storeConformance((open) => {
     assert.deepEqual(inProduction, { agent: undefined, mandate: undefined, risk: undefined })
   })
 
-  test('For another account it resolves only when that owns the seller under merchant_domain [decision.26]', async (context) => {
+  test('For another account it resolves only when that owns the seller under merchant_domain', async (context) => {
     const ledger = await open(context)
     const customer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -48,7 +48,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An unknown agent and a revoked one differ, and a mandate of another agent is none [decision.26] [policy.3]', async (context) => {
+  test('An unknown agent and a revoked one differ, and a mandate of another agent is none [policy.3]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -64,7 +64,7 @@ storeConformance((open) => {
     assert.equal((await ask(ledger, owner.sandbox, mandate)).agent?.status, 'revoked')
   })
 
-  test('The risk facts are those of the mandate, from one moment [verify-agent.risk] [decision.26]', async (context) => {
+  test('The risk facts are those of the mandate, from one moment [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] })
@@ -110,7 +110,7 @@ storeConformance((open) => {
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
   })
 
-  test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk] [decision.26]', async (context) => {
+  test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

@@ -10,7 +10,7 @@ import type { Activity, ActivityQuestion } from './console/store.ts'
 const hourMs = 4 * quarterMs
 
 storeConformance((open) => {
-  test('The sums that the console shows are those of the transactions, whatever races with their being added up [decision.112]', async (context) => {
+  test('The sums that the console shows are those of the transactions, whatever races with their being added up', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)
@@ -49,7 +49,7 @@ storeConformance((open) => {
     await assertActivityAddsUp(ledger, caller, mandates)
   })
 
-  test('Amounts are added up beyond what one integer holds [decision.112]', async (context) => {
+  test('Amounts are added up beyond what one integer holds', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const most = '999999999999'
@@ -61,7 +61,7 @@ storeConformance((open) => {
     assert.equal(all?.paidMicro, 11n * 999_999_999_999_000_000n)
   })
 
-  test('A stop pauses every active mandate and ends its holds, and what it paused can be resumed [decision.113]', async (context) => {
+  test('A stop pauses every active mandate and ends its holds, and what it paused can be resumed', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller, production } = await ledger.tenant()
     const other = await ledger.tenant()
@@ -109,7 +109,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Nothing is authorised after a stop, whatever races with it [decision.113] [decision.11]', async (context) => {
+  test('Nothing is authorised after a stop, whatever races with it', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandates = await manyMandates(ledger, caller, 6)
@@ -135,7 +135,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A list that few of many fit is read in short pages that lead on, and misses none [decision.114]', async (context) => {
+  test('A list that few of many fit is read in short pages that lead on, and misses none', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandates = await manyMandates(ledger, caller, 3)
@@ -181,7 +181,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A decision is told with what it compared, also once everything has changed [decision.115]', async (context) => {
+  test('A decision is told with what it compared, also once everything has changed', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const [mandate] = await manyMandates(ledger, caller, 1, { total: '10.00', each: '9.00' })
@@ -209,7 +209,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A session is found until it ends, or its key is revoked, and by nobody else [decision.110]', async (context) => {
+  test('A session is found until it ends, or its key is revoked, and by nobody else', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const other = await ledger.tenant()
@@ -242,7 +242,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.findSession(own), undefined)
   })
 
-  test('Refusals that leave no record, and uses of keys, are added to what is known [decision.112]', async (context) => {
+  test('Refusals that leave no record, and uses of keys, are added to what is known', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)

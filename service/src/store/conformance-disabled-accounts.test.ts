@@ -8,7 +8,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // What a disabled account can no longer do.
 storeConformance((open) => {
-  test('No key and no session of a disabled account is found, and all of them again once it is enabled [decision.150]', async (context) => {
+  test('No key and no session of a disabled account is found, and all of them again once it is enabled', async (context) => {
     const ledger = await open(context)
     const tenant = await ledger.tenant()
     const bystander = await ledger.tenant()
@@ -42,7 +42,7 @@ storeConformance((open) => {
     )
   })
 
-  test('No proof of a disabled account is captured, by its own keys or by those of another account [decision.150]', async (context) => {
+  test('No proof of a disabled account is captured, by its own keys or by those of another account', async (context) => {
     const ledger = await open(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
@@ -71,7 +71,7 @@ storeConformance((open) => {
     await ledger.pay(payee.sandbox, holds[0])
   })
 
-  test('A merchant of a disabled account collects nothing from other accounts either [decision.150]', async (context) => {
+  test('A merchant of a disabled account collects nothing from other accounts either', async (context) => {
     const ledger = await open(context)
     const [payer, payee] = [await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(payee.sandbox)
@@ -86,7 +86,7 @@ storeConformance((open) => {
     await ledger.pay(payer.sandbox, hold)
   })
 
-  test('The open holds of an account are voided, step by step, and give their amounts back [decision.150]', async (context) => {
+  test('The open holds of an account are voided, step by step, and give their amounts back', async (context) => {
     const ledger = await open(context)
     const [tenant, bystander] = [await ledger.tenant(), await ledger.tenant()]
     const agent = await ledger.agent(tenant.sandbox)
@@ -111,7 +111,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('While captures race with a disabling, what is charged was charged before its answer, and the sums agree [decision.150]', async (context) => {
+  test('While captures race with a disabling, what is charged was charged before its answer, and the sums agree', async (context) => {
     const ledger = await open(context)
     const tenant = await ledger.tenant()
     const mandate = await ledger.mandate(tenant.sandbox)
@@ -142,7 +142,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Sessions of an account are listed while they live, and ended by their id, once [decision.151]', async (context) => {
+  test('Sessions of an account are listed while they live, and ended by their id, once', async (context) => {
     const ledger = await open(context)
     const [tenant, other] = [await ledger.tenant(), await ledger.tenant()]
     const ended = await signIn(ledger, tenant)

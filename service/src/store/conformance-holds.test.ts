@@ -7,7 +7,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // How holds end without a payment: by time, and by an owner who says stop.
 storeConformance((open) => {
-  test('A hold outlives the window by 60 s, to the millisecond [decision.10]', async (context) => {
+  test('A hold outlives the window by 60 s, to the millisecond', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -25,7 +25,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
   })
 
-  test('After that the amount is free again at the next proof, without a sweep [decision.10]', async (context) => {
+  test('After that the amount is free again at the next proof, without a sweep', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -43,7 +43,7 @@ storeConformance((open) => {
     assert.equal((await ledger.capture(owner.sandbox, second)).outcome, 'captured')
   })
 
-  test('It is free for a proof that comes together with one that names the mandate in the other environment [decision.10] [decision.1]', async (context) => {
+  test('It is free for a proof that comes together with one that names the mandate in the other environment', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -60,7 +60,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
   })
 
-  test('A sweep gives back what has expired, and nothing else [decision.10]', async (context) => {
+  test('A sweep gives back what has expired, and nothing else', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -82,7 +82,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A sweep looks at a bounded number of mandates, and goes round over all of them [decision.10]', async (context) => {
+  test('A sweep looks at a bounded number of mandates, and goes round over all of them', async (context) => {
     const ledger = await open(context)
     const owners = [await ledger.tenant(), await ledger.tenant()]
     const mandates: Mandate[] = []
@@ -104,7 +104,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A sweep keeps up with a mandate under which thousands of payments expire between two sweeps [decision.10]', async (context) => {
+  test('A sweep keeps up with a mandate under which thousands of payments expire between two sweeps', async (context) => {
     const ledger = await open(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
     for (let count = 0; count < 25; count++) {
@@ -115,7 +115,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.releaseExpiredHolds(ledger.clock.nowMs, 1), 2_500)
   })
 
-  test('Mandates whose holds are still good never keep a sweep from those behind them [decision.10]', async (context) => {
+  test('Mandates whose holds are still good never keep a sweep from those behind them', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -134,7 +134,7 @@ storeConformance((open) => {
     assert.deepEqual(await statuses(ledger, [expired]), ['expired'])
   })
 
-  test('A store whose holds expired while it was shut gives their amounts back [decision.10]', async (context) => {
+  test('A store whose holds expired while it was shut gives their amounts back', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const swept = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })
@@ -150,7 +150,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(used), { spent: '0.00', held: '5.00' })
   })
 
-  test('A hold stands although its mandate expires meanwhile [decision.10] [decision.9] [decision.33]', async (context) => {
+  test('A hold stands although its mandate expires meanwhile', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const expiresAtMs = ledger.clock.nowMs + 60_000
@@ -164,7 +164,7 @@ storeConformance((open) => {
 
   const stops = ['pause the mandate', 'revoke the mandate', 'revoke the agent'] as const
   for (const stop of stops) {
-    test(`To ${stop} ends its open holds at once: their proofs answer proof_expired [decision.11]`, async (context) => {
+    test(`To ${stop} ends its open holds at once: their proofs answer proof_expired`, async (context) => {
       const ledger = await open(context)
       const owner = await ledger.tenant()
       const agent = await ledger.agent(owner.sandbox)
@@ -203,7 +203,7 @@ storeConformance((open) => {
   }
 
   for (const stop of ['pause the mandate', 'revoke the agent'] as const) {
-    test(`To ${stop} leaves an expired hold expired, though nobody swept it yet [decision.10] [decision.11]`, async (context) => {
+    test(`To ${stop} leaves an expired hold expired, though nobody swept it yet`, async (context) => {
       const ledger = await open(context)
       const owner = await ledger.tenant()
       const agent = await ledger.agent(owner.sandbox)
@@ -222,7 +222,7 @@ storeConformance((open) => {
     })
   }
 
-  test('To revoke an agent ends the holds of all its mandates [decision.11]', async (context) => {
+  test('To revoke an agent ends the holds of all its mandates', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -237,7 +237,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A step of the sweep ends 1,000 holds of one mandate at the most, and the next steps end the rest [decision.10]', async (context) => {
+  test('A step of the sweep ends 1,000 holds of one mandate at the most, and the next steps end the rest', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '1500.00' })
@@ -253,7 +253,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A mandate that is resumed has its budget back, and its old holds stay voided [decision.11] [decision.22]', async (context) => {
+  test('A mandate that is resumed has its budget back, and its old holds stay voided', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '5.00' })

@@ -14,7 +14,7 @@ const acts = 2_000
 
 // The whole ledger against a model of it that is simple enough to be seen right.
 storeConformance((open) => {
-  test('After 2,000 mixed acts every outcome was the one that a tiny model of the ledger foretold, and everything adds up [decision.7] [decision.9] [limits.total] [mandate.spent_total]', async (context) => {
+  test('After 2,000 mixed acts every outcome was the one that a tiny model of the ledger foretold, and everything adds up [limits.total] [mandate.spent_total]', async (context) => {
     const ledger = await open(context)
     const model = await Model.over(ledger)
     for (let act = 1; act <= acts; act++) {

@@ -8,7 +8,7 @@ import type { AuditFilter, Page, PageOf, TransactionFilter } from './store.ts'
 
 // Lists: newest first, page by page, each within one account and one environment.
 storeConformance((open) => {
-  test('Lists are newest first, and pages join without a gap or an overlap [decision.20]', async (context) => {
+  test('Lists are newest first, and pages join without a gap or an overlap', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const ids: string[] = []
@@ -27,7 +27,7 @@ storeConformance((open) => {
     }
   })
 
-  test('The next page goes on where the last one ended, whatever was added since [decision.20]', async (context) => {
+  test('The next page goes on where the last one ended, whatever was added since', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const old: string[] = []
@@ -44,7 +44,7 @@ storeConformance((open) => {
     assert.equal(now.items[0]?.id, added.id)
   })
 
-  test('An empty list is one empty page, and so is what is older than the oldest [decision.20]', async (context) => {
+  test('An empty list is one empty page, and so is what is older than the oldest', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const nothing = { items: [], next: undefined }
@@ -56,7 +56,7 @@ storeConformance((open) => {
     assert.equal(items.length, 1)
   })
 
-  test('Every list keeps to its account and environment [decision.1] [auth.2]', async (context) => {
+  test('Every list keeps to its account and environment [auth.2]', async (context) => {
     const ledger = await open(context)
     const tenants = [await ledger.tenant(), await ledger.tenant()]
     for (const [index, { sandbox, production }] of tenants.entries()) {
@@ -89,7 +89,7 @@ storeConformance((open) => {
     }
   })
 
-  test('Keys are listed in both environments, revoked ones too, page by page [decision.4] [decision.20]', async (context) => {
+  test('Keys are listed in both environments, revoked ones too, page by page', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const merchant = await ledger.key(owner.sandbox, 'merchant', { label: 'shop', hint: 'wxyz' })
@@ -102,7 +102,7 @@ storeConformance((open) => {
     assert(!pages.flat().some((key) => 'secretHash' in key), 'the hash stays in the store')
   })
 
-  test("An agent's key sees its own agent and mandates only [decision.3]", async (context) => {
+  test("An agent's key sees its own agent and mandates only", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mine = await ledger.agent(owner.sandbox)
@@ -144,7 +144,7 @@ storeConformance((open) => {
     ['an agent without transactions', () => ({ agentId: 'agent_none' })],
     ['nothing that is undefined', () => ({ agentId: undefined, mandateId: undefined, status: undefined })],
   ]
-  test('Transactions filtered by agent, mandate, status and merchant are exactly those that match, listed and found alike [decision.24]', async (context) => {
+  test('Transactions filtered by agent, mandate, status and merchant are exactly those that match, listed and found alike', async (context) => {
     const world = await makeWorld(open, context)
     const { ledger, owner } = world
     for (const [name, filter] of transactionFilters) {
@@ -167,7 +167,7 @@ storeConformance((open) => {
     }
   })
 
-  test("A merchant's key sees what was paid to its account's sellers, and what the account collected itself [decision.3] [decision.24]", async (context) => {
+  test("A merchant's key sees what was paid to its account's sellers, and what the account collected itself", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -199,7 +199,7 @@ storeConformance((open) => {
     ['type and subject', ({ mandates }) => ({ type: 'mandate.created', subjectId: mandates[1] })],
     ['a type that is not the subject’s', ({ agents }) => ({ type: 'mandate.created', subjectId: agents[0] })],
   ]
-  test('Audit events filtered by type and subject are exactly those that match [decision.25]', async (context) => {
+  test('Audit events filtered by type and subject are exactly those that match', async (context) => {
     const world = await makeWorld(open, context)
     const { ledger, owner } = world
     for (const [name, filter] of auditFilters) {
@@ -219,7 +219,7 @@ storeConformance((open) => {
     }
   })
 
-  test('Events of payments stand among the others in order of time, whatever the page [decision.25] [decision.55]', async (context) => {
+  test('Events of payments stand among the others in order of time, whatever the page', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

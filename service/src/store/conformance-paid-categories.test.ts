@@ -52,7 +52,7 @@ storeConformance((open) => {
     }
   }
 
-  test('A paid row shows the category of the latest approved evaluation of the same purchase before its proof [decision.169]', async (context) => {
+  test('A paid row shows the category of the latest approved evaluation of the same purchase before its proof', async (context) => {
     const { evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('games')
     await evaluate('data')
@@ -63,7 +63,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('What another purchase was evaluated as is no category of this one [decision.169]', async (context) => {
+  test('What another purchase was evaluated as is no category of this one', async (context) => {
     const { ledger, mandate, other, evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('a', { merchantDomain: 'other.example' })
     await evaluate('b', { resourceUrl: 'https://api.example.com/other' })
@@ -75,7 +75,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('An evaluation after the proof, or more than an hour before it, is not the one it was made for [decision.169]', async (context) => {
+  test('An evaluation after the proof, or more than an hour before it, is not the one it was made for', async (context) => {
     const { ledger, evaluate, hold, paidCategory } = await prepare(context)
     const early = await hold()
     await evaluate('data')
@@ -86,7 +86,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('The evaluation is looked for among the 100 latest approved ones of its mandate [decision.169]', async (context) => {
+  test('The evaluation is looked for among the 100 latest approved ones of its mandate', async (context) => {
     const { ledger, mandate, evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('data')
     const between = (count: number) =>
@@ -101,7 +101,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('Evaluations of the other environment, or of another account, give no category [decision.169] [decision.1]', async (context) => {
+  test('Evaluations of the other environment, or of another account, give no category', async (context) => {
     const { ledger, owner, hold, paidCategory } = await prepare(context)
     const inProduction = await ledger.mandate(owner.production)
     await ledger.store.evaluate(ledger.newProposal(inProduction, { category: 'data' }))
@@ -111,7 +111,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('What was received from another account has no category: the evaluation is the payer’s [decision.169] [decision.1]', async (context) => {
+  test('What was received from another account has no category: the evaluation is the payer’s', async (context) => {
     const { ledger, owner, evaluate, hold } = await prepare(context)
     const seller = await ledger.tenant()
     await ledger.seller(seller.sandbox)

@@ -12,7 +12,7 @@ const proofExpired = { outcome: 'failed', reason: 'proof_expired' }
 
 // Proofs and their capture: what is held, what is paid, and what a refusal leaves alone.
 storeConformance((open) => {
-  test('A proof that was approved holds its amount and spends nothing [decision.7] [endpoint.proof]', async (context) => {
+  test('A proof that was approved holds its amount and spends nothing [endpoint.proof]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -24,7 +24,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(owner.sandbox, hold.nonce), [])
   })
 
-  test('A proof that was refused holds nothing and leaves no trace [decision.7]', async (context) => {
+  test('A proof that was refused holds nothing and leaves no trace', async (context) => {
     const ledger = await open(context)
     const mandate = await ledger.mandate((await ledger.tenant()).sandbox, { maxTotalText: '1.00' })
     const hold = ledger.newHold(mandate, '1.01')
@@ -34,7 +34,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
   })
 
-  test('Check 9 of a proof counts what is spent and what is held [decision.7] [limits.total]', async (context) => {
+  test('Check 9 of a proof counts what is spent and what is held [limits.total]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '10.00' })
@@ -46,7 +46,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '4.00', held: '6.00' })
   })
 
-  test('The decision sees the agent and the mandate of its own account and environment only [decision.1] [policy.1] [policy.3]', async (context) => {
+  test('The decision sees the agent and the mandate of its own account and environment only [policy.1] [policy.3]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -70,7 +70,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An evaluation may name ids of any length: it is a denial on record, and holds up nobody [decision.35] [decision.62]', async (context) => {
+  test('An evaluation may name ids of any length: it is a denial on record, and holds up nobody', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -179,7 +179,7 @@ storeConformance((open) => {
     assert.equal(events.items.length, 1)
   })
 
-  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1] [decision.9] [decision.32]', async (context) => {
+  test('A proof without its hold is proof_expired: nothing is free for it [verify.step.1]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -196,7 +196,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
   })
 
-  test("A payment between two accounts stands in both: the payer's row counts, the payee's is its copy [decision.12] [decision.24]", async (context) => {
+  test("A payment between two accounts stands in both: the payer's row counts, the payee's is its copy", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -230,7 +230,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test("A stranger's seller under the domain is nobody's business when the mandate's own account collects [decision.12] [decision.24]", async (context) => {
+  test("A stranger's seller under the domain is nobody's business when the mandate's own account collects", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -247,7 +247,7 @@ storeConformance((open) => {
     )
   })
 
-  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and burns nothing [decision.12]', async (context) => {
+  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and burns nothing', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -286,7 +286,7 @@ storeConformance((open) => {
     assert.equal((await collect()).outcome, 'captured')
   })
 
-  test('The refusal to collect comes before nonce_reused, so that a stranger learns nothing [decision.12] [verify.order]', async (context) => {
+  test('The refusal to collect comes before nonce_reused, so that a stranger learns nothing [verify.order]', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -297,7 +297,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.capture(stranger.sandbox, hold), refused)
   })
 
-  test('The same key sending the same proof with the same idempotency key gets the first answer again [decision.13]', async (context) => {
+  test('The same key sending the same proof with the same idempotency key gets the first answer again', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -324,7 +324,7 @@ storeConformance((open) => {
     assert.equal(items.length, 1)
   })
 
-  test('A proof that says other than its hold is invalid_signature, and the one that was issued can still be captured [decision.9] [verify.step.3]', async (context) => {
+  test('A proof that says other than its hold is invalid_signature, and the one that was issued can still be captured [verify.step.3]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -372,7 +372,7 @@ storeConformance((open) => {
     ['another merchant domain', { merchantDomain: 'other.example' }],
   ]
   for (const [name, fields] of otherwise) {
-    test(`The same proof with ${name} is nonce_reused [decision.13] [verify.step.4]`, async (context) => {
+    test(`The same proof with ${name} is nonce_reused [verify.step.4]`, async (context) => {
       const ledger = await open(context)
       const owner = await ledger.tenant()
       const hold = await ledger.hold(await ledger.mandate(owner.sandbox, { allowedSellers: ['*'] }))
@@ -383,7 +383,7 @@ storeConformance((open) => {
     })
   }
 
-  test('The same proof from another key of the account is nonce_reused, whatever its idempotency key [decision.13]', async (context) => {
+  test('The same proof from another key of the account is nonce_reused, whatever its idempotency key', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
@@ -394,7 +394,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.settleLate(attempt), proofExpired)
   })
 
-  test('A proof that was captured without an idempotency key is never replayed [decision.13]', async (context) => {
+  test('A proof that was captured without an idempotency key is never replayed', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const hold = await ledger.hold(await ledger.mandate(owner.sandbox))
@@ -406,7 +406,7 @@ storeConformance((open) => {
     }
   })
 
-  test('One idempotency key may serve many proofs: it is looked at together with the proof [decision.13]', async (context) => {
+  test('One idempotency key may serve many proofs: it is looked at together with the proof', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -417,7 +417,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
   })
 
-  test('What is answered after the window is final: the hold is ended, and nothing captures it any more [decision.129] [decision.13]', async (context) => {
+  test('What is answered after the window is final: the hold is ended, and nothing captures it any more', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -437,7 +437,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A capture and the answer after its window, at once, agree [decision.129]', async (context) => {
+  test('A capture and the answer after its window, at once, agree', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -468,7 +468,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('The transaction of a capture is found for a retry, and only for a capture that was made [decision.13]', async (context) => {
+  test('The transaction of a capture is found for a retry, and only for a capture that was made', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()

@@ -7,7 +7,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // Requests for a proof that carry an Idempotency-Key.
 storeConformance((open) => {
-  test('A repeated request gets the first proof, and nothing more is held [decision.146]', async (context) => {
+  test('A repeated request gets the first proof, and nothing more is held', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)
@@ -30,7 +30,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A key that was used for another request is refused, whichever field differs [decision.146]', async (context) => {
+  test('A key that was used for another request is refused, whichever field differs', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const agent = await ledger.agent(caller)
@@ -53,7 +53,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(otherMandate), { spent: '0.00', held: '0.00' })
   })
 
-  test('A key belongs to one caller of one account and environment [decision.146]', async (context) => {
+  test('A key belongs to one caller of one account and environment', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller, production } = await ledger.tenant()
     const colleague = await ledger.key(caller, 'owner')
@@ -72,7 +72,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '2.00' })
   })
 
-  test('A denied request uses up no key [decision.146]', async (context) => {
+  test('A denied request uses up no key', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller, { maxTotalText: '5.00' })
@@ -83,7 +83,7 @@ storeConformance((open) => {
     assert.equal((await issue(ledger, caller, ledger.newHold(mandate, '4.00'))).decision, 'replayed')
   })
 
-  test('Of equal requests that race one makes a hold, and all get its proof [decision.146]', async (context) => {
+  test('Of equal requests that race one makes a hold, and all get its proof', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)
@@ -99,7 +99,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of different requests with one key that race one makes a hold, and all others are refused [decision.146]', async (context) => {
+  test('Of different requests with one key that race one makes a hold, and all others are refused', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const agent = await ledger.agent(caller)
@@ -120,7 +120,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A repeated request gets the first proof after a restart, too [decision.146]', async (context) => {
+  test('A repeated request gets the first proof after a restart, too', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)

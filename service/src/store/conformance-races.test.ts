@@ -26,7 +26,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of 100 retries at once one captures, and every other gets its answer [decision.13]', async (context) => {
+  test('Of 100 retries at once one captures, and every other gets its answer', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -40,7 +40,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
   })
 
-  test('Of 500 proofs at once for a budget of 100 exactly 100 are granted [decision.7] [limits.total]', async (context) => {
+  test('Of 500 proofs at once for a budget of 100 exactly 100 are granted [limits.total]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '100.00' })
@@ -61,7 +61,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Captures, new proofs and a pause at once: nothing is captured after the pause, and nothing stays held [decision.11]', async (context) => {
+  test('Captures, new proofs and a pause at once: nothing is captured after the pause, and nothing stays held', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '1000.00' })
@@ -84,7 +84,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of many sellers that claim one domain at once one gets it [decision.23]', async (context) => {
+  test('Of many sellers that claim one domain at once one gets it', async (context) => {
     const ledger = await open(context)
     const tenants = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     const sellers = times(30, (index) => ledger.newSeller((tenants[index % 3] ?? assert.fail()).sandbox))
@@ -96,7 +96,7 @@ storeConformance((open) => {
     assert.equal(lists.flatMap(({ items }) => items).length, 1)
   })
 
-  test('Of many accounts with one idp_user_id at once one is created [decision.5]', async (context) => {
+  test('Of many accounts with one idp_user_id at once one is created', async (context) => {
     const ledger = await open(context)
     const accounts = times(20, () => ledger.newAccount({ idpUserId: 'idp_same' }))
     const outcomes = await Promise.all(accounts.map((account) => ledger.store.createAccount(account, [], [])))
@@ -104,7 +104,7 @@ storeConformance((open) => {
     assert.equal(outcomes.filter((outcome) => outcome === 'account_exists').length, 19)
   })
 
-  test('All owner keys revoked at once leave one that works [decision.4]', async (context) => {
+  test('All owner keys revoked at once leave one that works', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const keys = [owner.sandbox, owner.production]
@@ -115,7 +115,7 @@ storeConformance((open) => {
     assert.equal(items.filter(({ revokedAtMs }) => revokedAtMs === null).length, 1)
   })
 
-  test('The same revocation many times at once is one change and one event [decision.21] [decision.25]', async (context) => {
+  test('The same revocation many times at once is one change and one event', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)

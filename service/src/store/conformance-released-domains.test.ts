@@ -6,7 +6,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // What is left of a seller whose domain an operator releases.
 storeConformance((open) => {
-  test('The seller of a released domain collects nothing any more, past payments keep its id, and another account can register the domain [decision.153]', async (context) => {
+  test('The seller of a released domain collects nothing any more, past payments keep its id, and another account can register the domain', async (context) => {
     const ledger = await open(context)
     const [operator, payer, former, owner] = [
       await ledger.tenant(),
@@ -67,7 +67,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A payment of the own account names the seller only while its domain is registered [decision.153] [decision.125]', async (context) => {
+  test('A payment of the own account names the seller only while its domain is registered', async (context) => {
     const ledger = await open(context)
     const { account, sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -87,7 +87,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('While captures race with a release, only those that began before its answer reach the seller [decision.153]', async (context) => {
+  test('While captures race with a release, only those that began before its answer reach the seller', async (context) => {
     const ledger = await open(context)
     const [operator, payer, former] = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     await ledger.seller(former.sandbox)

@@ -9,7 +9,7 @@ import type { Page, PageOf } from './store.ts'
 
 // Transactions that few of many fit: the console looks at a bounded number for a page, everybody else gets it full.
 storeConformance((open) => {
-  test('A list by time shows what was recorded after the clock was set back by an hour [decision.24]', async (context) => {
+  test('A list by time shows what was recorded after the clock was set back by an hour', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -31,7 +31,7 @@ storeConformance((open) => {
     assert.deepEqual(await idsIn(setBackMs, startMs + 1), [before.id, paidId, after.id])
   })
 
-  test('What the console looks for, by one thing or by many, is found in pages that lead on, and none is missing [decision.114]', async (context) => {
+  test('What the console looks for, by one thing or by many, is found in pages that lead on, and none is missing', async (context) => {
     const world = await makeWorld(await open(context))
     for (const filter of filtersOf(world)) {
       const name = JSON.stringify(filter)
@@ -44,7 +44,7 @@ storeConformance((open) => {
     }
   })
 
-  test('What others look for comes in full pages, and a next one is named only where there is one [decision.20] [decision.24]', async (context) => {
+  test('What others look for comes in full pages, and a next one is named only where there is one', async (context) => {
     const world = await makeWorld(await open(context))
     for (const { reasonCode, ...filter } of filtersOf(world)) {
       if (reasonCode !== undefined) continue
@@ -56,7 +56,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An environment without a transaction is told so at once, however many its account has in the other [decision.114]', async (context) => {
+  test('An environment without a transaction is told so at once, however many its account has in the other', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)

@@ -6,7 +6,7 @@ import { mandatesVoidedAtOnce } from './store.ts'
 
 // How one proof is voided by itself.
 storeConformance((open) => {
-  test('A voided hold gives its amount back once, and cannot be captured [decision.145]', async (context) => {
+  test('A voided hold gives its amount back once, and cannot be captured', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -25,7 +25,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A captured hold stays captured, and an expired one expires, without an event [decision.145]', async (context) => {
+  test('A captured hold stays captured, and an expired one expires, without an event', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -42,7 +42,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Another agent, another account and the other environment find no hold to void [decision.145] [decision.1]', async (context) => {
+  test('Another agent, another account and the other environment find no hold to void', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -55,7 +55,7 @@ storeConformance((open) => {
     assert.equal((await ledger.voidProof(hold, { agentId: hold.agentId }))?.status, 'voided')
   })
 
-  test('Of a void and a capture that race, one wins, and both answers are true [decision.145]', async (context) => {
+  test('Of a void and a capture that race, one wins, and both answers are true', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -80,7 +80,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('The revocation of an agent with more mandates than one step takes is one event, with all proofs that it ended [decision.11]', async (context) => {
+  test('The revocation of an agent with more mandates than one step takes is one event, with all proofs that it ended', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const agent = await ledger.agent(sandbox)

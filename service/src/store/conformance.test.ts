@@ -14,7 +14,7 @@ import { StoreUnavailableError } from './store.ts'
 // Accounts, keys, agents, mandates and sellers. The other chapters of the suite are its neighbours:
 // conformance-payments, -holds, -lists, -agent-facts, -races and -ledger.
 storeConformance((open) => {
-  test('A store is empty until it has its first account [decision.5]', async (context) => {
+  test('A store is empty until it has its first account', async (context) => {
     const ledger = await open(context)
     await ledger.store.checkReady()
     assert.equal(await ledger.store.isEmpty(), true)
@@ -22,7 +22,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.isEmpty(), false)
   })
 
-  test('What was acknowledged is there when the store is opened again [decision.9]', async (context) => {
+  test('What was acknowledged is there when the store is opened again', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -36,7 +36,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A closed store turns everything away as unavailable, and closing it again is fine [decision.27]', async (context) => {
+  test('A closed store turns everything away as unavailable, and closing it again is fine', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -58,7 +58,7 @@ storeConformance((open) => {
     for (const attempt of attempts) await assert.rejects(attempt, StoreUnavailableError)
   })
 
-  test('A store that closes writes what it accepted, and turns away what comes later [decision.27]', async (context) => {
+  test('A store that closes writes what it accepted, and turns away what comes later', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agents = Array.from({ length: 140 }, () => ledger.newAgent(owner.sandbox))
@@ -83,7 +83,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An account comes with its keys and events, at once [decision.5] [decision.25]', async (context) => {
+  test('An account comes with its keys and events, at once', async (context) => {
     const ledger = await open(context)
     const account = ledger.newAccount()
     const keys = environments.map((environment) =>
@@ -106,7 +106,7 @@ storeConformance((open) => {
     assert.deepEqual(logged.items, events.filter(({ environment }) => environment === 'sandbox').toReversed())
   })
 
-  test('A second account with the same idp_user_id is account_exists and leaves nothing behind [decision.5]', async (context) => {
+  test('A second account with the same idp_user_id is account_exists and leaves nothing behind', async (context) => {
     const ledger = await open(context)
     const { account } = await ledger.tenant()
     const second = ledger.newAccount({ idpUserId: account.idpUserId })
@@ -118,7 +118,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(key, second.id), [])
   })
 
-  test('A key speaks for its account, environment, role and agent; an unknown one for nobody [decision.1] [decision.3]', async (context) => {
+  test('A key speaks for its account, environment, role and agent; an unknown one for nobody', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.production)
@@ -135,7 +135,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.authenticate(Buffer.alloc(0)), undefined)
   })
 
-  test('No key is issued for an account or an agent that is not there, or for a revoked agent [decision.4]', async (context) => {
+  test('No key is issued for an account or an agent that is not there, or for a revoked agent', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -158,7 +158,7 @@ storeConformance((open) => {
     assert.equal((await ledger.store.listApiKeys(owner.sandbox, { limit: 10 })).items.length, 2)
   })
 
-  test('A key that was in use until now is refused from the answer to its revocation on, and no other is [auth.4] [decision.4] [decision.53]', async (context) => {
+  test('A key that was in use until now is refused from the answer to its revocation on, and no other is [auth.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const keys: Caller[] = []
@@ -180,7 +180,7 @@ storeConformance((open) => {
     assert.equal(caller?.keyId, later.id, 'a key that was asked for too soon')
   })
 
-  test('A revoked key opens nothing; a second delete answers the same and logs nothing [auth.4] [decision.4] [decision.25]', async (context) => {
+  test('A revoked key opens nothing; a second delete answers the same and logs nothing [auth.4]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const key = await ledger.key(owner.sandbox, 'merchant')
@@ -195,7 +195,7 @@ storeConformance((open) => {
     assert.deepEqual(types, ['api_key.created', 'api_key.revoked'])
   })
 
-  test("A key's revocation stands in the log of the key's own environment, whichever key did it [decision.25] [auth.4]", async (context) => {
+  test("A key's revocation stands in the log of the key's own environment, whichever key did it [auth.4]", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     assert(typeof (await ledger.revokeKey(owner.production, 'sandbox')) === 'object')
@@ -204,7 +204,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(owner.sandbox, owner.production.keyId), [])
   })
 
-  test("Another account's key is not_found and stays as it is [decision.1] [decision.4]", async (context) => {
+  test("Another account's key is not_found and stays as it is", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -214,7 +214,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.eventsAbout(other.sandbox, owner.sandbox.keyId), [])
   })
 
-  test("The account's last working operator or owner key is last_owner_key and keeps working [decision.4]", async (context) => {
+  test("The account's last working operator or owner key is last_owner_key and keeps working", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     await ledger.tenant()
@@ -230,7 +230,7 @@ storeConformance((open) => {
     assert(typeof (await ledger.revokeKey(owner.sandbox, 'sandbox')) === 'object')
   })
 
-  test('An agent comes back as it was made, and only to its own account and environment [endpoint.agents.get] [decision.1] [decision.21]', async (context) => {
+  test('An agent comes back as it was made, and only to its own account and environment [endpoint.agents.get]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -249,7 +249,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findAgent(agent), agent)
   })
 
-  test('A revoked agent is revoked for good; repeating it changes and logs nothing [endpoint.agents.revoke] [decision.21] [decision.25]', async (context) => {
+  test('A revoked agent is revoked for good; repeating it changes and logs nothing [endpoint.agents.revoke]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -264,7 +264,7 @@ storeConformance((open) => {
     assert.equal(await ledger.revokeAgent({ ...agent, id: 'agent_none' }), 'not_found')
   })
 
-  test('A mandate comes back as it was made, to the last millionth, and only to its own account and environment [endpoint.mandates.get] [decision.1] [decision.16] [decision.22]', async (context) => {
+  test('A mandate comes back as it was made, to the last millionth, and only to its own account and environment [endpoint.mandates.get]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -289,7 +289,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findMandate(mandate), mandate)
   })
 
-  test('A mandate needs a working agent of its account and environment [decision.22] [mandate.agent_id]', async (context) => {
+  test('A mandate needs a working agent of its account and environment [mandate.agent_id]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -325,7 +325,7 @@ storeConformance((open) => {
     ['revoked', 'revoked', 'same'],
   ]
   for (const [from, to, outcome] of moves) {
-    test(`A mandate from ${from} to ${to} is ${outcome}, and one event tells of each move [decision.22] [decision.25]`, async (context) => {
+    test(`A mandate from ${from} to ${to} is ${outcome}, and one event tells of each move`, async (context) => {
       const ledger = await open(context)
       const mandate = await ledger.mandate((await ledger.tenant()).sandbox)
       if (from !== 'active') await ledger.moveMandate(mandate, from)
@@ -343,7 +343,7 @@ storeConformance((open) => {
     })
   }
 
-  test('A domain is unique in its environment, whoever has it [decision.23]', async (context) => {
+  test('A domain is unique in its environment, whoever has it', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const other = await ledger.tenant()
@@ -362,7 +362,7 @@ storeConformance((open) => {
     assert.equal((await ledger.eventsAbout(owner.sandbox, seller.id)).length, 1)
   })
 
-  test('A NUL in a text is kept, or becomes U+FFFD where the database cannot hold it [decision.62]', async (context) => {
+  test('A NUL in a text is kept, or becomes U+FFFD where the database cannot hold it', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox, { name: 'a\u0000b' }).catch((error: unknown) => {
@@ -392,7 +392,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A text of any length is kept, compared and looked up whole [decision.62]', async (context) => {
+  test('A text of any length is kept, compared and looked up whole', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const long = Array.from({ length: 8_000 }, (_, index) =>
@@ -425,7 +425,7 @@ storeConformance((open) => {
     )
   })
 
-  test('An act that fails leaves nothing behind and never fails its neighbours [decision.27]', async (context) => {
+  test('An act that fails leaves nothing behind and never fails its neighbours', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const taken = await ledger.agent(owner.sandbox)

@@ -5,7 +5,7 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { GroupCommit, type GroupCommitOptions, type Settled } from './group-commit.ts'
 import { StoreUnavailableError } from './store.ts'
 
-test('Calls that arrive in one turn are written as one batch, each with its own outcome [decision.9]', async () => {
+test('Calls that arrive in one turn are written as one batch, each with its own outcome', async () => {
   const { queue, batches } = doubling()
   const outcomes = await Promise.all([1, 2, 3].map((call) => queue.submit(call)))
   assert.deepEqual(outcomes, [2, 4, 6])
@@ -39,7 +39,7 @@ test('A lonely call waits for no timer: it is written in the very next turn of t
   }
 })
 
-test('A batch is begun beside another one when enough calls wait, and until then waits for the other to end [decision.60]', async () => {
+test('A batch is begun beside another one when enough calls wait, and until then waits for the other to end', async () => {
   const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 60_000 } })
   const outcomes = [1, 2, 3, 4].map((call) => queue.submit(call))
   await turnOfTheLoop()
@@ -65,7 +65,7 @@ test('A batch is begun beside another one when enough calls wait, and until then
   await queue.drain()
 })
 
-test('Beside a small batch one as small is begun at once [decision.60]', async () => {
+test('Beside a small batch one as small is begun at once', async () => {
   const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 16, waitMs: 60_000 } })
   const outcomes = [queue.submit(1)]
   await turnOfTheLoop()
@@ -76,7 +76,7 @@ test('Beside a small batch one as small is begun at once [decision.60]', async (
   assert.deepEqual(await Promise.all(outcomes), [1, 2])
 })
 
-test('Where a batch hangs, few calls are written beside it after a while [decision.60]', async (context) => {
+test('Where a batch hangs, few calls are written beside it after a while', async (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { queue, batches, writes } = manual({ lanes: 2, beside: { least: 3, waitMs: 10 } })
   const hanging = [1, 2, 3].map((call) => queue.submit(call))
@@ -170,7 +170,7 @@ test('A batch holds maxBatch calls at the most, and the rest follow in their ord
   ])
 })
 
-test('One call more than maxWaiting is turned away as unavailable, and written nowhere [decision.27]', async () => {
+test('One call more than maxWaiting is turned away as unavailable, and written nowhere', async () => {
   const { queue, batches, writes } = manual({ maxWaiting: 2 })
   const writing = queue.submit(1)
   await turnOfTheLoop()

@@ -20,7 +20,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} the export is what the database holds over many pages, and fits its filters [decision.114]`,
+    `On ${name} the export is what the database holds over many pages, and fits its filters`,
     { skip: missing ?? false },
     async (t) => {
       const ledger = await open()
@@ -52,7 +52,7 @@ for (const { name, missing, open } of serviceStores) {
 }
 
 test(
-  'An export is sent as it is read: one that breaks off does not look whole [decision.114]',
+  'An export is sent as it is read: one that breaks off does not look whole',
   {
     skip: postgres18.missing ?? false,
   },
@@ -78,7 +78,7 @@ test(
   },
 )
 
-test('An account has so many exports under way and no more; one that is broken off makes room [decision.114]', async (t) => {
+test('An account has so many exports under way and no more; one that is broken off makes room', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluateMany(service, purchase, 400)

@@ -18,7 +18,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a reader of the feed that is cut off again and again gets every transaction once, while payments race [decision.114]`,
+    `On ${name} a reader of the feed that is cut off again and again gets every transaction once, while payments race`,
     { skip: missing ?? false },
     async (t) => {
       const ledger = await open()
@@ -74,7 +74,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A feed begins with the newest, goes on with what happens, and ends with the session, or with the key [decision.114]', async (t) => {
+test('A feed begins with the newest, goes on with what happens, and ends with the session, or with the key', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
@@ -100,7 +100,7 @@ test('A feed begins with the newest, goes on with what happens, and ends with th
   for (const feed of feeds) assert.deepEqual(await next(feed), { type: 'end', reason: 'signed_out' })
 })
 
-test('A feed that goes on where nothing has happened says so at once [decision.114]', async (t) => {
+test('A feed that goes on where nothing has happened says so at once', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   await evaluate(service, purchase, null)
@@ -118,7 +118,7 @@ test('A feed that goes on where nothing has happened says so at once [decision.1
   await feed.return(undefined)
 })
 
-test('A service that stops tells its readers, and waits for none of them [decision.114]', async (t) => {
+test('A service that stops tells its readers, and waits for none of them', async (t) => {
   const service = await startTestService(t)
   const feed = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }).console.feed()
   await next(feed)
@@ -128,7 +128,7 @@ test('A service that stops tells its readers, and waits for none of them [decisi
   assert.deepEqual(await next(feed), { type: 'end', reason: 'service_stopping' })
 })
 
-test('An account has so many feeds and no more, and a place in the feed that is none begins anew [decision.114]', async (t) => {
+test('An account has so many feeds and no more, and a place in the feed that is none begins anew', async (t) => {
   const service = await startTestService(t)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
   const cut = new AbortController()

@@ -13,7 +13,7 @@ const resource_url = `https://${domain}/data`
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} every screen of the console is told what happened, to the last digit, also by a service that came later [decision.112]`,
+    `On ${name} every screen of the console is told what happened, to the last digit, also by a service that came later`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -188,38 +188,34 @@ for (const { name, missing, open } of serviceStores) {
 }
 
 for (const { name, missing, open } of serviceStores) {
-  test(
-    `On ${name} letters beyond ASCII are found, too [decision.114]`,
-    { skip: missing ?? false },
-    async (context) => {
-      const ledger = await open()
-      context.after(ledger.discard)
-      const service = await startTestService(context, ledger.settings)
-      const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
-      const agent = await purser.agents.create({ name: 'Ärzte-Bot' })
-      await purser.mandates.create({
-        agent_id: agent.id,
-        purpose: 'Über NACHT',
-        max_spend_total: '1.00',
-        max_spend_per_transaction: '1.00',
-        allowed_sellers: [],
-        expires_at: '2099-01-01T00:00:00Z',
-      })
-      const purposes = async (q: string) =>
-        (await purser.console.mandates.list({ q }).page()).items.map(({ purpose }) => purpose)
-      for (const typed of ['Ärzte-Bot', 'Ärzte-bOT', 'RZTE'])
-        assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
-      for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
-        assert.deepEqual(await purposes(typed), ['Über NACHT'])
-      // PostgreSQL knows the cases that the locale of the database knows; that of tests is C.
-      if (name !== 'SQLite') return
-      assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
-      assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
-    },
-  )
+  test(`On ${name} letters beyond ASCII are found, too`, { skip: missing ?? false }, async (context) => {
+    const ledger = await open()
+    context.after(ledger.discard)
+    const service = await startTestService(context, ledger.settings)
+    const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
+    const agent = await purser.agents.create({ name: 'Ärzte-Bot' })
+    await purser.mandates.create({
+      agent_id: agent.id,
+      purpose: 'Über NACHT',
+      max_spend_total: '1.00',
+      max_spend_per_transaction: '1.00',
+      allowed_sellers: [],
+      expires_at: '2099-01-01T00:00:00Z',
+    })
+    const purposes = async (q: string) =>
+      (await purser.console.mandates.list({ q }).page()).items.map(({ purpose }) => purpose)
+    for (const typed of ['Ärzte-Bot', 'Ärzte-bOT', 'RZTE'])
+      assert.deepEqual(await found(purser, typed), ['agent Ärzte-Bot'])
+    for (const typed of ['Über NACHT', 'Über nacht', 'bER '])
+      assert.deepEqual(await purposes(typed), ['Über NACHT'])
+    // PostgreSQL knows the cases that the locale of the database knows; that of tests is C.
+    if (name !== 'SQLite') return
+    assert.deepEqual(await found(purser, 'ärzte'), ['agent Ärzte-Bot'])
+    assert.deepEqual(await purposes('ÜBER nacht'), ['Über NACHT'])
+  })
 
   test(
-    `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active [decision.21]`,
+    `On ${name} the mandates of a revoked agent keep their status, and the console lists none of them as active`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

@@ -17,7 +17,7 @@ import { createTenant, startTestService } from '../../testing/service.ts'
 const clientId = 'purser'
 const clientSecret = 'a secret that the provider and the service share'
 
-test('Nobody is signed in by an ID token that no key of the provider signed [decision.111]', async (t) => {
+test('Nobody is signed in by an ID token that no key of the provider signed', async (t) => {
   const { provider, signIn } = await prepare(t)
   const [own] = provider.keys
   assert.ok(own)
@@ -44,7 +44,7 @@ test('Nobody is signed in by an ID token that no key of the provider signed [dec
   assert.deepEqual(await signIn(), { status: 303, hasSession: true }, 'the real key signs in')
 })
 
-test('The keys of the provider are cached, and a key that it rotates in is found without a restart [decision.111]', async (t) => {
+test('The keys of the provider are cached, and a key that it rotates in is found without a restart', async (t) => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   t.after(() => mock.timers.reset())
   const { provider, signIn } = await prepare(t)
@@ -59,7 +59,7 @@ test('The keys of the provider are cached, and a key that it rotates in is found
   assert.equal(provider.keyFetches, 2)
 })
 
-test('An answer of the provider that is larger than it may be signs nobody in [decision.111]', async (t) => {
+test('An answer of the provider that is larger than it may be signs nobody in', async (t) => {
   const { provider, signIn } = await prepare(t)
   provider.answerKeys = (response) => {
     response.writeHead(200, { 'content-type': 'application/json' })

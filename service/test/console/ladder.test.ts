@@ -20,7 +20,7 @@ interface Proposal {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a denial names the check that failed with the values that it compared, whichever of the nine [decision.115]`,
+    `On ${name} a denial names the check that failed with the values that it compared, whichever of the nine`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -95,7 +95,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 
   test(
-    `On ${name} a payment is told with the checks of its proof, what others held then, and its charge [decision.115]`,
+    `On ${name} a payment is told with the checks of its proof, what others held then, and its charge`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

@@ -13,7 +13,7 @@ import { firstUserId } from '../../src/domain/records.ts'
 const clientId = 'purser'
 const clientSecret = 'a secret of the provider and the service'
 
-test('Who the identity provider vouches for is signed in to the account that carries his user id [decision.111]', async (t) => {
+test('Who the identity provider vouches for is signed in to the account that carries his user id', async (t) => {
   const { service, visit } = await prepare(t)
   const tenant = await createTenant(service, 'ada')
   const options = await service.call('GET', '/v1/console/sign-in', { key: null })
@@ -50,7 +50,7 @@ test('Who the identity provider vouches for is signed in to the account that car
   assert.equal((await signedIn.call('GET', '/agents')).status, 401)
 })
 
-test('Who comes from the identity provider gets a session of his own, whatever cookie he came with [decision.110] [decision.111]', async (t) => {
+test('Who comes from the identity provider gets a session of his own, whatever cookie he came with', async (t) => {
   const { service, visit } = await prepare(t)
   const tenant = await createTenant(service, 'ada')
   const attacker = await signIn(service)
@@ -66,7 +66,7 @@ test('Who comes from the identity provider gets a session of his own, whatever c
   assert.notEqual(planted.account.id, tenant.accountId, 'the planted session is still its own')
 })
 
-test('A user of the provider whom no account carries is told so, and no account is made [decision.111]', async (t) => {
+test('A user of the provider whom no account carries is told so, and no account is made', async (t) => {
   const { service, visit } = await prepare(t)
   const browser = new Browser()
   const end = await visit(browser, 'stranger')
@@ -76,7 +76,7 @@ test('A user of the provider whom no account carries is told so, and no account 
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 
-test("The operator's account, which the first start made, is no user's of the provider, whatever he calls himself [decision.111] [decision.5]", async (t) => {
+test("The operator's account, which the first start made, is no user's of the provider, whatever he calls himself", async (t) => {
   const { service, visit } = await prepare(t)
   const browser = new Browser()
   const end = await visit(browser, firstUserId)
@@ -85,7 +85,7 @@ test("The operator's account, which the first start made, is no user's of the pr
   assert.doesNotMatch(browser.cookiesFor(service.url), /purser-session/)
 })
 
-test('An answer of the provider counts only in the browser that asked for it, once, and as it was asked for [decision.111]', async (t) => {
+test('An answer of the provider counts only in the browser that asked for it, once, and as it was asked for', async (t) => {
   const { service, visit } = await prepare(t)
   await createTenant(service, 'ada')
   const browser = new Browser()
@@ -101,7 +101,7 @@ test('An answer of the provider counts only in the browser that asked for it, on
   assert.equal(gone.status, 400, 'the sign-in is over')
 })
 
-test('A sign-in that takes longer than ten minutes is over, and one that is refused signs nobody in [decision.111]', async (t) => {
+test('A sign-in that takes longer than ten minutes is over, and one that is refused signs nobody in', async (t) => {
   const { service, visit } = await prepare(t)
   await createTenant(service, 'ada')
   const slow = new Browser()
@@ -120,7 +120,7 @@ test('A sign-in that takes longer than ten minutes is over, and one that is refu
   assert.match(await answer.text(), /You were not signed in/)
 })
 
-test('While the identity provider does not answer, the page says so, and keys still sign in [decision.111]', async (t) => {
+test('While the identity provider does not answer, the page says so, and keys still sign in', async (t) => {
   const { service, stopProvider } = await prepare(t)
   await stopProvider()
   const answer = await fetch(`${service.url}/console/sign-in`, { redirect: 'manual' })

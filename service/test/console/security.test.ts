@@ -13,7 +13,7 @@ import { createTenant, issueKey, startTestService } from '../../testing/service.
 
 const changing = endpoints.filter(({ method, roles }) => method !== 'GET' && roles !== 'public')
 
-test('A cookie is for the browser alone: no script reads it, no other site sends it, and over TLS only where there is TLS [decision.110]', async (t) => {
+test('A cookie is for the browser alone: no script reads it, no other site sends it, and over TLS only where there is TLS', async (t) => {
   const service = await startTestService(t)
   const body = { api_key: service.sandboxKey }
   const plain = await service.call('POST', '/v1/console/session', { key: null, body })
@@ -37,7 +37,7 @@ test('A cookie is for the browser alone: no script reads it, no other site sends
   assert.match(named.headers.get('set-cookie') ?? '', /^__Host-purser-session=.*; Secure$/)
 })
 
-test('Signing in begins a session of its own, whatever cookie came with it [decision.110]', async (t) => {
+test('Signing in begins a session of its own, whatever cookie came with it', async (t) => {
   const service = await startTestService(t)
   const first = await signIn(service)
   const planted = `purser-session=${first.cookie.split('=')[1]?.slice(0, 31)}.${'A'.repeat(43)}`
@@ -52,7 +52,7 @@ test('Signing in begins a session of its own, whatever cookie came with it [deci
   assert.deepEqual([strange.status, strange.body], [401, { detail: 'invalid_session' }])
 })
 
-test('Over TLS only the cookie counts that no other subdomain can set [decision.110]', async (t) => {
+test('Over TLS only the cookie counts that no other subdomain can set', async (t) => {
   const service = await startTestService(t, { PURSER_PUBLIC_URL: 'https://purser.example.com' })
   const { cookie } = await signIn(service)
   const session = (sent: string) =>
@@ -64,7 +64,7 @@ test('Over TLS only the cookie counts that no other subdomain can set [decision.
 
 for (const endpoint of changing) {
   const { method, path, body: schema } = endpoint
-  test(`${method} ${path} with a cookie changes nothing without the token of the session [decision.110]`, async (t) => {
+  test(`${method} ${path} with a cookie changes nothing without the token of the session`, async (t) => {
     const { service, browser, other, records } = await shared(t)
     const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => records[name as keyof typeof records])
     const sample = sampleBodies[endpoint.id as keyof typeof sampleBodies]
@@ -99,7 +99,7 @@ for (const endpoint of changing) {
   })
 }
 
-test('What a cookie may read, it may not for a page of another site, nor of another port of this host [decision.110]', async (t) => {
+test('What a cookie may read, it may not for a page of another site, nor of another port of this host', async (t) => {
   const { service, browser, records } = await shared(t)
   const reading = endpoints.filter(
     ({ method, roles }) => method === 'GET' && roles !== 'public' && roles.includes('owner'),
@@ -119,7 +119,7 @@ test('What a cookie may read, it may not for a page of another site, nor of anot
   assert.ok(reading.length > 20)
 })
 
-test('With its token, and from its own pages, a session does what its key may do [decision.110]', async (t) => {
+test('With its token, and from its own pages, a session does what its key may do', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
   const headers = { origin: service.url, 'sec-fetch-site': 'same-origin' }
@@ -130,7 +130,7 @@ test('With its token, and from its own pages, a session does what its key may do
   assert.equal(events[0].actor, session.key_id, 'the key is who acted')
 })
 
-test('A cookie that was stolen is worth nothing after the sign-out [decision.110]', async (t) => {
+test('A cookie that was stolen is worth nothing after the sign-out', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
   const bystander = await signIn(service)
@@ -149,7 +149,7 @@ test('A cookie that was stolen is worth nothing after the sign-out [decision.110
   assert.equal((await bystander.call('GET', '/agents')).status, 200)
 })
 
-test('A session ends with its key, at once, and unused after its time, and in any case after a day [decision.110]', async (t) => {
+test('A session ends with its key, at once, and unused after its time, and in any case after a day', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const ofKey = await signIn(service, key)
@@ -170,7 +170,7 @@ test('A session ends with its key, at once, and unused after its time, and in an
   assert.equal((await used.call('GET', '/agents')).status, 401, 'a day is over')
 })
 
-test('An export goes no further once its key is revoked, however slowly it is read [decision.114] [auth.4]', async (t) => {
+test('An export goes no further once its key is revoked, however slowly it is read [auth.4]', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   const { body: keys } = await service.call('GET', '/accounts/api-keys', { key })
@@ -203,7 +203,7 @@ test('An export goes no further once its key is revoked, however slowly it is re
   assert.ok(bytes < 600 * 30_000)
 })
 
-test('Only owners and operators sign in, and a wrong key says nothing [decision.110]', async (t) => {
+test('Only owners and operators sign in, and a wrong key says nothing', async (t) => {
   const service = await startTestService(t)
   const attempt = (body: object, headers = {}) =>
     service.call('POST', '/v1/console/session', { key: null, body, headers })
@@ -224,7 +224,7 @@ test('Only owners and operators sign in, and a wrong key says nothing [decision.
   assert.deepEqual([forged.status, forged.body], [403, { detail: 'cross_site_request' }])
 })
 
-test('A session sees the environment of its key alone, and one of the set-up link both [decision.110]', async (t) => {
+test('A session sees the environment of its key alone, and one of the set-up link both', async (t) => {
   const service = await startTestService(t)
   const browser = await signIn(service)
   const there = await browser.call('GET', '/agents', { headers: { 'x-purser-environment': 'production' } })
@@ -248,7 +248,7 @@ test('A session sees the environment of its key alone, and one of the set-up lin
   assert.equal(none.status, 403)
 })
 
-test('The link of a first start signs one browser in, once, within its time [decision.111]', async (t) => {
+test('The link of a first start signs one browser in, once, within its time', async (t) => {
   const service = await startTestService(t)
   assert.ok(service.setUpToken)
   const planted = await signIn(service)
@@ -279,7 +279,7 @@ test('The link of a first start signs one browser in, once, within its time [dec
   )
 })
 
-test('Another tenant sees by cookie what it sees by key: nothing of the others, byte for byte [decision.1] [decision.110]', async (t) => {
+test('Another tenant sees by cookie what it sees by key: nothing of the others, byte for byte', async (t) => {
   const service = await startTestService(t)
   const second = await createTenant(service)
   const records = await prepareSampleRecords(service, service.sandboxKey)

@@ -6,7 +6,7 @@ import { plantedBugs } from './planted-bugs.ts'
 import { shrink } from './shrink.ts'
 import { simulate } from './simulation.ts'
 
-test('No history of the new ledger has a fault, whatever fails around it [decision.179]', async () => {
+test('No history of the new ledger has a fault, whatever fails around it', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     const evidence = await simulate({ seed, faultPercent: seed % 2 === 0 ? 20 : 5, minCalls: 200, openMs: 0 })
     assert.ok(evidence.calls.length >= 200, `seed ${seed}: ${evidence.calls.length} calls`)

@@ -23,7 +23,7 @@ const draft: MandateDraft = {
   sellers: 'api.example.com, data.example.org',
 }
 
-test('The form says in one sentence what the mandate will allow [decision.121]', () => {
+test('The form says in one sentence what the mandate will allow', () => {
   const rows: [Partial<MandateDraft>, RegExp][] = [
     [
       {},
@@ -39,7 +39,7 @@ test('The form says in one sentence what the mandate will allow [decision.121]',
   for (const [changes, sentence] of rows) assert.match(sentenceOf({ ...draft, ...changes }, 'ada'), sentence)
 })
 
-test('It warns of what the owner may not have meant, and of nothing else [decision.121]', () => {
+test('It warns of what the owner may not have meant, and of nothing else', () => {
   const rows: [Partial<MandateDraft>, RegExp[]][] = [
     [{}, []],
     [{ sellers: '*' }, [/every seller, including/]],

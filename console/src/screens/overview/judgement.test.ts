@@ -64,7 +64,7 @@ test('The overview answers in a sentence whether anything is wrong, the gravest 
   }
 })
 
-test('The rest follows the worst, and proofs that are in no list are counted apart [decision.161]', () => {
+test('The rest follows the worst, and proofs that are in no list are counted apart', () => {
   assert.match(judge({ ...quiet, ...denials, nearest_budgets: [ending] }, true).more, /^30 payments denied/)
   const { sentence, more } = judge({ ...quiet, ...denials, denied_last_day: 32 }, true)
   assert.match(sentence, /^30 payments denied/)

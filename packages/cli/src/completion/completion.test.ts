@@ -73,13 +73,13 @@ const cases: readonly (readonly [words: string, offered: string | readonly strin
 for (const { name, program } of shells) {
   const isThere = hasProgram(name)
   for (const [words, offered] of cases) {
-    const title = `${name} completes: purser ${words} [decision.105]`
+    const title = `${name} completes: purser ${words}`
     test(title, { skip: !isThere && `${name} is not installed` }, async () => {
       assert.deepEqual(await complete(name, program, words), wordsOf(offered))
     })
   }
 
-  test(`The script for ${name} says where to put it, and knows every command [decision.105]`, async () => {
+  test(`The script for ${name} says where to put it, and knows every command`, async () => {
     const { code, output } = await purser('completion', name)
     assert.equal(code, 0)
     assert.match(output, new RegExp(`^(#compdef purser\n)?# purser completion ${name}: save it`))

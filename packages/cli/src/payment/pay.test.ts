@@ -66,7 +66,7 @@ test('pay sends the method, the headers and the body that it is given, twice the
   )
 })
 
-test("pay tells the merchant's receipt, and what it says is not obeyed [decision.107]", async (context) => {
+test("pay tells the merchant's receipt, and what it says is not obeyed", async (context) => {
   const { merchant, purser } = await prepareMarket(context, {
     deliver: (request, response) => {
       const { nonce } = JSON.parse(decode(request.headers['x-payment-proof']))
@@ -94,7 +94,7 @@ test('A receipt for another proof is not believed', async (context) => {
   assert.doesNotMatch(errors, /txn_of_another/)
 })
 
-test('A payment that the policy denies ends with 3, and costs nothing [decision.77]', async (context) => {
+test('A payment that the policy denies ends with 3, and costs nothing', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context, { price: '6.00' })
   const { code, output, errors } = await purser('pay', merchant.url)
   assert.deepEqual([code, output], [3, ''])
@@ -106,7 +106,7 @@ test('A payment that the policy denies ends with 3, and costs nothing [decision.
   assert.equal(merchant.visits.length, 1)
 })
 
-test('A payment above --max-amount ends with 3, and nobody is asked [decision.77]', async (context) => {
+test('A payment above --max-amount ends with 3, and nobody is asked', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context)
   const { code, errors } = await purser('pay', merchant.url, '--max-amount', '3.99')
   assert.equal(code, 3)
@@ -124,7 +124,7 @@ test('What asks for no payment is fetched, and no mandate is touched', async (co
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
 
-test('--output takes the body, and --json tells the rest as one document [decision.107]', async (context) => {
+test('--output takes the body, and --json tells the rest as one document', async (context) => {
   const { merchant, purser, folder } = await prepareMarket(context)
   const { code, output, errors } = await purser('pay', merchant.url, '--output', 'data.json', '--json')
   assert.deepEqual([code, errors], [0, ''])
@@ -153,7 +153,7 @@ test('What cannot be written is not bought', async (context) => {
   assert.equal(readFileSync(join(folder, 'data.json'), 'utf8'), 'precious')
 })
 
-test('A merchant that fails after the charge ends with 7, and the payment is told [decision.135]', async (context) => {
+test('A merchant that fails after the charge ends with 7, and the payment is told', async (context) => {
   const { merchant, purser, sums, folder } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(500).end('out of \u001b[31mpaper'),
   })
@@ -175,7 +175,7 @@ test('A merchant that fails after the charge ends with 7, and the payment is tol
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('pay shows the same proof again to a merchant that fails, and gets the goods [decision.135]', async (context) => {
+test('pay shows the same proof again to a merchant that fails, and gets the goods', async (context) => {
   let failures = 2
   const { merchant, purser, sums } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(failures-- > 0 ? 502 : 200).end('goods'),
@@ -185,7 +185,7 @@ test('pay shows the same proof again to a merchant that fails, and gets the good
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('pay with a purchase id goes on where it failed, and never pays twice [decision.136]', async (context) => {
+test('pay with a purchase id goes on where it failed, and never pays twice', async (context) => {
   let isOpen = false
   const { merchant, purser, sums, folder } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end('goods'),
@@ -210,7 +210,7 @@ test('pay with a purchase id goes on where it failed, and never pays twice [deci
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('pay sends the proof to no other origin, and ends with 7 when it was charged [decision.135]', async (context) => {
+test('pay sends the proof to no other origin, and ends with 7 when it was charged', async (context) => {
   const proofs: unknown[] = []
   const thief = await startServer(context, ({ headers }, response) => {
     proofs.push(headers['x-payment-proof'])
@@ -234,7 +234,7 @@ for (const [what, fail] of [
   ['503', (response) => void response.writeHead(503, { 'retry-after': '1' }).end(storeUnavailable)],
   ['nothing', (response) => void response.destroy()],
 ] as readonly (readonly [string, (response: ServerResponse) => void])[]) {
-  test(`Goods that came are delivered, though the service answers ${what} when it is asked for the payment [decision.77]`, async (context) => {
+  test(`Goods that came are delivered, though the service answers ${what} when it is asked for the payment`, async (context) => {
     const { merchant, purser, folder, environment, sums } = await prepareMarket(context)
     environment['PURSER_URL'] = await startServer(context, (request, response) => {
       if (request.url?.includes('/payments/proofs/')) fail(response)
@@ -295,7 +295,7 @@ test('A merchant that breaks off in the middle of the goods is told, with what w
   assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
 })
 
-test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown [decision.77]', async (context) => {
+test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown', async (context) => {
   const controller = new AbortController()
   const { merchant, purserWith } = await prepareMarket(context, {
     beforeVerify: () => {
@@ -318,7 +318,7 @@ test('A merchant that cannot be reached ends with 1', async (context) => {
   assert.match(errors, /^purser pay: http:\/\/127\.0\.0\.1:9\/data cannot be fetched \(.*\)\.$/)
 })
 
-test('A terminal gets text that it does not obey, and keeps what is no text in a file [decision.107]', async (context) => {
+test('A terminal gets text that it does not obey, and keeps what is no text in a file', async (context) => {
   const goods = [Buffer.from('a\u001b[2Jb\r\nc'), Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0xfe])]
   const { merchant, purserWith, folder } = await prepareMarket(context, {
     price: '1.00',
@@ -386,7 +386,7 @@ const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[
   [['pay', 'http://a', '--timeout', '0'], /It must be a whole number of seconds/],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`A wrong call is told, with exit code 2: purser ${words.join(' ')} [decision.77]`, async (context) => {
+  test(`A wrong call is told, with exit code 2: purser ${words.join(' ')}`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words)
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)

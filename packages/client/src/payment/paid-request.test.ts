@@ -34,7 +34,7 @@ const goods = '{"data":[1,2,3]}'
 const give = (response: ServerResponse) => void response.writeHead(200).end(goods)
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`A paid request does not follow a ${status} to another origin, and reports its target [decision.135]`, async (context) => {
+  test(`A paid request does not follow a ${status} to another origin, and reports its target`, async (context) => {
     const proofs: unknown[] = []
     const thief = await startServer(context, ({ headers }, response) => {
       proofs.push(headers['x-payment-proof'])
@@ -52,7 +52,7 @@ for (const status of [301, 302, 303, 307, 308]) {
     assert.equal(transaction_id, null)
   })
 
-  test(`A paid request follows a ${status} within the origin, with the method that fetch would use [decision.135]`, async (context) => {
+  test(`A paid request follows a ${status} within the origin, with the method that fetch would use`, async (context) => {
     const { merchant, pay, budget } = await openMarket(context, service, {
       beforeVerify: ({ url }, response) =>
         url === '/data' && Boolean(response.writeHead(status, { location: '/moved' }).end()),
@@ -68,7 +68,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
-test('At most five redirects within the origin are followed [decision.135]', async (context) => {
+test('At most five redirects within the origin are followed', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     beforeVerify: (_request, response) => Boolean(response.writeHead(302, { location: '/round' }).end()),
   })
@@ -77,7 +77,7 @@ test('At most five redirects within the origin are followed [decision.135]', asy
   assert.equal(noncesOf(merchant.visits).length, 6)
 })
 
-test('A redirect to the same host over another scheme, port or with a password is another origin [decision.135]', async (context) => {
+test('A redirect to the same host over another scheme, port or with a password is another origin', async (context) => {
   let location = ''
   const { merchant, pay } = await openMarket(context, service, {
     price: '1.00',
@@ -92,7 +92,7 @@ test('A redirect to the same host over another scheme, port or with a password i
   assert.equal(noncesOf(merchant.visits).length, 4)
 })
 
-test('With redirect: manual, a redirect of the paid request is returned unchanged [decision.135]', async (context) => {
+test('With redirect: manual, a redirect of the paid request is returned unchanged', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_request, response) =>
       void response.writeHead(303, { location: 'https://cdn.example/x' }).end(),
@@ -102,7 +102,7 @@ test('With redirect: manual, a redirect of the paid request is returned unchange
   assert.equal(paymentResultOf(answer)?.status, 'captured')
 })
 
-test('A merchant that hangs after the charge causes an error with the proof, and resumePayment gets the goods [decision.135]', async (context) => {
+test('A merchant that hangs after the charge causes an error with the proof, and resumePayment gets the goods', async (context) => {
   const controller = new AbortController()
   let runs = 0
   const { merchant, client, pay, budget } = await openMarket(context, service, {
@@ -132,7 +132,7 @@ test('A merchant that hangs after the charge causes an error with the proof, and
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A proof alone is enough to resume a payment, and is never logged [decision.135]', async (context) => {
+test('A proof alone is enough to resume a payment, and is never logged', async (context) => {
   const controller = new AbortController()
   const { merchant, client, pay, budget } = await openMarket(context, service, {
     beforeVerify: () => {
@@ -157,7 +157,7 @@ const passing: [what: string, fail: (request: IncomingMessage, response: ServerR
 ]
 for (const [what, fail] of passing) {
   for (const when of ['before', 'after'] as const) {
-    test(`The same proof is sent again to a merchant that ${what} ${when} the charge, and gets the goods [decision.135]`, async (context) => {
+    test(`The same proof is sent again to a merchant that ${what} ${when} the charge, and gets the goods`, async (context) => {
       let failures = 2
       const { merchant, pay, budget } = await openMarket(context, service, {
         beforeVerify: (request, response) => {
@@ -179,7 +179,7 @@ for (const [what, fail] of passing) {
   }
 }
 
-test('Paid but not delivered is a separate error, with the transaction and the response of the merchant [decision.135]', async (context) => {
+test('Paid but not delivered is a separate error, with the transaction and the response of the merchant', async (context) => {
   const { merchant, client, pauses, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(500).end('out of paper'),
   })
@@ -194,7 +194,7 @@ test('Paid but not delivered is a separate error, with the transaction and the r
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('Any response without goods after the charge is also paid but not delivered [decision.135]', async (context) => {
+test('Any response without goods after the charge is also paid but not delivered', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(404).end('no such report'),
   })
@@ -204,7 +204,7 @@ test('Any response without goods after the charge is also paid but not delivered
   assert.equal(noncesOf(merchant.visits).length, 1)
 })
 
-test('Retry-After is honored within the window of the proof, but not beyond [decision.135]', async (context) => {
+test('Retry-After is honored within the window of the proof, but not beyond', async (context) => {
   const asked = ['7', '290', '301']
   const { merchant, pauses, pay } = await openMarket(context, service, {
     beforeVerify: (_, response) =>
@@ -216,7 +216,7 @@ test('Retry-After is honored within the window of the proof, but not beyond [dec
   assert.deepEqual([error.name, error.status], ['PaymentUncertainError', 'open'])
 })
 
-test('The signal of the request ends the wait between attempts [decision.91]', async (context) => {
+test('The signal of the request ends the wait between attempts', async (context) => {
   const controller = new AbortController()
   const { merchant, pay } = await openMarket(context, service, {
     beforeVerify: (request) => Boolean(request.socket.destroy()),
@@ -230,7 +230,7 @@ test('The signal of the request ends the wait between attempts [decision.91]', a
   assert.equal(merchant.visits.length, 2)
 })
 
-test('Without any response, the error has the nonce for looking up the payment [decision.91]', async (context) => {
+test('Without any response, the error has the nonce for looking up the payment', async (context) => {
   const { merchant, client, decisions, pay } = await openMarket(context, service, {
     deliver: (request) => void request.socket.destroy(),
   })
@@ -244,7 +244,7 @@ test('Without any response, the error has the nonce for looking up the payment [
   assert.deepEqual([status, amount], ['captured', '4.00'])
 })
 
-test('A proof that expired before the merchant answered causes an error that says nothing was charged [decision.135]', async (context) => {
+test('A proof that expired before the merchant answered causes an error that says nothing was charged', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service, {
     beforeVerify: (request) => {
       service.clock.nowMs += 2 * 60_000
@@ -257,7 +257,7 @@ test('A proof that expired before the merchant answered causes an error that say
   assert.equal((await budget()).spent, '0.00')
 })
 
-test('If the state of the proof is unknown, the error says that it may be charged [decision.135]', async (context) => {
+test('If the state of the proof is unknown, the error says that it may be charged', async (context) => {
   const { merchant, client, pay } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(500).end(),
   })
@@ -267,7 +267,7 @@ test('If the state of the proof is unknown, the error says that it may be charge
   assert.match(error.message, /may have been charged/)
 })
 
-test('Interrupted goods reject with an error that has the payment [decision.135]', async (context) => {
+test('Interrupted goods reject with an error that has the payment', async (context) => {
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => {
       response.writeHead(200, { 'content-length': '1000' })
@@ -281,7 +281,7 @@ test('Interrupted goods reject with an error that has the payment [decision.135]
   assert.equal(error.reason, 'incomplete')
 })
 
-test('The result of a response has the transaction, from the receipt or from the service [decision.135]', async (context) => {
+test('The result of a response has the transaction, from the receipt or from the service', async (context) => {
   const { merchant, client, pay } = await openMarket(context, service)
   const answer = await pay()(merchant.url)
   const result = paymentResultOf(answer)

@@ -29,7 +29,7 @@ function newFolder(context: { readonly after: (clean: () => void) => void }): st
   return folder
 }
 
-test('The same purchase id pays once, and gets the goods again without asking the merchant [decision.136]', async (context) => {
+test('The same purchase id pays once, and gets the goods again without asking the merchant', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   const buy = pay({ purchases: createPurchaseMemory() })
   const order = { method: 'POST', body: 'rain', purchaseId: 'order-1' }
@@ -47,7 +47,7 @@ test('The same purchase id pays once, and gets the goods again without asking th
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase id belongs to one request: another address, method or body is refused, and nothing is bought [decision.136]', async (context) => {
+test('A purchase id belongs to one request: another address, method or body is refused, and nothing is bought', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   const buy = pay({ purchases: createPurchaseMemory() })
   await buy(`${merchant.url}/data`, { method: 'POST', body: 'rain', purchaseId: 'order-1' })
@@ -64,7 +64,7 @@ test('A purchase id belongs to one request: another address, method or body is r
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase id without a store, empty or too long is refused before anything is sent [decision.136]', async (context) => {
+test('A purchase id without a store, empty or too long is refused before anything is sent', async (context) => {
   const { merchant, pay } = await openMarket(context, service)
   await assert.rejects(pay()(merchant.url, { purchaseId: 'order-1' }), /needs the option purchases/)
   const buy = pay({ purchases: createPurchaseMemory() })
@@ -74,7 +74,7 @@ test('A purchase id without a store, empty or too long is refused before anythin
   assert.equal(merchant.visits.length, 0)
 })
 
-test('Ten concurrent calls with one purchase id, in two processes with one folder, are charged once [decision.136]', async (context) => {
+test('Ten concurrent calls with one purchase id, in two processes with one folder, are charged once', async (context) => {
   const folder = newFolder(context)
   const { merchant, pay, budget } = await openMarket(context, service)
   const buyers = [
@@ -90,7 +90,7 @@ test('Ten concurrent calls with one purchase id, in two processes with one folde
   assert.equal((await budget()).spent, '4.00')
 })
 
-test('Losing the store does not cause a second payment: the same id gets the same proof [decision.136]', async (context) => {
+test('Losing the store does not cause a second payment: the same id gets the same proof', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   for (let run = 0; run < 2; run++) {
     const answer = await pay({ purchases: createPurchaseMemory() })(merchant.url, {
@@ -102,7 +102,7 @@ test('Losing the store does not cause a second payment: the same id gets the sam
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase whose proof was refused starts over with the same id [decision.136]', async (context) => {
+test('A purchase whose proof was refused starts over with the same id', async (context) => {
   let refusals = 1
   const { merchant, pay, budget } = await openMarket(context, service, {
     beforeVerify: (_request, response) => refusals-- > 0 && Boolean(response.writeHead(402).end()),
@@ -113,7 +113,7 @@ test('A purchase whose proof was refused starts over with the same id [decision.
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase that was paid but not delivered continues with the same proof [decision.136]', async (context) => {
+test('A purchase that was paid but not delivered continues with the same proof', async (context) => {
   let isOpen = false
   const { merchant, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end(goods),
@@ -127,7 +127,7 @@ test('A purchase that was paid but not delivered continues with the same proof [
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('With a purchase id, interrupted goods are requested again [decision.136]', async (context) => {
+test('With a purchase id, interrupted goods are requested again', async (context) => {
   let breaks = 1
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_, response) => (breaks-- > 0 ? cut(response) : void response.writeHead(200).end(goods)),
@@ -136,7 +136,7 @@ test('With a purchase id, interrupted goods are requested again [decision.136]',
   assert.equal(await answer.text(), goods)
 })
 
-test('Goods of more than 8 MiB are returned in full, but not stored [decision.136]', async (context) => {
+test('Goods of more than 8 MiB are returned in full, but not stored', async (context) => {
   const large = Buffer.alloc(9 * 1024 * 1024, 'x')
   const { merchant, pay, budget } = await openMarket(context, service, {
     deliver: (_, response) => void response.writeHead(200).end(large),
@@ -164,7 +164,7 @@ const record: PurchaseRecord = {
   step: { kind: 'over' },
 }
 
-test('Purchase files are private and complete, and each revision is written by one process [decision.136]', async (context) => {
+test('Purchase files are private and complete, and each revision is written by one process', async (context) => {
   const folder = join(newFolder(context), 'purchases')
   const stores = [await openPurchaseFiles(folder), await openPurchaseFiles(folder)]
   const saved = await Promise.all(
@@ -181,7 +181,7 @@ test('Purchase files are private and complete, and each revision is written by o
   assert.equal(statSync(join(folder, names[0] ?? '')).mode & 0o777, 0o600)
 })
 
-test('The in-memory store removes the oldest settled purchase, and none that may be charged [decision.136]', async () => {
+test('The in-memory store removes the oldest settled purchase, and none that may be charged', async () => {
   let nowMs = 0
   const store = createPurchaseMemory({ maxPurchases: 2, now: () => nowMs })
   const asking = { kind: 'asking', challenge: {} } as unknown as PurchaseRecord['step']
@@ -197,7 +197,7 @@ test('The in-memory store removes the oldest settled purchase, and none that may
   assert.equal(await store.save({ ...record, purchaseId: 'd', step: asking }), true)
 })
 
-test('A buyer that is killed at any step buys once, and the same id gets the goods [decision.136]', async (context) => {
+test('A buyer that is killed at any step buys once, and the same id gets the goods', async (context) => {
   const folder = newFolder(context)
   const { merchant, pay, budget, apiKey } = await openMarket(context, service, { price: '0.01' })
   const purchases = await openPurchaseFiles(folder)

@@ -15,7 +15,7 @@ import {
 
 const service = await startTestService({ after })
 
-test('A 402 with a challenge is paid, and the same request is sent again once [decision.91]', async (context) => {
+test('A 402 with a challenge is paid, and the same request is sent again once', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service)
   const order = { method: 'POST', body: '{"query":"rain"}', headers: { 'x-trace': '7' } }
   const answer = await pay()(`${merchant.url}/data?of=today#top`, order)
@@ -30,7 +30,7 @@ test('A 402 with a challenge is paid, and the same request is sent again once [d
   assert.deepEqual(await budget(), { spent: '4.00', held: '0.00' })
 })
 
-test('A challenge only in the body is found, and the body of a refused 402 stays readable [decision.91]', async (context) => {
+test('A challenge only in the body is found, and the body of a refused 402 stays readable', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service, { isBodyOnly: true })
   assert.equal((await pay()(merchant.url)).status, 200)
   const refused = await pay({ maxAmount: '3.99' })(merchant.url)
@@ -46,14 +46,14 @@ const spoilHeader: typeof globalThis.fetch = async (input, init) => {
   return answer.status === 402 ? new Response(answer.body, { status: 402, headers }) : answer
 }
 
-test('An invalid challenge header does not hide the challenge in the body [decision.91]', async (context) => {
+test('An invalid challenge header does not hide the challenge in the body', async (context) => {
   const { merchant, pay } = await openMarket(context, service, { isBodyOnly: true })
   const before = globalThis.fetch
   assert.equal((await pay({}, spoilHeader)(merchant.url)).status, 200)
   assert.equal(globalThis.fetch, before, 'the global fetch is not changed')
 })
 
-test('A response that requests no payment is returned as the same object [decision.91]', async (context) => {
+test('A response that requests no payment is returned as the same object', async (context) => {
   const { decisions, pay } = await openMarket(context, service)
   const given = new Response('free', { status: 404 })
   const answer = await pay({}, async () => given)('http://127.0.0.1/free')
@@ -63,7 +63,7 @@ test('A response that requests no payment is returned as the same object [decisi
   assert.deepEqual(decisions, [])
 })
 
-test('A denial returns the 402, with the requested amount, the limit and what would help [decision.91]', async (context) => {
+test('A denial returns the 402, with the requested amount, the limit and what would help', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, { price: '5.01' })
   const answer = await pay()(merchant.url)
   assert.deepEqual([answer.status, (await answer.json()).amount], [402, '5.01'])
@@ -75,7 +75,7 @@ test('A denial returns the 402, with the requested amount, the limit and what wo
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('A merchant or category that the mandate does not allow is denied before anything is held [decision.91]', async (context) => {
+test('A merchant or category that the mandate does not allow is denied before anything is held', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     challenge: () => ({ category: 'games' }),
   })
@@ -105,7 +105,7 @@ const challenges: [title: string, challenge: Record<string, unknown>, why: strin
   ['a number for an amount', { amount: 4 }, 'no_challenge'],
 ]
 
-test('A challenge for something else, or in an unknown format, is not paid, and onDecision gets the reason [decision.91]', async (context) => {
+test('A challenge for something else, or in an unknown format, is not paid, and onDecision gets the reason', async (context) => {
   let challenge: Record<string, unknown> = {}
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     challenge: () => challenge,
@@ -122,7 +122,7 @@ test('A challenge for something else, or in an unknown format, is not paid, and 
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('The detail for another resource has both addresses: localhost is not 127.0.0.1 [decision.91]', async (context) => {
+test('The detail for another resource has both addresses: localhost is not 127.0.0.1', async (context) => {
   const resource = 'http://localhost:3000/data'
   const { merchant, pay } = await openMarket(context, service, { challenge: () => ({ resource }) })
   const decision = paymentDecisionOf(await pay()(`${merchant.url}/data`))
@@ -130,7 +130,7 @@ test('The detail for another resource has both addresses: localhost is not 127.0
   assert.ok(decision.detail.endsWith(` (${resource}, not ${merchant.url}/data)`), decision.detail)
 })
 
-test('maxAmount compares values, not text: 4.0 pays 4.00 [decision.91]', async (context) => {
+test('maxAmount compares values, not text: 4.0 pays 4.00', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   assert.equal((await pay({ maxAmount: '3.999999' })(merchant.url)).status, 402)
   assert.equal((await pay({ maxAmount: '4.0' })(merchant.url)).status, 200)
@@ -141,7 +141,7 @@ test('maxAmount compares values, not text: 4.0 pays 4.00 [decision.91]', async (
   assert.throws(() => pay({ maxAmount: 'much' }), /"much" is not an amount/)
 })
 
-test('A request that already has a proof is not changed [decision.91]', async (context) => {
+test('A request that already has a proof is not changed', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const proof = await issueProof(service, await preparePurchase(service), '1.00')
   const headers = { 'X-Payment-Proof': Buffer.from(JSON.stringify(proof)).toString('base64url') }
@@ -154,7 +154,7 @@ test('A request that already has a proof is not changed [decision.91]', async (c
   )
 })
 
-test('HEAD returns no goods, so nothing is paid for it [decision.91]', async (context) => {
+test('HEAD returns no goods, so nothing is paid for it', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service)
   for (const [input, init] of [
     [merchant.url, { method: 'head' }],
@@ -171,7 +171,7 @@ test('HEAD returns no goods, so nothing is paid for it [decision.91]', async (co
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test('A 402 after a redirect is not paid [decision.91]', async (context) => {
+test('A 402 after a redirect is not paid', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const server = createServer((_request, response) =>
     response.writeHead(302, { location: merchant.url }).end(),
@@ -187,7 +187,7 @@ test('A 402 after a redirect is not paid [decision.91]', async (context) => {
   )
 })
 
-test('A merchant that refuses the proof does not get a second one [decision.91]', async (context) => {
+test('A merchant that refuses the proof does not get a second one', async (context) => {
   const { merchant, decisions, pay, budget } = await openMarket(context, service, {
     beforeVerify: () => {
       service.clock.nowMs += 6 * 60_000
@@ -204,7 +204,7 @@ test('A merchant that refuses the proof does not get a second one [decision.91]'
   assert.equal((await budget()).spent, '0.00')
 })
 
-test('A refused proof is voided: the 402 is returned, and nothing can be charged [decision.135]', async (context) => {
+test('A refused proof is voided: the 402 is returned, and nothing can be charged', async (context) => {
   const { merchant, decisions, pay, budget, client } = await openMarket(context, service, {
     beforeVerify: (_request, response) => Boolean(response.writeHead(402).end('{"amount":"4.50"}')),
   })
@@ -217,7 +217,7 @@ test('A refused proof is voided: the 402 is returned, and nothing can be charged
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' })
 })
 
-test("If Purser cannot decide, the client's error is thrown, and nothing is sent again [decision.91]", async (context) => {
+test("If Purser cannot decide, the client's error is thrown, and nothing is sent again", async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service)
   const client = new Purser({ apiKey: 'svc_sand_unknown', baseUrl: 'http://127.0.0.1:1' })
   await assert.rejects(pay({ client })(merchant.url), ConnectionError)
@@ -225,7 +225,7 @@ test("If Purser cannot decide, the client's error is thrown, and nothing is sent
   assert.deepEqual(decisions, [])
 })
 
-test('If onDecision throws, nothing is bought [decision.91]', async (context) => {
+test('If onDecision throws, nothing is bought', async (context) => {
   const { merchant, pay, budget } = await openMarket(context, service)
   const buying = pay({ onDecision: () => Promise.reject(new Error('the person said no')) })(merchant.url)
   await assert.rejects(buying, /the person said no/)
@@ -233,7 +233,7 @@ test('If onDecision throws, nothing is bought [decision.91]', async (context) =>
   assert.deepEqual(await budget(), { spent: '0.00', held: '0.00' }, 'the proof is void')
 })
 
-test('The goods are streamed [decision.91]', async (context) => {
+test('The goods are streamed', async (context) => {
   let open: ServerResponse | undefined
   const { merchant, pay } = await openMarket(context, service, {
     deliver: (_request, response) => {
@@ -250,7 +250,7 @@ test('The goods are streamed [decision.91]', async (context) => {
   assert.equal(Buffer.from(last?.value ?? []).toString(), 'last')
 })
 
-test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not [decision.91]', async (context) => {
+test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not', async (context) => {
   const { merchant, decisions, pay } = await openMarket(context, service, { price: '1.00' })
   const order = { method: 'POST', body: 'rain', headers: { 'content-type': 'text/plain', 'x-trace': '7' } }
   const asRequest = await pay()(new Request(merchant.url, order))
@@ -279,7 +279,7 @@ test('A Request with a body is paid, up to 10 MiB; a stream in init.body is not 
   )
 })
 
-test('onPaymentRequired can refuse before any call to Purser [decision.137]', async (context) => {
+test('onPaymentRequired can refuse before any call to Purser', async (context) => {
   const { merchant, decisions, pay, budget, client } = await openMarket(context, service)
   const asked: unknown[] = []
   for (const said of [false, { refuse: 'too dear' }, true, undefined] as const) {
@@ -311,7 +311,7 @@ test('onPaymentRequired can refuse before any call to Purser [decision.137]', as
   await assert.rejects(throwing(merchant.url), /nobody is there to ask/)
 })
 
-test('A decision has its transaction, and over_max_amount has both amounts [decision.91]', async (context) => {
+test('A decision has its transaction, and over_max_amount has both amounts', async (context) => {
   const { merchant, decisions, pay, client } = await openMarket(context, service)
   await pay({ maxAmount: '3.5' })(merchant.url)
   await pay()(merchant.url)
@@ -328,7 +328,7 @@ test('A decision has its transaction, and over_max_amount has both amounts [deci
   assert.equal((await dear.client.transactions.get(denied.transaction_id)).status, 'denied')
 })
 
-test('Agent and mandate default to those of the key, if there is just one [decision.138]', async (context) => {
+test('Agent and mandate default to those of the key, if there is just one', async (context) => {
   const { merchant, client, agentId, mandateId, pay, budget } = await openMarket(context, service)
   for (const ids of [{}, { agentId: undefined, mandateId: '' }, { agentId: '' }]) {
     const given = { agentId: undefined, mandateId: undefined, ...ids }

@@ -54,7 +54,7 @@ test('A caller with the token is served', async () => {
   assert.match(text, /fetch_paid_resource/)
 })
 
-test('Without the very token nothing is served [decision.103]', async () => {
+test('Without the very token nothing is served', async () => {
   for (const authorization of [
     undefined,
     'Bearer',
@@ -67,20 +67,20 @@ test('Without the very token nothing is served [decision.103]', async () => {
   }
 })
 
-test('A page in a browser is refused, whatever token it has [decision.103]', async () => {
+test('A page in a browser is refused, whatever token it has', async () => {
   for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
     assert.equal((await ask({ headers: { origin } })).status, 403, origin)
   }
   assert.equal((await ask({ headers: { origin: 'http://localhost:3000' } })).status, 200)
 })
 
-test('A name that was pointed at this machine is refused [decision.103]', async () => {
+test('A name that was pointed at this machine is refused', async () => {
   for (const host of ['evil.example', `evil.example:${new URL(running.url).port}`, '169.254.169.254']) {
     assert.equal((await ask({ headers: { host } })).status, 403, host)
   }
 })
 
-test('It listens on this machine only [decision.103]', () => {
+test('It listens on this machine only', () => {
   assert.match(running.url, /^http:\/\/127\.0\.0\.1:\d+\/mcp$/)
   assert.ok(running.token.length >= 43)
 })
@@ -92,7 +92,7 @@ test('A large body, another path and no JSON are refused', async () => {
   assert.equal((await ask({ body: '{' })).status, 400)
 })
 
-test('There are no sessions: none is opened, kept or ended [decision.103]', async () => {
+test('There are no sessions: none is opened, kept or ended', async () => {
   assert.equal((await ask({ method: 'GET' })).status, 405)
   assert.equal((await ask({ method: 'DELETE' })).status, 405)
 })

@@ -35,14 +35,14 @@ for (const [domain, address, merchant] of [
   ['shop.example.', 'https://shop.example/data', 'shop.example'],
   ['Shop.Example', 'https://shop.example/data', 'shop.example'],
 ] as const) {
-  test(`The challenge of a merchant called ${domain} is for the host of ${address} [decision.18]`, async () => {
+  test(`The challenge of a merchant called ${domain} is for the host of ${address}`, async () => {
     const bill = await billFor(domain, address)
     assert(!('reason_code' in bill), JSON.stringify(bill))
     assert.deepEqual([bill.merchant_domain, bill.amount], [merchant, '1.00'])
   })
 }
 
-test('A merchant whose domain ends in a dot is paid, by a mandate that spells it so, too [decision.18]', async (context) => {
+test('A merchant whose domain ends in a dot is paid, by a mandate that spells it so, too', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['LOCALHOST.'] })
   const { purchases } = openWallet(shop.wallet)
   const result = await purchases.buy({

@@ -15,7 +15,7 @@ import { createRecordsInMemory } from './purchase-records.ts'
 const service = await startTestService({ after })
 
 for (const path of ['/failing', '/drop', '/busy'] as const) {
-  test(`One call gets the goods of ${path} by showing the same proof again [decision.101]`, async (context) => {
+  test(`One call gets the goods of ${path} by showing the same proof again`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     const result = await purchases.buy(order(shop, path))
@@ -26,7 +26,7 @@ for (const path of ['/failing', '/drop', '/busy'] as const) {
   })
 }
 
-test('Paid and not delivered is its own outcome, and the next call shows the same proof again [decision.101]', async (context) => {
+test('Paid and not delivered is its own outcome, and the next call shows the same proof again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/broken'))
@@ -43,7 +43,7 @@ test('Paid and not delivered is its own outcome, and the next call shows the sam
 })
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`A ${status} to another origin does not get the proof, one within the origin is followed [decision.102]`, async (context) => {
+  test(`A ${status} to another origin does not get the proof, one within the origin is followed`, async (context) => {
     const shop = await openShop(context, {}, service)
     const seen: unknown[] = []
     const thief = createServer((request, response) => {
@@ -70,7 +70,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
-test('A proof that was never sent is voided when its purchase is abandoned [decision.101]', async (context) => {
+test('A proof that was never sent is voided when its purchase is abandoned', async (context) => {
   const shop = await openShop(context, {}, service)
   const records = createRecordsInMemory()
   const broken = { ...records, claim: () => Promise.reject(new Error('the disk is full')) }

@@ -20,7 +20,7 @@ for (const [path, reason] of [
   ['/hostile-answer', null],
   ['/hostile-redirect', null],
 ] as const) {
-  test(`What a merchant writes reaches a model only as quoted, bounded data: ${path} [decision.141]`, async (context) => {
+  test(`What a merchant writes reaches a model only as quoted, bounded data: ${path}`, async (context) => {
     const shop = await openShop(context, { allowed_categories: ['data'] }, service)
     const { purchases } = openWallet(shop.wallet)
     const category = path === '/hostile-category' ? undefined : 'data'
@@ -40,7 +40,7 @@ for (const [path, reason] of [
   })
 }
 
-test('A category that a merchant named is in no sentence of the payments that were denied [decision.141]', async (context) => {
+test('A category that a merchant named is in no sentence of the payments that were denied', async (context) => {
   const shop = await openShop(context, { allowed_categories: ['data'] }, service)
   const wallet = openWallet(shop.wallet)
   await wallet.purchases.buy(order(shop, '/hostile-category'))
@@ -52,7 +52,7 @@ test('A category that a merchant named is in no sentence of the payments that we
   assert.ok(!listPayments.tell(listed).includes(injection))
 })
 
-test('A challenge with an amount or a category beyond the limits of the interface is not read [decision.141]', async (context) => {
+test('A challenge with an amount or a category beyond the limits of the interface is not read', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   for (const path of ['/endless-amount', '/endless-category']) {

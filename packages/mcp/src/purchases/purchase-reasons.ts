@@ -63,7 +63,7 @@ export function latestEnd({ begunAt }: PurchaseRecord): string {
   return new Date(Date.parse(begunAt) + holdLifeMs).toISOString()
 }
 
-/** How long a proof can be charged at most (decision 10). */
+/** How long a proof can be charged at most (decision 0005). */
 const holdLifeMs = 6 * 60_000
 
 function warning({ bill, until }: OpenPayment): string {

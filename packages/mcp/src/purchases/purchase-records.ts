@@ -67,7 +67,7 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
   }
 }
 
-/** The six minutes that a proof lives (decision 10), and one more in which it was asked for. */
+/** The six minutes that a proof lives (decision 0005), and one more in which it was asked for. */
 const chargedWithinMs = 7 * 60_000
 
 /** Those that may still be charged are never forgotten, or they could be charged twice. */

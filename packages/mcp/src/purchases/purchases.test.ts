@@ -19,7 +19,7 @@ const service = await startTestService({ after })
 
 const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
 
-test('A purchase is charged once, and the same again gives the same without asking the merchant [decision.101]', async (context) => {
+test('A purchase is charged once, and the same again gives the same without asking the merchant', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/report'))
@@ -34,7 +34,7 @@ test('A purchase is charged once, and the same again gives the same without aski
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase id that belongs to another purchase is refused, and nothing is bought [decision.101]', async (context) => {
+test('A purchase id that belongs to another purchase is refused, and nothing is bought', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/report'))
@@ -55,7 +55,7 @@ test('A purchase id that belongs to another purchase is refused, and nothing is 
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('Twenty calls at once with one purchase id are one purchase [decision.101]', async (context) => {
+test('Twenty calls at once with one purchase id are one purchase', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const results = await Promise.all(Array.from({ length: 20 }, () => purchases.buy(order(shop, '/report'))))
@@ -132,7 +132,7 @@ function processes(
   }
 }
 
-test('A server that is started again knows what was bought, and charges nothing [decision.101]', async (context) => {
+test('A server that is started again knows what was bought, and charges nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const first = await start().purchases.buy(order(shop, '/report'))
@@ -167,7 +167,7 @@ test('When the service cannot be asked whether it was charged, the purchase is u
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A server that is started again waits for an open proof to end before it buys anew [decision.101]', async (context) => {
+test('A server that is started again waits for an open proof to end before it buys anew', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   assert.equal((await start().purchases.buy(order(shop, '/gone'))).outcome, 'uncertain')
@@ -179,7 +179,7 @@ test('A server that is started again waits for an open proof to end before it bu
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('Of several servers that buy with one purchase id at once, one shows a proof [decision.101]', async (context) => {
+test('Of several servers that buy with one purchase id at once, one shows a proof', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const results = await Promise.all(
@@ -190,7 +190,7 @@ test('Of several servers that buy with one purchase id at once, one shows a proo
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('Of several servers that try again after an unused proof, one shows a new one [decision.101]', async (context) => {
+test('Of several servers that try again after an unused proof, one shows a new one', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   await start().purchases.buy(order(shop, '/gone'))
@@ -235,7 +235,7 @@ function recordOf(purchaseId: string, settled: { transactionId: string } | null)
   }
 }
 
-test('The memory is bounded, and forgets nothing that may still be charged [decision.101]', async (context) => {
+test('The memory is bounded, and forgets nothing that may still be charged', async (context) => {
   let nowMs = Date.parse('2026-11-20T12:05:00Z')
   const records = createRecordsInMemory(3, () => nowMs)
   await records.claim(recordOf('open', null))
@@ -265,7 +265,7 @@ test('The memory is bounded, and forgets nothing that may still be charged [deci
   assert.ok(await again.find('newest'))
 })
 
-test('A redirect within the host is followed and paid there; one that leads elsewhere is told [decision.102]', async (context) => {
+test('A redirect within the host is followed and paid there; one that leads elsewhere is told', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const moved = await purchases.buy(order(shop, '/moved'))
@@ -277,7 +277,7 @@ test('A redirect within the host is followed and paid there; one that leads else
   )
 })
 
-test('A private host is not asked unless a setting names it, whatever the mandate allows [decision.102]', async (context) => {
+test('A private host is not asked unless a setting names it, whatever the mandate allows', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['*'] }, service)
   const { purchases } = openWallet({ ...shop.wallet, privateHosts: [] })
   for (const url of [shop.merchant.url, shop.merchant.url.replace('http:', 'https:'), 'https://127.0.0.1/']) {

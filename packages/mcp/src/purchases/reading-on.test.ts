@@ -25,7 +25,7 @@ async function readAll(shop: Shop, purchases: Purchases, path: string, maxBytes:
   return parts
 }
 
-test('An answer that is cut off is read on with the same purchase id, and paid once [decision.102]', async (context) => {
+test('An answer that is cut off is read on with the same purchase id, and paid once', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/long', { maxBytes: 1_024 }))
@@ -38,7 +38,7 @@ test('An answer that is cut off is read on with the same purchase id, and paid o
   assert.equal(shop.merchant.shown.length, 1)
 })
 
-test('What is read in parts never adds up to a secret [decision.100] [decision.102]', async (context) => {
+test('What is read in parts never adds up to a secret', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const parts = await readAll(shop, purchases, '/echo', 10)
@@ -49,7 +49,7 @@ test('What is read in parts never adds up to a secret [decision.100] [decision.1
   assert.match(parts.join(''), /\[withheld\]/)
 })
 
-test('By default a model gets as much of an answer as it can read: 16 KiB [decision.102]', () => {
+test('By default a model gets as much of an answer as it can read: 16 KiB', () => {
   const purchase = { purchase_id: 'a', max_amount: '1.00', amount: '1.00' }
   const address = 'https://shop.example/'
   assert.equal(fetchPaidResource.input.parse({ ...purchase, url: address }).max_bytes, 16_384)

@@ -36,7 +36,7 @@ function assertOutstanding(result: PurchaseResult, amount = '1.00'): void {
   assertNoAdviceToBuyAgain(result)
 }
 
-test('A payment is uncertain, with what is outstanding, while a merchant that asks another price can still charge it [decision.140]', async (context) => {
+test('A payment is uncertain, with what is outstanding, while a merchant that asks another price can still charge it', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const refused = await purchases.buy(order(shop, '/reprices'))
@@ -58,7 +58,7 @@ test('A payment is uncertain, with what is outstanding, while a merchant that as
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('Once a refused payment has expired, its purchase id buys at the new price [decision.140]', async (context) => {
+test('Once a refused payment has expired, its purchase id buys at the new price', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   assertOutstanding(await purchases.buy(order(shop, '/refuses')))
@@ -68,14 +68,14 @@ test('Once a refused payment has expired, its purchase id buys at the new price 
 })
 
 for (const path of ['/gone', '/generous'] as const) {
-  test(`After ${path} the payment is uncertain, with what is outstanding [decision.140]`, async (context) => {
+  test(`After ${path} the payment is uncertain, with what is outstanding`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     assertOutstanding(await purchases.buy(order(shop, path)))
   })
 }
 
-test('A payment that ended while the merchant had it is not paid, and its purchase id is free [decision.140]', async (context) => {
+test('A payment that ended while the merchant had it is not paid, and its purchase id is free', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   shop.merchant.onCharge = async () => {
@@ -86,7 +86,7 @@ test('A payment that ended while the merchant had it is not paid, and its purcha
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 })
 
-test('While the service cannot be asked about a payment that was sent, it is uncertain, with what is outstanding [decision.140]', async (context) => {
+test('While the service cannot be asked about a payment that was sent, it is uncertain, with what is outstanding', async (context) => {
   const shop = await openShop(context, {}, service)
   const way = await openBreakableWay(context, service.url)
   const { purchases } = openWallet({ ...shop.wallet, url: way.url })
@@ -99,7 +99,7 @@ test('While the service cannot be asked about a payment that was sent, it is unc
   assertOutstanding(changed)
 })
 
-test('After a restart nothing advises to buy again, neither what is paid nor what may still be charged [decision.140]', async (context) => {
+test('After a restart nothing advises to buy again, neither what is paid nor what may still be charged', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))

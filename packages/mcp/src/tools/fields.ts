@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { maxAnswerBytes } from '../web/content.ts'
 
-/** At most twelve digits, and at most six after the point (decision 16). */
+/** At most twelve digits, and at most six after the point (decision 0006). */
 const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
 export const Amount = z

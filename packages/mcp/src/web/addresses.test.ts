@@ -17,7 +17,7 @@ test('Addresses that are not on the public internet are known, however they are 
   }
 })
 
-test('Only https is asked, without credentials, on the public internet [decision.102]', () => {
+test('Only https is asked, without credentials, on the public internet', () => {
   const refused = [
     'http://example.com/',
     'ftp://example.com/',
@@ -56,7 +56,7 @@ function lookUp(own: AddressGuard, address: string, name: string): Promise<unkno
   })
 }
 
-test('A public name that leads inside is refused when it is connected to [decision.102]', async () => {
+test('A public name that leads inside is refused when it is connected to', async () => {
   // Every machine knows this name without asking anybody.
   await assert.rejects(lookUp(guard, 'https://shop.example/', 'localhost'), AddressRefusal)
   assert.ok(Array.isArray(await lookUp(guard, 'http://localhost/', 'localhost')))

@@ -80,7 +80,7 @@ function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength
 }
 
-/** Twelve digits, a point and six more (decision 16). */
+/** Twelve digits, a point and six more (decision 0006). */
 const maxAmountLength = 19
 /** The longest address that the interface takes. */
 const maxAddressLength = 2083

@@ -14,7 +14,7 @@ const atOnce = 10
 const [adapter] = adapters
 assert(adapter)
 
-test(`Of ${purchases} lost verify replies, each retry gets the goods out and each charge stands once [decision.97]`, async (context) => {
+test(`Of ${purchases} lost verify replies, each retry gets the goods out and each charge stands once`, async (context) => {
   const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
   const { proofFor, pay, proxy, shop, spent } = purchase
   proxy.set('cut first answers')
@@ -34,7 +34,7 @@ test(`Of ${purchases} lost verify replies, each retry gets the goods out and eac
   assert.equal(await spent(), '800.00')
 })
 
-test(`Of ${purchases} payments that nobody could confirm, each gets the goods out later and is charged once [decision.97]`, async (context) => {
+test(`Of ${purchases} payments that nobody could confirm, each gets the goods out later and is charged once`, async (context) => {
   const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
   const { proofFor, pay, proxy, shop, spent } = purchase
   const proofs = await inParallel(async (number) => {
@@ -59,7 +59,7 @@ test(`Of ${purchases} payments that nobody could confirm, each gets the goods ou
   assert.equal(await spent(), '800.00')
 })
 
-test('A fetch that pays gets the goods of a payment that nobody could confirm at first [decision.97]', async (context) => {
+test('A fetch that pays gets the goods of a payment that nobody could confirm at first', async (context) => {
   const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
   proxy.set('cut answers')
   const fetchPaid = wrapFetchWithPayment(

@@ -1,6 +1,6 @@
 import type { RefusalReason } from '../challenge.ts'
 
-/** What a merchant has to put right before it can collect, where the service names it (decision 12). */
+/** What a merchant has to put right before it can collect, where the service names it (decision 0016). */
 const collectionCodes = ['seller_not_yours', 'merchant_not_allowed', 'merchant_not_payee']
 
 /**

@@ -1,7 +1,7 @@
 import { spell } from './spell.ts'
 
 /**
- * The host name in lower-case ASCII without a dot at its end, as the service compares it (decision 18). Throws a
+ * The host name in lower-case ASCII without a dot at its end, as the service compares it (decision 0015). Throws a
  * TypeError for what no seller can be registered under.
  */
 export function readMerchantDomain(domain: unknown): string {
@@ -18,7 +18,7 @@ export function readMerchantDomain(domain: unknown): string {
 
 /**
  * Throws a TypeError unless the address lies at the domain or below it: of another, no payment can be collected
- * (decision 12). Nothing lies below a single label or a number.
+ * (decision 0016). Nothing lies below a single label or a number.
  */
 export function assertIsAt(domain: string, publicUrl: string): void {
   const host = hostOf(publicUrl)

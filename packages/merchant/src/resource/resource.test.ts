@@ -24,12 +24,12 @@ const targets: readonly [target: string, resource: string][] = [
 ]
 
 for (const [target, resource] of targets) {
-  test(`The target ${target} is the resource ${resource}, whatever host it names [decision.96]`, () => {
+  test(`The target ${target} is the resource ${resource}, whatever host it names`, () => {
     assert.equal(resourceOf(publicUrl, target), resource)
   })
 }
 
-test('A path that a proxy takes away is part of the public address [decision.96]', () => {
+test('A path that a proxy takes away is part of the public address', () => {
   for (const text of [
     'https://example.com/api',
     'https://example.com/api/',
@@ -39,7 +39,7 @@ test('A path that a proxy takes away is part of the public address [decision.96]
   }
 })
 
-test('A public address that is none is refused at the start [decision.96]', () => {
+test('A public address that is none is refused at the start', () => {
   for (const text of [
     'api.example.com',
     'ftp://a.example',
@@ -70,7 +70,7 @@ const proofs: readonly [proofResource: string, isFor: boolean][] = [
 ]
 
 for (const [proofResource, isFor] of proofs) {
-  test(`A proof for "${proofResource}" is ${isFor ? '' : 'not '}for https://api.example.com/data [decision.96]`, () => {
+  test(`A proof for "${proofResource}" is ${isFor ? '' : 'not '}for https://api.example.com/data`, () => {
     assert.equal(isForResource(proofResource, 'https://api.example.com/data'), isFor)
   })
 }

@@ -85,7 +85,7 @@ const cases: readonly [method: string, target: string, found: string][] = [
 ]
 
 for (const [method, target, found] of cases) {
-  test(`In a table of routes, ${method} ${target} is ${found} [decision.99]`, () => {
+  test(`In a table of routes, ${method} ${target} is ${found}`, () => {
     assert.equal(find(method, target), found)
   })
 }
@@ -119,17 +119,17 @@ const doubtful: readonly [target: string, found: string][] = [
 ]
 
 for (const [target, found] of doubtful) {
-  test(`With prices that lie close together, ${target.slice(0, 60)} is ${found} [decision.130]`, () => {
+  test(`With prices that lie close together, ${target.slice(0, 60)} is ${found}`, () => {
     assert.equal(menu('GET', target), found)
   })
 }
 
-test('The root is not taken for an empty parameter where it has an entry of its own [decision.99]', () => {
+test('The root is not taken for an empty parameter where it has an entry of its own', () => {
   assert.equal(finder({ 'GET /': 'home', 'GET /:id': 'page' })('GET', '/'), 'home')
   assert.equal(finder({ 'GET /:id': 'page' })('GET', '/'), 'page')
 })
 
-test('Below a mount and a public path, a table names paths with them or without [decision.130]', () => {
+test('Below a mount and a public path, a table names paths with them or without', () => {
   const rows: readonly [table: string, publicPath: string, target: string, place: object, found: string][] = [
     ['GET /data', '', '/shop/data', { rewritten: '/data' }, 'paid'],
     ['GET /data', '', '/shop/data', { mount: '/shop' }, 'paid'],
@@ -159,7 +159,7 @@ const wrongPatterns = [
 ].flat()
 
 for (const pattern of wrongPatterns) {
-  test(`The pattern "${pattern}", which could match nothing, is refused at the start [decision.99]`, () => {
+  test(`The pattern "${pattern}", which could match nothing, is refused at the start`, () => {
     const told = /^A route (is written|names a method).*, not ".*"$/
     assert.throws(
       () => compileRoutes({ [pattern]: '' }),
@@ -185,7 +185,7 @@ const hiddenRoutes: readonly [early: string, late: string, isHidden: boolean][] 
 ]
 
 for (const [early, late, isHidden] of hiddenRoutes) {
-  test(`Behind "${early}", "${late}" is ${isHidden ? 'never' : 'sometimes'} reached [decision.99]`, () => {
+  test(`Behind "${early}", "${late}" is ${isHidden ? 'never' : 'sometimes'} reached`, () => {
     const compile = () => compileRoutes({ [early]: 1, [late]: 2 })
     if (!isHidden) return assert.doesNotThrow(compile)
     const message = `The route "${late}" is never reached behind "${early}", which takes all of its requests: put it first, or leave it out`
@@ -193,7 +193,7 @@ for (const [early, late, isHidden] of hiddenRoutes) {
   })
 }
 
-test('Letters of every script, encoded ones, and colons and dots within a segment are no mistake [decision.99]', () => {
+test('Letters of every script, encoded ones, and colons and dots within a segment are no mistake', () => {
   const requests = {
     '/données': '/donn%C3%A9es',
     '/a%5Bb%5D': '/a[b]',

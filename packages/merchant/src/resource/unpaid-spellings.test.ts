@@ -211,7 +211,7 @@ const routers: Readonly<Record<string, Router>> = {
   ),
 }
 
-describe(`Of ${count} spellings, none gets paid goods for nothing [decision.130]`, () => {
+describe(`Of ${count} spellings, none gets paid goods for nothing`, () => {
   for (const [name, router] of Object.entries(routers)) {
     test(name, async (context) => {
       const open = await listen(await router.open(true))

@@ -14,7 +14,7 @@ import {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} the status counts the stopped mandates of the account and environment, and of no other [decision.160]`,
+    `On ${name} the status counts the stopped mandates of the account and environment, and of no other`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -38,7 +38,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A page that only asks for the status keeps no session alive [decision.160] [decision.110]', async (context) => {
+test('A page that only asks for the status keeps no session alive', async (context) => {
   const service = await startTestService(context)
   const cookie = await signIn(service)
   const ask = async () => (await fetch(`${service.url}/v1/console/status`, { headers: { cookie } })).status

@@ -16,7 +16,7 @@ const many = 205
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop reaches every mandate of the account and environment, and no other; only the undo of the last stop resumes them [decision.113]`,
+    `On ${name} a stop reaches every mandate of the account and environment, and no other; only the undo of the last stop resumes them`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -71,7 +71,7 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop and a resumption are one entry each in the audit log, and each mandate keeps its own history [decision.163]`,
+    `On ${name} a stop and a resumption are one entry each in the audit log, and each mandate keeps its own history`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -114,7 +114,7 @@ for (const { name, missing, open } of serviceStores) {
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back [decision.113]`,
+    `On ${name} a stop whose answer was lost is told whole when it is repeated under its Idempotency-Key, and can be taken back`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -162,7 +162,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 
   test(
-    `On ${name} the Idempotency-Key of a stop names it within its account and environment alone [decision.113] [decision.1]`,
+    `On ${name} the Idempotency-Key of a stop names it within its account and environment alone`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()
@@ -192,7 +192,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A stop is told whole when an earlier attempt at it ended half way or before it was written down, and a key that is none stops nobody [decision.113]', async (context) => {
+test('A stop is told whole when an earlier attempt at it ended half way or before it was written down, and a key that is none stops nobody', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const [mandate] = await makeMandates(purser, 1)
@@ -219,7 +219,7 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
   )
 })
 
-test('A stop tells of a mandate that is locked, which holds up no other and nobody else, and stops it once it can [decision.113]', async (context) => {
+test('A stop tells of a mandate that is locked, which holds up no other and nobody else, and stops it once it can', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const frozen = new Client({ connectionString: url })
   await frozen.connect()

@@ -8,7 +8,7 @@ import { issueKey, startTestService } from '../../../testing/service.ts'
 
 for (const { name, missing, open } of serviceStores) {
   test(
-    `On ${name} an operator is told how the service is: version, store, queue, latency, disk [decision.112]`,
+    `On ${name} an operator is told how the service is: version, store, queue, latency, disk`,
     { skip: missing ?? false },
     async (context) => {
       const ledger = await open()

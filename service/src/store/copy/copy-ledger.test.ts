@@ -38,7 +38,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 for (const server of postgresServers) {
   describe(server.name, { skip: server.missing ?? false }, () => {
-    test('A copied ledger answers everything as the first one did [decision.76]', async (context) => {
+    test('A copied ledger answers everything as the first one did', async (context) => {
       const to = await databaseOn(server, context)
       const report = await copy({ to })
       assert.ok(report.isProven && !report.isContinued)
@@ -49,7 +49,7 @@ for (const server of postgresServers) {
       assert.deepEqual(await readCopy(to), whole)
     })
 
-    test('A copy that is killed goes on where it was, and no service starts on half of it [decision.76]', async (context) => {
+    test('A copy that is killed goes on where it was, and no service starts on half of it', async (context) => {
       const to = await databaseOn(server, context)
       const reached = new Map<string, bigint>()
       for (const killedAfter of [5, 12, 17, 21]) {
@@ -82,13 +82,13 @@ for (const server of postgresServers) {
 const killedCopy = join(import.meta.dirname, '../../../testing/ledgers/killed-copy.ts')
 const server = postgresServers[0] ?? assert.fail('there is a server')
 
-test('The proof secret goes with the ledger [decision.76]', async (context) => {
+test('The proof secret goes with the ledger', async (context) => {
   const to = await databaseOn(server, context)
   await copy({ to, proofSecret: 'ab'.repeat(32) })
   assert.deepEqual(await query(to, 'select secret from service_secrets'), [{ secret: 'ab'.repeat(32) }])
 })
 
-test('A ledger that a service uses is not copied [decision.76]', async (context) => {
+test('A ledger that a service uses is not copied', async (context) => {
   const store = openSqliteLedgerStore({ path: sourcePath, nextId: createIdsOfTimes() })
   context.after(() => store.close())
   const to = await databaseOn(server, context)
@@ -96,14 +96,14 @@ test('A ledger that a service uses is not copied [decision.76]', async (context)
   assert.deepEqual(await query(to, `select to_regclass('accounts') as found`), [{ found: null }])
 })
 
-test('Where there is no ledger, none is made [decision.76]', async (context) => {
+test('Where there is no ledger, none is made', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'none.db')
   await refused(copy({ to, from }), /^There is no ledger at .*none\.db; correct --from/)
   await refused(copy({ to, from }), /^There is no ledger/)
 })
 
-test('A database that holds another ledger is left as it is [decision.76]', async (context) => {
+test('A database that holds another ledger is left as it is', async (context) => {
   const to = await databaseOn(server, context)
   const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
@@ -116,7 +116,7 @@ test('A database that holds another ledger is left as it is [decision.76]', asyn
   await refused(copy({ to }), /holds another ledger/)
 })
 
-test('A finished copy is known again, and is not written to [decision.76]', async (context) => {
+test('A finished copy is known again, and is not written to', async (context) => {
   const to = await databaseOn(server, context)
   const first = await copy({ to })
   const again = await copy({ to, onProgress: () => assert.fail('nothing is copied') })
@@ -125,7 +125,7 @@ test('A finished copy is known again, and is not written to [decision.76]', asyn
   assert.deepEqual(await readCopy(to), whole)
 })
 
-test('A finished copy in which something was written since, there or here, is left as it is [decision.76]', async (context) => {
+test('A finished copy in which something was written since, there or here, is left as it is', async (context) => {
   const from = join(folder, 'moved-on.db')
   copyFileSync(sourcePath, from)
   const [copied, unchanged] = [await databaseOn(server, context), await databaseOn(server, context)]
@@ -141,7 +141,7 @@ test('A finished copy in which something was written since, there or here, is le
   await refused(copy({ from, to: unchanged }), movedOn)
 })
 
-test('A copy does not go on from a source that has changed, nor from another one [decision.76]', async (context) => {
+test('A copy does not go on from a source that has changed, nor from another one', async (context) => {
   const from = join(folder, 'changing.db')
   copyFileSync(sourcePath, from)
   const to = await databaseOn(server, context)
@@ -155,7 +155,7 @@ test('A copy does not go on from a source that has changed, nor from another one
   await refused(copy({ from, to }), /unfinished copy of another ledger, or the source has changed since/)
 })
 
-test('Two copies to one database do not meet [decision.76]', async (context) => {
+test('Two copies to one database do not meet', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'same.db')
   copyFileSync(sourcePath, from)
@@ -180,7 +180,7 @@ const damages: readonly (readonly [what: string, statement: string, table: strin
   ['a longer text', `update agents set name = name || '.' where status = 'active'`, 'agents'],
 ]
 for (const [what, statement, table] of damages) {
-  test(`The proof at the end notices ${what}, and the copy stays unfinished [decision.76]`, async (context) => {
+  test(`The proof at the end notices ${what}, and the copy stays unfinished`, async (context) => {
     const to = await databaseOn(server, context)
     await interrupt({ to, at: { table: 'audit_events', copied: 2n } })
     await query(to, statement)
@@ -196,7 +196,7 @@ for (const [what, statement, table] of damages) {
   })
 }
 
-test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be shown [decision.76]', async (context) => {
+test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be shown', async (context) => {
   const from = join(folder, 'nul.db')
   const source = openSqliteLedgerStore({ path: from, nextId: createIdsOfTimes() })
   const filled = new StoreLedger({ store: source, close: () => source.close() })
@@ -210,7 +210,7 @@ test('NUL, which PostgreSQL cannot hold, becomes the sign for what cannot be sho
   assert.deepEqual(await store.findAgent(agent), { ...agent, name: 'a\uFFFDb\uFFFD' })
 })
 
-test('Every table of the ledger is copied, or left out on purpose [decision.76]', () => {
+test('Every table of the ledger is copied, or left out on purpose', () => {
   assert.deepEqual(new Set([...copiedTables, ...leftOutTables]), new Set(allTables))
   const database = new Database(sourcePath, { readonly: true })
   const tables = database

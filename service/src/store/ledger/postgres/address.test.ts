@@ -18,7 +18,7 @@ const described: readonly (readonly [address: string, shown: string])[] = [
   ['postgresql://me:hu/sh@host/name', 'the database'],
 ]
 for (const [address, shown] of described) {
-  test(`${address} is shown as ${shown}, which is an address, too [decision.60]`, () => {
+  test(`${address} is shown as ${shown}, which is an address, too`, () => {
     assert.equal(describeUrl(address), shown)
     if (shown === 'the database') return
     assert.deepEqual(addressFaults(address), [])
@@ -26,7 +26,7 @@ for (const [address, shown] of described) {
   })
 }
 
-test('A socket is shown with the user that it is asked for when the address names none [decision.60]', (context) => {
+test('A socket is shown with the user that it is asked for when the address names none', (context) => {
   const before = process.env['PGUSER']
   process.env['PGUSER'] = 'somebody'
   context.after(() => {
@@ -57,7 +57,7 @@ const faults: readonly (readonly [address: string, faults: readonly string[]])[]
   ['postgresql://host/purser?sslmode=verify-full&sslrootcert=/ca.pem&options=-c%20x%3Dy', []],
 ]
 for (const [address, expected] of faults) {
-  test(`What is wrong with the parameters of ${address} is told with what is known [decision.60] [decision.29]`, () => {
+  test(`What is wrong with the parameters of ${address} is told with what is known`, () => {
     assert.deepEqual(addressFaults(address), expected)
   })
 }

@@ -11,7 +11,7 @@ const alone = { processes: 1, accountLanes: false }
 
 for (const server of postgresServers) {
   describe(server.name, { skip: server.missing ?? false }, () => {
-    test('has the connections and the statements that the service needs [decision.173]', async (context) => {
+    test('has the connections and the statements that the service needs', async (context) => {
       const { url } = await databaseOf(context, server)
       assert.deepEqual(await checkConnections(url, { processes: 4, accountLanes: false }), [])
     })
@@ -21,7 +21,7 @@ for (const server of postgresServers) {
 describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
   const server = postgres18
 
-  test('in transaction mode forgets prepared statements, and is refused [decision.173]', async (context) => {
+  test('in transaction mode forgets prepared statements, and is refused', async (context) => {
     const { url } = await databaseOf(context, server)
     const pooled = await startPgBouncer(context, url, { pool_mode: 'transaction' })
     await assert.rejects(checkConnections(pooled, alone), {
@@ -31,7 +31,7 @@ describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
     })
   })
 
-  test('in session mode keeps them, and is taken [decision.173]', async (context) => {
+  test('in session mode keeps them, and is taken', async (context) => {
     const { url } = await databaseOf(context, server)
     const pooled = await startPgBouncer(context, url, { pool_mode: 'session' })
     assert.deepEqual(await checkConnections(pooled, alone), [])
@@ -42,7 +42,7 @@ describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
     [{ pool_mode: 'session', max_client_conn: 12 }, 'warned of'],
     [{ pool_mode: 'session', max_client_conn: 8 }, 'refused'],
   ] as const) {
-    test(`with ${JSON.stringify(settings)} gives too few connections, and is ${outcome} [decision.173]`, async (context) => {
+    test(`with ${JSON.stringify(settings)} gives too few connections, and is ${outcome}`, async (context) => {
       const { url } = await databaseOf(context, server)
       const pooled = await startPgBouncer(context, url, settings)
       const said = await checkConnections(pooled, alone).then(
@@ -82,7 +82,7 @@ describe('A server with few connections', () => {
   ]) {
     const outcome =
       says === undefined ? 'is enough' : says.source.startsWith('^') ? 'is refused' : 'is warned of'
-    test(`${limit} for processes: ${processes} ${outcome} [decision.173]`, async (context) => {
+    test(`${limit} for processes: ${processes} ${outcome}`, async (context) => {
       const url = await limitedUser(context, limit)
       const said = await checkConnections(url, { processes, accountLanes: false }).then(
         (warnings) => warnings.join(),
@@ -95,7 +95,7 @@ describe('A server with few connections', () => {
 })
 
 test(
-  'npm start behind PgBouncer before 1.21 in transaction mode says what would help, instead of failing payments [decision.173]',
+  'npm start behind PgBouncer before 1.21 in transaction mode says what would help, instead of failing payments',
   {
     skip: pgBouncerMissing ?? false,
   },

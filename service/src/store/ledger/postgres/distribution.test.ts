@@ -15,7 +15,7 @@ const skip =
   citus === undefined &&
   'no Citus is at hand: PURSER_TEST_POSTGRES names its coordinator, with PURSER_TEST_POSTGRES_DISTRIBUTE=1'
 
-test('Nothing is spread where there is no Citus, and the words say so [decision.82]', async (context) => {
+test('Nothing is spread where there is no Citus, and the words say so', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   await withClient(database.url, async (client, place) => {
@@ -28,7 +28,7 @@ test('Nothing is spread where there is no Citus, and the words say so [decision.
 })
 
 test(
-  'The tables of tenants are spread together by account_id, once; directories are not [decision.82]',
+  'The tables of tenants are spread together by account_id, once; directories are not',
   { skip },
   async (context) => {
     const { client, url } = await spreadDatabase(context)
@@ -43,7 +43,7 @@ test(
   },
 )
 
-test('A service refuses spread tables without account lanes [decision.82]', { skip }, async (context) => {
+test('A service refuses spread tables without account lanes', { skip }, async (context) => {
   const { url } = await spreadDatabase(context)
   await assert.rejects(openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), {
     name: 'StoreOpenError',

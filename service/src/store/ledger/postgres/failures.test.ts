@@ -16,7 +16,7 @@ import { uuidOf } from './postgres-reader.ts'
 import { withRetries } from './retries.ts'
 
 for (const code of ['40001', '40P01']) {
-  test(`An act that PostgreSQL ends with ${code} is run again, and done once [decision.65]`, async (context) => {
+  test(`An act that PostgreSQL ends with ${code} is run again, and done once`, async (context) => {
     const { ledger, admin } = await open(context)
     const { caller, mandate, hold } = await preparePurchase(ledger)
     await admin.query(`
@@ -36,7 +36,7 @@ for (const code of ['40001', '40P01']) {
   })
 }
 
-test('Collisions are tried again a bounded number of times, after pauses that chance spreads [decision.65]', async () => {
+test('Collisions are tried again a bounded number of times, after pauses that chance spreads', async () => {
   const pauses: number[] = []
   let attempts = 0
   let lastMs = performance.now()
@@ -55,7 +55,7 @@ test('Collisions are tried again a bounded number of times, after pauses that ch
   assert.ok((pauses.at(-1) ?? 0) > (pauses[1] ?? 0), 'pauses grow')
 })
 
-test('What no second attempt would change is not tried again [decision.65]', async () => {
+test('What no second attempt would change is not tried again', async () => {
   let attempts = 0
   const fault = Object.assign(new Error('a bug'), { code: '22P02' })
   const run = withRetries({ deadlineMs: performance.now() + 1_000, random: Math.random }, async () => {
@@ -66,7 +66,7 @@ test('What no second attempt would change is not tried again [decision.65]', asy
   assert.equal(attempts, 1)
 })
 
-test('Connections that the server ends are replaced, and no act is lost by it [decision.65]', async (context) => {
+test('Connections that the server ends are replaced, and no act is lost by it', async (context) => {
   const { ledger, admin } = await open(context)
   const { caller, mandate } = await preparePurchase(ledger)
   const holds = await Promise.all(Array.from({ length: 40 }, () => ledger.hold(mandate)))
@@ -80,7 +80,7 @@ test('Connections that the server ends are replaced, and no act is lost by it [d
   assert.deepEqual(await ledger.store.findLedgerFaults(), [])
 })
 
-test('Without a server every act and read is unavailable within its patience, and fine once it is back [decision.65] [decision.27]', async (context) => {
+test('Without a server every act and read is unavailable within its patience, and fine once it is back', async (context) => {
   const { ledger, database } = await open(context)
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const way = await openCommitThief(database.url)
@@ -109,7 +109,7 @@ test('Without a server every act and read is unavailable within its patience, an
   await ledger.pay(caller, hold)
 })
 
-test('An act that waits too long for a lock is unavailable, changes nothing, and holds up nobody [decision.65]', async (context) => {
+test('An act that waits too long for a lock is unavailable, changes nothing, and holds up nobody', async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 400 })
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const other = await preparePurchase(ledger)
@@ -123,7 +123,7 @@ test('An act that waits too long for a lock is unavailable, changes nothing, and
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
 })
 
-test('While every payment waits for a lock, agents are stopped at once [decision.65] [decision.125]', async (context) => {
+test('While every payment waits for a lock, agents are stopped at once', async (context) => {
   const { ledger, admin } = await open(context)
   const { caller, hold, mandate } = await preparePurchase(ledger)
   const other = await ledger.agent(caller)
@@ -145,7 +145,7 @@ test('While every payment waits for a lock, agents are stopped at once [decision
   assert.deepEqual(await ledger.sums(mandate), { spent: '9.00', held: '8.00' })
 })
 
-test('A read that the server leaves without an answer is unavailable, and fine once it answers [decision.65] [decision.27]', async (context) => {
+test('A read that the server leaves without an answer is unavailable, and fine once it answers', async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 400 })
   const { caller, mandate, hold } = await preparePurchase(ledger)
   const proposal = ledger.newProposal(mandate)
@@ -172,7 +172,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
   for (const read of reads) await read()
 })
 
-test('Past the bound of the queue acts are turned away at once [decision.65] [decision.42]', async (context) => {
+test('Past the bound of the queue acts are turned away at once', async (context) => {
   const { ledger, admin } = await open(context, { patienceMs: 3_000 })
   const { caller, mandate } = await preparePurchase(ledger)
   await admin.query('begin')

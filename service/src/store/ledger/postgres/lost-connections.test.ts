@@ -14,7 +14,7 @@ import { createPostgresDriver } from './postgres-driver.ts'
 import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 import { uuidOf } from './postgres-reader.ts'
 
-test('A payment whose connection is ended in the middle of its batch is written on another one [decision.27]', async (context) => {
+test('A payment whose connection is ended in the middle of its batch is written on another one', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   context.after(drop)
   const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
@@ -47,7 +47,7 @@ test('A payment whose connection is ended in the middle of its batch is written 
 for (const server of postgresServers) {
   const skip = server.missing ?? false
   test(
-    `${server.name} is told to end a transaction of which the rest never arrives, from 17 on [decision.65] [decision.64]`,
+    `${server.name} is told to end a transaction of which the rest never arrives, from 17 on`,
     { skip },
     async (context) => {
       const { url, drop } = await server.createDatabase()

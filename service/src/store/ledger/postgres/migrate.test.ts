@@ -19,7 +19,7 @@ import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 for (const { name, missing, createEmptyDatabase } of postgresServers) {
   test(
-    `Many processes that start at once on an empty database of ${name} make one schema [decision.63]`,
+    `Many processes that start at once on an empty database of ${name} make one schema`,
     { skip: missing ?? false },
     async (context) => {
       const database = await createEmptyDatabase()
@@ -40,7 +40,7 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
   )
 
   test(
-    `Of many processes that start at once on an older schema on ${name} one takes the missing step [decision.63]`,
+    `Of many processes that start at once on an older schema on ${name} one takes the missing step`,
     { skip: missing ?? false },
     async (context) => {
       const database = await createEmptyDatabase()
@@ -80,7 +80,7 @@ for (const { name, missing, createEmptyDatabase } of postgresServers) {
   )
 }
 
-test('A database that a newer release wrote is refused, at a start and while a process runs [decision.63] [decision.28]', async (context) => {
+test('A database that a newer release wrote is refused, at a start and while a process runs', async (context) => {
   const database = await emptyDatabase(context)
   const store = await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })
   context.after(() => store.close())
@@ -110,7 +110,7 @@ const foreignTables: readonly (readonly [what: string, statements: string, named
   ],
 ]
 for (const [what, statements, named] of foreignTables) {
-  test(`Tables of another program are left untouched, and nothing is put beside them: ${what} [decision.63]`, async (context) => {
+  test(`Tables of another program are left untouched, and nothing is put beside them: ${what}`, async (context) => {
     const database = await emptyDatabase(context)
     await execute(database.url, statements)
     const before = await relations(database.url)
@@ -122,7 +122,7 @@ for (const [what, statements, named] of foreignTables) {
   })
 }
 
-test('A step of the schema that fails on PostgreSQL is named, with its cause, and changes nothing [decision.63] [decision.78]', async (context) => {
+test('A step of the schema that fails on PostgreSQL is named, with its cause, and changes nothing', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   const failing = [...ledgerSteps, 'create table later (); alter table agents add column name text']
@@ -140,7 +140,7 @@ test('A step of the schema that fails on PostgreSQL is named, with its cause, an
   assert.deepEqual(later.rows, [{ oid: null }])
 })
 
-test('What belongs to an extension is no table of another program, nor what lies in another schema [decision.63]', async (context) => {
+test('What belongs to an extension is no table of another program, nor what lies in another schema', async (context) => {
   const database = await emptyDatabase(context)
   await execute(database.url, 'create table counted (id int); alter extension plpgsql add table counted')
   await execute(database.url, 'create schema apart; create table apart.users (id int)')
@@ -148,7 +148,7 @@ test('What belongs to an extension is no table of another program, nor what lies
   await store.close()
 })
 
-test('A database that Purser has moved into keeps working when others put tables beside [decision.63]', async (context) => {
+test('A database that Purser has moved into keeps working when others put tables beside', async (context) => {
   const database = await emptyDatabase(context)
   await (await openPostgresLedgerStore({ url: database.url, nextId: createIdsOfTimes() })).close()
   await execute(database.url, 'create table users (id int)')
@@ -157,7 +157,7 @@ test('A database that Purser has moved into keeps working when others put tables
   await store.close()
 })
 
-test('What is wrong with an address is said in one sentence, without its password [decision.60]', async (context) => {
+test('What is wrong with an address is said in one sentence, without its password', async (context) => {
   const database = await emptyDatabase(context)
   const changed = (change: (url: URL) => void) => {
     const url = new URL(database.url)
@@ -212,7 +212,7 @@ test('What is wrong with an address is said in one sentence, without its passwor
   }
 })
 
-test('A server that asks for a password is told from one that does not answer [decision.60]', async (context) => {
+test('A server that asks for a password is told from one that does not answer', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const rules = join(folder, 'pg_hba.conf')
@@ -224,7 +224,7 @@ test('A server that asks for a password is told from one that does not answer [d
   await refused(url.href, message)
 })
 
-test("A socket is reached by libpq's usual form of its address, and named with its user [decision.60]", async (context) => {
+test("A socket is reached by libpq's usual form of its address, and named with its user", async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true }))
   chmodSync(folder, 0o777)
@@ -244,7 +244,7 @@ test("A socket is reached by libpq's usual form of its address, and named with i
   )
 })
 
-test('A database that cannot hold every text is refused [decision.62]', async (context) => {
+test('A database that cannot hold every text is refused', async (context) => {
   const database = await emptyDatabase(context)
   const latin = `${new URL(database.url).pathname.slice(1)}_latin`
   await execute(database.url, `create database ${latin} encoding 'LATIN1' template template0`)

@@ -11,7 +11,7 @@ import { strayDenials } from '../tables.ts'
 import { prepareQueries } from './console-queries.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
 
-// Decision 64: a server with JIT, as Debian's is, takes a plan that is ruled out for one of the dearest, and spends seventy
+// Decision 0019: a server with JIT, as Debian's is, takes a plan that is ruled out for one of the dearest, and spends seventy
 // milliseconds to compile it, for each payment.
 
 const unknownId = createIdsOfTimes()('account', 0)
@@ -19,7 +19,7 @@ const costly = 'select count(*) from generate_series(1, 1000000000)'
 
 for (const server of postgresServers) {
   const skip = server.missing ?? false
-  test(`${server.name} compiles no statement of a payment [decision.64]`, { skip }, async (context) => {
+  test(`${server.name} compiles no statement of a payment`, { skip }, async (context) => {
     const pool = await prepare(server, context)
     let client: PoolClient | undefined
     pool.on('acquire', (acquired) => (client = acquired))
@@ -34,7 +34,7 @@ for (const server of postgresServers) {
     assert.doesNotMatch(JSON.stringify(plan?.rows), /JIT/)
   })
 
-  test(`${server.name} compiles nothing that the console asks [decision.64]`, { skip }, async (context) => {
+  test(`${server.name} compiles nothing that the console asks`, { skip }, async (context) => {
     const pool = await prepare(server, context)
     const ask = prepareQueries(pool, { retry: (work) => work() })
     const plan = await ask(`explain ${costly}`, [])

@@ -6,7 +6,7 @@ import { DatabaseError } from 'pg'
 
 import { breaksConnection, withRetries } from './retries.ts'
 
-test('A connection is of no more use after an error of the network or of this process [decision.61]', () => {
+test('A connection is of no more use after an error of the network or of this process', () => {
   const codes = [...Object.keys(constants.errno), 'ERR_STREAM_DESTROYED', undefined]
   assert.ok(codes.includes('EPIPE'))
   for (const code of codes) {
@@ -15,7 +15,7 @@ test('A connection is of no more use after an error of the network or of this pr
   }
 })
 
-test('A connection is kept after an error of a statement, and given up when the server ends [decision.61]', () => {
+test('A connection is kept after an error of a statement, and given up when the server ends', () => {
   const kept = ['22P02', '22012', '23505', '23514', '40001', '40P01', '42P01', '42883', '55P03', '25P02']
   for (const code of kept) assert.equal(breaksConnection(said(code)), false, code)
   for (const code of ['57P01', '57P02', '57P03', '57014', '25P04', '26000', '0A000']) {
@@ -23,7 +23,7 @@ test('A connection is kept after an error of a statement, and given up when the 
   }
 })
 
-test('A read is tried again where another attempt may succeed, and not where the server has no room [decision.65]', async () => {
+test('A read is tried again where another attempt may succeed, and not where the server has no room', async () => {
   for (const [code, attempts] of [
     ['40001', 3],
     ['08006', 3],

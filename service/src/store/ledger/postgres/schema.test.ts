@@ -13,7 +13,7 @@ import { allTables } from '../tables.ts'
 import { tenantTables } from './distribution.ts'
 import { uuidOf } from './postgres-reader.ts'
 
-test('account_id leads every key and index of tenant data [decision.60]', async (context) => {
+test('account_id leads every key and index of tenant data', async (context) => {
   const client = await connect(context)
   const { rows } = await client.query<{ table: string; index: string; first: string | null }>(`
     select t.relname as table, i.relname as index,
@@ -34,7 +34,7 @@ test('account_id leads every key and index of tenant data [decision.60]', async 
   )
 })
 
-test('Text in keys and indexes is compared byte by byte, whatever the locale of the database [decision.60]', async (context) => {
+test('Text in keys and indexes is compared byte by byte, whatever the locale of the database', async (context) => {
   const client = await connect(context)
   const { rows } = await client.query(`
     select c.relname, a.attname from pg_index x
@@ -55,13 +55,13 @@ const absent: readonly (readonly [what: string, query: string])[] = [
   ],
 ]
 for (const [what, query] of absent) {
-  test(`The schema has no ${what} [decision.60]`, async (context) => {
+  test(`The schema has no ${what}`, async (context) => {
     const client = await connect(context)
     assert.deepEqual((await client.query(query)).rows, [])
   })
 }
 
-test('The database itself refuses an overspend, and sums below zero [decision.60]', async (context) => {
+test('The database itself refuses an overspend, and sums below zero', async (context) => {
   const client = await connect(context)
   const nextId = createIdsOfTimes()
   const ids = [
@@ -108,7 +108,7 @@ test('The tables and columns are those of SQLite, beside what one file or one se
   )
 })
 
-test('No statement leaves anything on a connection that a pool may share [decision.64]', () => {
+test('No statement leaves anything on a connection that a pool may share', () => {
   const sources = readdirSync(import.meta.dirname).filter((name) => !name.endsWith('.test.ts'))
   for (const name of sources) {
     const text = readFileSync(join(import.meta.dirname, name), 'utf8')

@@ -261,7 +261,7 @@ const kinds: readonly Planted[] = [
 
 for (const { name, missing, open } of beds) {
   describe(name, { skip: missing ?? false }, () => {
-    test('Every planted fault is found, each once, and none in a ledger that only operations wrote [decision.9] [decision.25]', async (context) => {
+    test('Every planted fault is found, each once, and none in a ledger that only operations wrote', async (context) => {
       const bed = await open()
       context.after(() => bed.close())
       const find = async () => {

@@ -19,7 +19,7 @@ test('A sound ledger is sound, also while a service uses it', async (context) =>
   assert.deepEqual(readdirSync(join(path, '..')), files)
 })
 
-test('A ledger with a damaged page is damaged, though its header is whole [decision.173]', async (context) => {
+test('A ledger with a damaged page is damaged, though its header is whole', async (context) => {
   const path = pathFor(context)
   await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
   damagePages(path)

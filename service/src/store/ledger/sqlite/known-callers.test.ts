@@ -15,9 +15,9 @@ const caller: Caller = {
 }
 
 const firstLookUps = [
-  { title: 'A key that is not durable yet lets nobody in before it is [decision.9]', found: caller },
+  { title: 'A key that is not durable yet lets nobody in before it is', found: caller },
   {
-    title: 'That a key is unknown is answered when what was committed before is durable [decision.9]',
+    title: 'That a key is unknown is answered when what was committed before is durable',
     found: undefined,
   },
 ]
@@ -36,7 +36,7 @@ for (const { title, found } of firstLookUps) {
   })
 }
 
-test('A key that is known and durable waits for no later commit, and is not looked up again [decision.9]', async () => {
+test('A key that is known and durable waits for no later commit, and is not looked up again', async () => {
   const disk = new Disk()
   let lookUps = 0
   const lookUp = () => {
@@ -50,7 +50,7 @@ test('A key that is known and durable waits for no later commit, and is not look
   assert.equal(lookUps, 1)
 })
 
-test('What was looked up before a key changed is forgotten, also when it becomes durable after [decision.9]', async () => {
+test('What was looked up before a key changed is forgotten, also when it becomes durable after', async () => {
   const disk = new Disk()
   let opened: Caller | undefined = caller
   const callers = new KnownCallers({ lookUp: () => opened, untilDurable: disk.wait })
@@ -63,7 +63,7 @@ test('What was looked up before a key changed is forgotten, also when it becomes
   assert.equal(await callers.find(hash), undefined)
 })
 
-test('Of a thousand keys and one all are looked up anew [decision.9]', async () => {
+test('Of a thousand keys and one all are looked up anew', async () => {
   let lookUps = 0
   const lookUp = () => {
     lookUps += 1

@@ -16,7 +16,7 @@ export interface KnownCallersOptions {
   readonly untilDurable: () => Promise<void> | undefined
 }
 
-/** The callers of keys that were looked up since a key was last changed (decision 53). */
+/** The callers of keys that were looked up since a key was last changed (decision 0002). */
 export class KnownCallers {
   readonly #options: KnownCallersOptions
   readonly #known = new Map<string, Known>()

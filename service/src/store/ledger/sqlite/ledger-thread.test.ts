@@ -17,7 +17,7 @@ import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 const readNothing = [readStops, { accountId: '', environment: 'sandbox' }] as const
 
-test('A thread that cannot open its file fails every call as unavailable, and can be closed [decision.27]', async (context) => {
+test('A thread that cannot open its file fails every call as unavailable, and can be closed', async (context) => {
   const thread = threadFor(join(folderFor(context), 'missing', 'purser.db'))
   for (const when of ['while it starts', 'after it has ended']) {
     await assert.rejects(thread.run(...readNothing), StoreUnavailableError, when)
@@ -25,7 +25,7 @@ test('A thread that cannot open its file fails every call as unavailable, and ca
   await thread.close()
 })
 
-test('A store whose thread has ended says that it is not ready [decision.28]', async (context) => {
+test('A store whose thread has ended says that it is not ready', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   context.after(() => store.close())
@@ -35,7 +35,7 @@ test('A store whose thread has ended says that it is not ready [decision.28]', a
   await assert.rejects(store.checkReady(), StoreUnavailableError)
 })
 
-test('Without room for the whole log the ledger is written all the same [decision.27]', (context) => {
+test('Without room for the whole log the ledger is written all the same', (context) => {
   const folder = folderFor(context)
   const program = join(folder, 'program.ts')
   writeFileSync(
@@ -55,7 +55,7 @@ test('Without room for the whole log the ledger is written all the same [decisio
   assert.deepEqual({ stdout, stderr, status }, { stdout: 'written\n', stderr: '', status: 0 })
 })
 
-test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive [decision.27]', (context) => {
+test('A thread that fails while it is told to close is closed, though nothing else keeps the process alive', (context) => {
   const program = `
     import { setTimeout as sleep } from 'node:timers/promises'
     import { SqliteLedger } from ${JSON.stringify(new URL('ledger-thread.ts', import.meta.url).href)}
@@ -73,7 +73,7 @@ test('A thread that fails while it is told to close is closed, though nothing el
   assert.deepEqual({ stdout, stderr, status }, { stdout: 'all are closed\n', stderr: '', status: 0 })
 })
 
-test('One call more than maxWaiting is turned away, and those that wait are answered in their order [decision.27]', async (context) => {
+test('One call more than maxWaiting is turned away, and those that wait are answered in their order', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   const thread = threadFor(path, 3)
@@ -87,7 +87,7 @@ test('One call more than maxWaiting is turned away, and those that wait are answ
   await store.close()
 })
 
-test('Acts that were sent before the store closes are written before it has closed [decision.9]', async (context) => {
+test('Acts that were sent before the store closes are written before it has closed', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const store = openAt(path)
   const ledger = new StoreLedger({ store, close: () => store.close() })
@@ -103,7 +103,7 @@ test('Acts that were sent before the store closes are written before it has clos
   await again.close()
 })
 
-test('A log that was given its length beforehand holds nothing, and what is written into it stays [decision.9]', async (context) => {
+test('A log that was given its length beforehand holds nothing, and what is written into it stays', async (context) => {
   const path = join(folderFor(context), 'purser.db')
   const first = openAt(path)
   await new StoreLedger({ store: first, close: () => first.close() }).tenant()

@@ -31,7 +31,7 @@ import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 const writableRemedy =
   'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
 
-test('A new file is made with its folders, for the eyes of this user, and marked as ours [decision.29]', (context) => {
+test('A new file is made with its folders, for the eyes of this user, and marked as ours', (context) => {
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
   const { database, close } = openSqliteFile(path)
   assert.equal(database.pragma('application_id', { simple: true }), BigInt(applicationId))
@@ -45,14 +45,14 @@ test('A new file is made with its folders, for the eyes of this user, and marked
   assert.equal(statSync(`${path}.lock`).mode & 0o777, 0o600, 'one of an earlier release is tightened')
 })
 
-test('What was acknowledged is on the disk: every commit is synchronized, and the log is written ahead [decision.9]', (context) => {
+test('What was acknowledged is on the disk: every commit is synchronized, and the log is written ahead', (context) => {
   const { database, close } = openSqliteFile(pathFor(context))
   assert.equal(database.pragma('journal_mode', { simple: true }), 'wal')
   assert.equal(database.pragma('synchronous', { simple: true }), 2n, 'full')
   close()
 })
 
-test('A file with a second hard link is refused: under each name it would have a lock and a log of its own [decision.29]', (context) => {
+test('A file with a second hard link is refused: under each name it would have a lock and a log of its own', (context) => {
   const path = pathFor(context)
   openSqliteFile(path).close()
   linkSync(path, `${path}.second`)
@@ -66,7 +66,7 @@ test('A file with a second hard link is refused: under each name it would have a
   openSqliteFile(path).close()
 })
 
-test('A symbolic link that leads to nothing is refused, and makes no file [decision.29]', (context) => {
+test('A symbolic link that leads to nothing is refused, and makes no file', (context) => {
   const path = pathFor(context)
   const target = join(dirname(path), 'missing.db')
   symlinkSync(target, path)
@@ -317,7 +317,7 @@ function folderFor(context: TestContext): string {
   return folder
 }
 
-test('A step of the schema that fails is named, with its cause, and changes nothing [decision.78]', (context) => {
+test('A step of the schema that fails is named, with its cause, and changes nothing', (context) => {
   const path = join(folderFor(context), 'purser.db')
   const { database, close } = openSqliteFile(path)
   // Said to have seen one step fewer than it has: the last one then finds its columns there.

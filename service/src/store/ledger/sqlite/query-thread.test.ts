@@ -14,7 +14,7 @@ const endless = `
   with recursive numbers (n) as (select 1 union all select n + 1 from numbers where in_time())
   select count(*) as counted from numbers`
 
-test('A query that takes too long is given up, by the one who waits and by the thread, and the next is answered [decision.116]', async (t) => {
+test('A query that takes too long is given up, by the one who waits and by the thread, and the next is answered', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 200, maxWaiting: 10 })
   const slow = queries.query(endless, [])
   const behind = queries.query('select 1 as one', [])
@@ -24,7 +24,7 @@ test('A query that takes too long is given up, by the one who waits and by the t
   assert.deepEqual(await answered(queries), [{ one: 1n }])
 })
 
-test('The ledger writes while a query of the console takes its time [decision.116]', async (t) => {
+test('The ledger writes while a query of the console takes its time', async (t) => {
   const { queries, store } = prepare(t, { timeoutMs: 500, maxWaiting: 10 })
   const slow = queries.query(endless, [])
   assert.equal(await store.isEmpty(), true)
@@ -35,7 +35,7 @@ test('The ledger writes while a query of the console takes its time [decision.11
   await assert.rejects(slow, { name: 'QueryTooSlowError' })
 })
 
-test('Only so many queries wait, and none may write [decision.116]', async (t) => {
+test('Only so many queries wait, and none may write', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
   const waiting = [queries.query('select 1', []), queries.query('select 2', [])]
   await assert.rejects(queries.query('select 3', []), { name: 'QueryTooSlowError' })
@@ -43,7 +43,7 @@ test('Only so many queries wait, and none may write [decision.116]', async (t) =
   await assert.rejects(queries.query('delete from agents returning id', []), /readonly/)
 })
 
-test('A thread that was closed is asked nothing more [decision.116]', async (t) => {
+test('A thread that was closed is asked nothing more', async (t) => {
   const { queries } = prepare(t, { timeoutMs: 5_000, maxWaiting: 2 })
   await queries.query('select 1', [])
   await queries.close()
@@ -51,7 +51,7 @@ test('A thread that was closed is asked nothing more [decision.116]', async (t) 
   await assert.rejects(queries.query('select 1', []), { name: 'QueryTooSlowError' })
 })
 
-test('What a thread leaves behind as it dies is nothing to the next one: nobody gets the answer of another [decision.116]', async (t) => {
+test('What a thread leaves behind as it dies is nothing to the next one: nobody gets the answer of another', async (t) => {
   const { queries, path } = prepare(t, { timeoutMs: 5_000, maxWaiting: 10 })
   // Without its file the thread ends as it starts.
   renameSync(path, `${path}.away`)

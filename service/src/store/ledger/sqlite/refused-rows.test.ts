@@ -21,7 +21,7 @@ const ofMandate = 'no = (select no from mandates where id = ?)'
 const template = join(folderFor({ after }), 'purser.db')
 const mandate = await writeLedger(template)
 
-test('A ledger that only the service wrote has no faults [decision.9]', async (context) => {
+test('A ledger that only the service wrote has no faults', async (context) => {
   assert.deepEqual(await findFaults(copyFor(context)), [])
 })
 
@@ -44,7 +44,7 @@ const refusals: readonly (readonly [name: string, statement: string])[] = [
   ["an agent's key without its agent", "update api_keys set role = 'agent'"],
 ]
 for (const [name, statement] of refusals) {
-  test(`The database itself refuses ${name}, and stays as it was [limits.total] [decision.7]`, async (context) => {
+  test(`The database itself refuses ${name}, and stays as it was [limits.total]`, async (context) => {
     const path = copyFor(context)
     byHand(path, (db) => {
       assert.throws(
@@ -56,7 +56,7 @@ for (const [name, statement] of refusals) {
   })
 }
 
-test('The database takes a spending up to the last millionth [limits.total] [decision.54]', (context) => {
+test('The database takes a spending up to the last millionth [limits.total]', (context) => {
   byHand(copyFor(context), (db) => {
     const { changes } = db
       .prepare(`update mandates_sums set spent_micro = max_total_micro - held_micro where ${ofMandate}`)
