@@ -65,7 +65,7 @@ test('openapi-typescript makes a named model of every schema, which compile', as
     /requestBody: \{\s+content: \{\s+"application\/json": components\["schemas"\]\["NewMandate"\]/,
   )
   assert.match(code, /reason_code: components\["schemas"\]\["DenialCode"\]/)
-  assert.match(code, /@description Cap for one payment in USDC/)
+  assert.match(code, /@description Max amount of one payment in USDC/)
   const { diagnostics = [] } = ts.transpileModule(code, { reportDiagnostics: true })
   assert.deepEqual(diagnostics, [])
 })
