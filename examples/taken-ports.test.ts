@@ -10,7 +10,7 @@ after(() => other.close())
 const { port } = other.address() as AddressInfo
 
 for (const example of ['merchant-express', 'merchant-hono', 'merchant-node']) {
-  test(`${example} reports a port that is taken, and exits with 1`, () => {
+  test(`${example} reports a port in use, and exits with 1`, () => {
     const env = {
       ...process.env,
       PORT: String(port),
@@ -28,7 +28,7 @@ for (const example of ['merchant-express', 'merchant-hono', 'merchant-node']) {
       {
         status: 1,
         stdout: '',
-        stderr: `Port ${port} is taken. Stop what listens there, or choose another port: PORT=3001\n`,
+        stderr: `Port ${port} is in use. Stop the process that uses it, or choose another port: PORT=3001\n`,
       },
     )
   })

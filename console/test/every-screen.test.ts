@@ -82,7 +82,7 @@ test('Every empty screen, of either environment: axe finds nothing in either the
 
   const late = await visit(browser, service, { colorScheme: 'light' })
   await late.page.goto(`${service.url}/console/set-up#${service.setUpToken}`)
-  await late.page.getByText('This set-up link was used already').waitFor()
+  await late.page.getByText('This set-up link has already been used').waitFor()
   assert.deepEqual(await findBarriers(late.page), [])
   await late.leave()
 })

@@ -64,7 +64,7 @@ test('Lists: names, folded purchases, thousands of rows, sessions that end, and 
     await page.getByText('3 transactions in 2 rows').waitFor()
     const row = table.getByRole('row').filter({ hasText: 'Papers' })
     await row.getByRole('button', { name: 'approval' }).click()
-    await page.getByText('the approval of the payment above').waitFor()
+    await page.getByText('approval of the payment above').waitFor()
     assert.equal(await table.getByRole('row').count(), 1 + 3)
     await row.first().getByRole('button', { name: 'approval' }).click()
     assert.equal(await table.getByRole('row').count(), 1 + 2)

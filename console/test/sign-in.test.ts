@@ -50,7 +50,7 @@ test('Signing in by OpenID Connect and by the set-up link, and signing out for g
       assert.ok(!page.url().includes('#'))
       const second = await visit(browser, service)
       await second.page.goto(link)
-      await second.page.getByText('This set-up link was used already').waitFor()
+      await second.page.getByText('This set-up link has already been used').waitFor()
       assert.ok(!second.page.url().includes('#'))
       await second.leave()
       // The next chapters begin signed out, a day later.

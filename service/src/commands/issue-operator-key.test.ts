@@ -18,7 +18,7 @@ test('On the machine that has the ledger, an operator key is issued when all of 
   await service.stop()
   const issued = await purser('keys', 'issue', '--operator', '--environment', 'production', '--json')
   assert.equal(issued.code, 0, issued.errors)
-  assert.match(issued.errors, /shown this once/)
+  assert.match(issued.errors, /shown only once/)
   const { key, id, role, account_id: accountId } = JSON.parse(issued.output)
   assert.equal(role, 'operator')
 
@@ -64,7 +64,7 @@ test(
     const { purser } = testCommand(context, { PURSER_DATABASE: url })
     const issued = await purser('keys', 'issue', '--operator', '--account', tenant.accountId, '--json')
     assert.equal(issued.code, 0, issued.errors)
-    assert.match(issued.errors, /was disabled, and is enabled now/)
+    assert.match(issued.errors, /was disabled and is now enabled/)
     const { key } = JSON.parse(issued.output)
     assert.equal((await service.call('GET', '/accounts', { key })).body.length, 2)
     const log = await service.call('GET', `/v1/audit-log?type=account.enabled`, { key })

@@ -310,7 +310,7 @@ function logLevel(text: string, faults: string[]): LogLevel {
 }
 
 function workers(text: string, { kind }: Config['database'], faults: string[]): number {
-  if (text === '') return kind === 'sqlite' ? 1 : availableParallelism()
+  if (text === '') return kind === 'sqlite' ? 1 : Math.max(1, Math.floor(availableParallelism() / 2))
   const count = wholeNumber(text, settings.workers, { least: 1, most: 1_024 }, faults)
   if (kind === 'sqlite' && count > 1) {
     faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')

@@ -59,7 +59,7 @@ export const settings = {
     name: 'PURSER_WORKERS',
     flag: 'workers',
     standard: '',
-    meaning: 'number of processes; one for each core when unset, and always 1 with SQLite',
+    meaning: 'number of processes; one for every two cores when unset, and always 1 with SQLite',
   },
   accountLanes: {
     name: 'PURSER_ACCOUNT_LANES',

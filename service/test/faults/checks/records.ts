@@ -1,3 +1,4 @@
+import { maxDenialsPerMinute } from '../../../src/store/ledger/operations/denials.ts'
 import type { Complain } from '../complaint.ts'
 import { isDone, isFateUnknown, type Dossier } from '../dossier.ts'
 import type { EventContent } from '../history.ts'
@@ -59,7 +60,10 @@ function checkEvaluations(dossier: Dossier, complain: Complain): void {
   }
 }
 
-/** Every denied proof is counted, once. */
+/**
+ * No denied proof is counted twice. The first of each minute are recorded, and none of those is lost; those beyond are
+ * only counted, and one whose first attempt may have been committed is not counted again.
+ */
 function checkDenials(dossier: Dossier, complain: Complain): void {
   if (!dossier.content.denials) return
   const denials = new Map(dossier.content.denials.map(({ mandateId, count }) => [mandateId, count]))
@@ -69,7 +73,9 @@ function checkDenials(dossier: Dossier, complain: Complain): void {
     const told = calls.filter(({ answer }) => answer.is === 'denied').length
     const untold = calls.filter(isFateUnknown).length
     const count = denials.get(mandateId) ?? 0
-    if (count < told) complain('record lost', mandateId, `${count} denials of ${told} are counted`)
+    if (count < Math.min(told, maxDenialsPerMinute)) {
+      complain('record lost', mandateId, `${count} denials of ${told} are counted`)
+    }
     if (count > told + untold) complain('record unexplained', mandateId, `${count} denials, ${told} told`)
   }
 }
