@@ -9,12 +9,15 @@ import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { lock, look } from '../../src/store/ledger/operation.ts'
 import { KnownRows } from '../../src/store/ledger/postgres/known-rows.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
+import { releaseExpiredPayments } from '../../src/store/ledger/operations/mandates.ts'
 import { agents, identities, mandates } from '../../src/store/ledger/tables.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
 import { postgresServers } from '../../testing/postgres.ts'
 import { execute } from '../../testing/postgres-databases.ts'
 import { openPostgres } from './driver-beds.ts'
+
+const stopwatch = { nowMs: () => performance.now(), sleep }
 
 for (const server of postgresServers.filter(({ missing, isDistributed }) => !missing && !isDistributed)) {
   const about = (title: string) => `${server.name}: ${title}`
@@ -40,6 +43,26 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       await execute(bed.url, 'update mandates set epoch = epoch + 1')
       assert.deepEqual(await tenant.capture(held), { outcome: 'failed', reason: 'proof_expired' })
       assert.equal((await bed.rowsOf(mandates))[0]?.['spentMicro'], 0n)
+    },
+  )
+
+  test(
+    about(
+      'a payment that another process has captured is refused, also by one that knows its mandate as it is',
+    ),
+    async (context) => {
+      const { bed, tenant, clock } = await openTenant(context)
+      const mandateId = await tenant.mandate()
+      // Only rows of tables that it reads are kept.
+      await tenant.capture(await tenant.proof(mandateId))
+      const held = await tenant.proof(mandateId)
+      const other = createPostgresDriver(bed.pool)
+      await tenant.on(new Ledger({ driver: other, stopwatch, random: Math.random })).capture(held)
+      // It reads the mandate, and still knows the payment as open: together they would release what is not held.
+      const { accountId } = tenant.caller
+      const sweep = { accountId, mandateId, nowMs: clock.ms, countId: 'unused' }
+      for (let time = 0; time < 4; time++) await tenant.run(releaseExpiredPayments, sweep)
+      assert.deepEqual(await tenant.capture(held), { outcome: 'failed', reason: 'nonce_reused' })
     },
   )
 
@@ -174,10 +197,9 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       }
     })
     const clock = { ms: Date.now() }
-    const stopwatch = { nowMs: () => performance.now(), sleep }
     const ledger = new Ledger({ driver: createPostgresDriver(bed.pool), stopwatch, random: Math.random })
     const tenant = await LedgerTenant.create({ ledger, ids: createIds(() => clock.ms), clock })
-    return { bed, tenant, trips: () => trips }
+    return { bed, tenant, clock, trips: () => trips }
   }
 }
 

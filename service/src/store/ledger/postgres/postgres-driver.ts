@@ -281,12 +281,12 @@ const sameServer = {
 
 const staleError = new Error('not all rows are known')
 
-/** What the server answers when a row is not as it was known, or is locked. */
+/** What the server answers when a row is not as it was known, so that what is written may break a constraint, or is locked. */
 function isStale(error: unknown, failure: unknown): boolean {
   return (
     error === failure &&
     error instanceof DatabaseError &&
-    ['22012', '55P03', '40P01', '40001'].includes(error.code ?? '')
+    /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? '')
   )
 }
 
