@@ -44,6 +44,11 @@ export interface ActivitySum {
   deniedCount: number
 }
 
+interface Amount {
+  readonly count: number
+  readonly micro: bigint
+}
+
 /** What parts add up to, in the order of environment, dimension, subject and time. */
 export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
   const sums = new Map<string, ActivitySum>()
@@ -53,7 +58,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
     dimension: Dimension,
     subject: string,
     startsAtMs: number,
-    [, count, micro]: ActivityPart[5][number],
+    { count, micro }: Amount,
   ): void {
     const key = `${environment}\0${dimension}\0${subject}\0${startsAtMs}`
     let sum = sums.get(key)
@@ -65,7 +70,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
       case 'paid':
       case 'received':
         sum.paidCount += count
-        sum.paidMicro += BigInt(micro)
+        sum.paidMicro += micro
         return
       case 'approved':
         sum.approvedCount += count
@@ -81,18 +86,20 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
 
   for (const part of parts) {
     const [, startsAtMs, kind, subject, isRevenue, mandates] = part
-    for (const one of mandates) {
-      const [mandateId] = one
-      if (kind !== 'received') {
-        add(part, 'all', '', startsAtMs, one)
-        if (mandateId !== '') add(part, 'mandate', mandateId, startsAtMs, one)
-      }
-      if (subject === null) continue
-      if (kind === 'denied') add(part, 'reason', subject, startsAtMs, one)
-      if (isRevenue) {
-        add(part, 'seller', subject, startsAtMs - (startsAtMs % dayMs), one)
-        add(part, 'seller_total', subject, 0, one)
-      }
+    const all = { count: 0, micro: 0n }
+    for (const [mandateId, count, text] of mandates) {
+      const micro = BigInt(text)
+      all.count += count
+      all.micro += micro
+      if (kind !== 'received' && mandateId !== '')
+        add(part, 'mandate', mandateId, startsAtMs, { count, micro })
+    }
+    if (kind !== 'received') add(part, 'all', '', startsAtMs, all)
+    if (subject === null) continue
+    if (kind === 'denied') add(part, 'reason', subject, startsAtMs, all)
+    if (isRevenue) {
+      add(part, 'seller', subject, startsAtMs - (startsAtMs % dayMs), all)
+      add(part, 'seller_total', subject, 0, all)
     }
   }
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)

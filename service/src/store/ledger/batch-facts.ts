@@ -167,11 +167,8 @@ function learnRow(place: Place, row: Row | undefined): Place {
 /** Whether a row is one of those that a range asks for. */
 export function isWithin({ where, orderBy, after, upTo }: RangeRead, row: Row): boolean {
   const value = row[orderBy] as string | number
-  return (
-    Object.entries(where).every(([name, wanted]) => row[name] === wanted) &&
-    (after === undefined || value > after) &&
-    (upTo === undefined || value <= upTo)
-  )
+  if ((after !== undefined && value <= after) || (upTo !== undefined && value > upTo)) return false
+  return Object.entries(where).every(([name, wanted]) => row[name] === wanted)
 }
 
 function compare(one: unknown, other: unknown): number {

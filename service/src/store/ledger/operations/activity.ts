@@ -19,6 +19,7 @@ import {
   evaluations,
   paidSellers,
   payments,
+  type ActivityPartsRow,
   type EntryRow,
   type EvaluationRow,
   type PaidSellerRow,
@@ -103,10 +104,11 @@ export const addUpActivity: Operation<AddUpCall, number> = {
   reads(call, facts) {
     const range = partsIn(call)
     if (!facts.knows(range)) return [range]
+    const { sellers, sums } = additionsOf(call, facts)
     return [
       range,
-      ...sellersFor(call, facts).map((seller) => look(paidSellers, seller)),
-      ...sumsFor(call, facts).map((sum) => lock(activity, keyOf(call, sum))),
+      ...sellers.map((seller) => look(paidSellers, seller)),
+      ...sums.map((sum) => lock(activity, keyOf(call, sum))),
     ]
   },
 
@@ -114,10 +116,11 @@ export const addUpActivity: Operation<AddUpCall, number> = {
     const found = facts.rows(activityParts, partsIn(call))
     if (found.length === 0) return unchanged(0)
     const changes: Change[] = found.map((row) => remove(activityParts, row))
-    for (const seller of sellersFor(call, facts)) {
+    const { sellers, sums } = additionsOf(call, facts)
+    for (const seller of sellers) {
       if (!facts.row(paidSellers, seller)) changes.push(put(paidSellers, seller))
     }
-    for (const added of sumsFor(call, facts)) {
+    for (const added of sums) {
       const key = keyOf(call, added)
       const kept = facts.row(activity, key)
       const paid = halvesOf(sumOfHalves(kept?.paidHigh ?? 0, kept?.paidLow ?? 0) + added.paidMicro)
@@ -136,14 +139,30 @@ export const addUpActivity: Operation<AddUpCall, number> = {
   },
 }
 
-function sumsFor(call: AddUpCall, facts: Facts): ActivitySum[] {
-  return sumsOfParts(facts.rows(activityParts, partsIn(call)).flatMap(({ parts }) => parts))
+/** What some rows add to the sums. */
+interface Additions {
+  readonly rows: readonly ActivityPartsRow[]
+  readonly sellers: readonly PaidSellerRow[]
+  readonly sums: readonly ActivitySum[]
 }
 
-function sellersFor(call: AddUpCall, facts: Facts): PaidSellerRow[] {
-  return sellersPaidIn(facts.rows(activityParts, partsIn(call)).flatMap(({ parts }) => parts))
-    .map((seller) => ({ accountId: call.accountId, ...seller }))
-    .sort((one, other) => (keyText(paidSellers, one) < keyText(paidSellers, other) ? -1 : 1))
+/** What was found for each call, since it is asked for several times. */
+const latestAdditions = new WeakMap<AddUpCall, Additions>()
+
+function additionsOf(call: AddUpCall, facts: Facts): Additions {
+  const rows = facts.rows(activityParts, partsIn(call))
+  const latest = latestAdditions.get(call)
+  if (latest?.rows.length === rows.length && latest.rows.every((row, index) => row === rows[index])) {
+    return latest
+  }
+  const parts = rows.flatMap((row) => row.parts)
+  const sellers = sellersPaidIn(parts)
+    .map((seller) => ({ key: keyText(paidSellers, { accountId: '', ...seller }), seller }))
+    .sort((one, other) => (one.key < other.key ? -1 : 1))
+    .map(({ seller }) => ({ accountId: call.accountId, ...seller }))
+  const additions = { rows, sellers, sums: sumsOfParts(parts) }
+  latestAdditions.set(call, additions)
+  return additions
 }
 
 function keyOf({ accountId }: AddUpCall, { environment, dimension, subject, startsAtMs }: ActivitySum) {
