@@ -34,7 +34,7 @@ export type NextId = (kind: IdKind, atMs: number) => string
 export interface LedgerActsOptions {
   readonly ledger: Pick<Ledger, 'run'>
   /** The account of a mandate; undefined when there is no such mandate. */
-  readonly accountOfMandate: (mandateId: string) => Promise<string | undefined>
+  readonly accountOfMandate: (mandateId: string) => string | undefined | Promise<string | undefined>
   readonly sweep: Sweep
   readonly rollup: Rollup
   readonly nextId: NextId

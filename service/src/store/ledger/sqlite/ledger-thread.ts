@@ -78,9 +78,9 @@ export class SqliteLedger {
   readonly #reads = new DurableReads(this.#marks)
   readonly #packer = new Packer()
   readonly #unpacker = new Unpacker()
-  /** Who waits for an outcome, by the number of the call. */
-  readonly #waiting = new Map<number, Waiting>()
-  #lastCall = 0
+  /** Who waits for an outcome, by the number of the call; the number of one that was answered is given out again. */
+  readonly #calls: (Waiting | undefined)[] = []
+  readonly #freeNumbers: number[] = []
   #end: StoreUnavailableError | undefined
   #isClosing = false
 
@@ -99,7 +99,7 @@ export class SqliteLedger {
 
   /** Calls that are not answered yet. */
   get waiting(): number {
-    return this.#waiting.size
+    return this.#calls.length - this.#freeNumbers.length
   }
 
   /** The outcome of an operation, once it is durable. */
@@ -119,19 +119,20 @@ export class SqliteLedger {
 
   #ask(label: string, value: unknown): Promise<unknown> {
     if (this.#end) return Promise.reject(this.#end)
-    if (this.#waiting.size >= this.#maxWaiting) {
+    const { waiting } = this
+    if (waiting >= this.#maxWaiting) {
       return Promise.reject(
         new StoreUnavailableError('too many calls wait for the ledger', { retryAfterSeconds: 1 }),
       )
     }
-    const number = ++this.#lastCall
+    const number = this.#freeNumbers.pop() ?? this.#calls.length
     this.#packer.add(label, number, value)
     if (this.#packer.count === 1) setImmediate(() => this.#send())
     if (this.#packer.count === sentTogether) this.#send()
     // A call that is under way keeps the process alive; a thread that waits for one does not.
-    if (this.#waiting.size === 0) this.#worker.ref()
+    if (waiting === 0) this.#worker.ref()
     const sinceMs = this.#onWritten ? performance.now() : 0
-    return new Promise((resolve, reject) => this.#waiting.set(number, { sinceMs, resolve, reject }))
+    return new Promise((resolve, reject) => (this.#calls[number] = { sinceMs, resolve, reject }))
   }
 
   /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
@@ -158,8 +159,9 @@ export class SqliteLedger {
     const { written } = replies
     let isFirst = true
     this.#unpacker.unpack(replies, (label, number, value) => {
-      const waiting = this.#waiting.get(number)
-      this.#waiting.delete(number)
+      const waiting = this.#calls[number]
+      this.#calls[number] = undefined
+      if (waiting) this.#freeNumbers.push(number)
       if (isFirst && written) this.#tellWritten(written, waiting)
       isFirst = false
       if (label === 'done') waiting?.resolve(value)
@@ -185,14 +187,14 @@ export class SqliteLedger {
   #fail(cause: unknown): void {
     if (!this.#end && !this.#isClosing) this.#onEnd?.(cause)
     this.#end ??= new StoreUnavailableError("the ledger's thread has ended", { retryAfterSeconds: 5, cause })
-    for (const { reject } of this.#waiting.values()) reject(this.#end)
-    this.#waiting.clear()
+    for (const waiting of this.#calls.splice(0)) waiting?.reject(this.#end)
+    this.#freeNumbers.length = 0
     this.#reads.fail(this.#end)
     this.#rest()
   }
 
   #rest(): void {
-    if (this.#waiting.size === 0 && !this.#isClosing) this.#worker.unref()
+    if (this.waiting === 0 && !this.#isClosing) this.#worker.unref()
   }
 }
 

@@ -114,7 +114,7 @@ function createStore(
   const accountsOfMandates = new Map<string, string>()
 
   /** It never changes, so it is cached. */
-  async function accountOfMandate(mandateId: string): Promise<string | undefined> {
+  function accountOfMandate(mandateId: string): string | undefined {
     const known = accountsOfMandates.get(mandateId)
     if (known !== undefined) return known
     const bytes = idBytes('mandate', mandateId)
