@@ -189,12 +189,11 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     context.after(() => bed.close())
     let trips = 0
     bed.pool.on('connect', (client: PoolClient) => {
-      // A trip is written at once.
-      const { stream } = client.connection
-      const write = stream.write.bind(stream) as (packet: Buffer) => boolean
-      stream.write = (packet: Buffer) => {
+      const connection = client.connection as unknown as { sync: () => void }
+      const sync = connection.sync.bind(connection)
+      connection.sync = () => {
         trips += 1
-        return write(packet)
+        sync()
       }
     })
     const clock = { ms: Date.now() }
