@@ -2,8 +2,6 @@ import type { Duplex } from 'node:stream'
 
 import { types, type Connection, type PoolClient, type QueryConfig, type Submittable } from 'pg'
 
-import { packet } from './packet.ts'
-
 /** A statement, which may say how its rows are read; else each is an object with a property for each column. */
 export interface Statement extends QueryConfig {
   readonly decodeRow?: (fields: readonly (string | null)[]) => unknown
@@ -65,17 +63,17 @@ class RoundTrip implements Submittable {
     const wire = connection as unknown as Wire
     this.#known = knownColumnsOf(wire)
     const sent = new Set<string>()
-    packet.begin()
+    wire.stream.cork()
     for (const { name = '', text, values = [], decodeRow } of this.#statements) {
       const isSent = sent.has(name)
-      if (!isSent && !(name in wire.parsedStatements)) packet.parse(name, text)
-      packet.bind(name, values.map(toWire))
-      if (!isSent && !decodeRow && !this.#known.has(name)) packet.describe()
-      packet.execute()
+      if (!isSent && !(name in wire.parsedStatements)) wire.parse({ name, text })
+      wire.bind({ statement: name, values: values.map(toWire) })
+      if (!isSent && !decodeRow && !this.#known.has(name)) wire.describe({ type: 'P' })
+      wire.execute()
       if (name !== '') sent.add(name)
     }
-    packet.sync()
-    if (wire.stream.writable) wire.stream.write(packet.take())
+    wire.sync()
+    wire.stream.uncork()
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly Field[] }): void {
@@ -134,6 +132,14 @@ interface Field {
 interface Wire {
   readonly stream: Duplex
   readonly parsedStatements: Readonly<Record<string, string>>
+  readonly parse: (statement: { readonly name: string; readonly text: string }) => void
+  readonly bind: (portal: {
+    readonly statement: string
+    readonly values: readonly (string | Buffer | null)[]
+  }) => void
+  readonly describe: (what: { readonly type: 'P' }) => void
+  readonly execute: () => void
+  readonly sync: () => void
 }
 
 const knownColumns = new WeakMap<object, Map<string, readonly Column[]>>()
