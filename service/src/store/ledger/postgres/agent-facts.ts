@@ -40,12 +40,23 @@ const text = factsStatement({
   joinTexts: (one) => `string_agg(${one}, ',')`,
 })
 
-/** Plans are made once for each connection, maybe while the tables are small, so none may be that is good for small ones only. */
+/**
+ * Plans are made once for each connection, maybe while the tables are small, so none may be that is good for small ones only:
+ * without an order from its index, the latest entries would be found by sorting all of the account.
+ */
+const settings = [
+  ...['seqscan', 'bitmapscan', 'sort', 'incremental_sort'].map((plan) =>
+    localSetting(`enable_${plan}`, 'off'),
+  ),
+  localSetting('plan_cache_mode', 'force_generic_plan'),
+  noJit,
+]
+
 const begin: readonly Statement[] = [
   { name: 'purser_facts_begin', text: 'begin read only' },
   {
     name: 'purser_facts_settings',
-    text: `select ${localSetting('enable_seqscan', 'off')}, ${localSetting('plan_cache_mode', 'force_generic_plan')}, ${noJit}`,
+    text: `select ${settings.join(', ')}`,
   },
 ]
 
