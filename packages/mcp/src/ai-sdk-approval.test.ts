@@ -14,7 +14,7 @@ const service = await startTestService({ after })
 const tokens = { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0, text: 0, reasoning: 0 }
 const usage = { inputTokens: tokens, outputTokens: tokens }
 
-/** A model that makes these calls at once, and says what it was answered once they are done. */
+/** A model that makes these calls at once, then repeats their results. */
 function modelThatCalls(...calls: (readonly [tool: string, args: object])[]): MockLanguageModelV4 {
   return new MockLanguageModelV4({
     doGenerate: async ({ prompt }) => {
@@ -34,7 +34,7 @@ function modelThatCalls(...calls: (readonly [tool: string, args: object])[]): Mo
   })
 }
 
-/** One run of an agent up to its end, or to a question, which `answer` goes on from. */
+/** Runs an agent until it ends or asks; `answer` continues. */
 async function run(shop: Shop, options: AiSdkOptions, ...calls: (readonly [string, object])[]) {
   const model = modelThatCalls(...calls)
   const tools = purserTools(shop.wallet, options)
@@ -58,7 +58,7 @@ async function run(shop: Shop, options: AiSdkOptions, ...calls: (readonly [strin
   return { questions: questions.map(({ toolCall }) => toolCall.toolName), text: first.text, answer }
 }
 
-/** Nothing was asked of the merchant, held, recorded or charged. */
+/** Asserts that nothing was requested, held, recorded or charged. */
 async function assertUntouched(shop: Shop): Promise<void> {
   assert.deepEqual(shop.merchant.requests, [])
   await shop.assertUntouched()
@@ -86,7 +86,7 @@ test('needsApproval: true asks the AI SDK about tools that spend, and a refusal 
   await assertUntouched(shop)
 })
 
-test('An approved call of the AI SDK buys, once', async (context) => {
+test('An approved call of the AI SDK buys once', async (context) => {
   const shop = await openShop(context, {}, service)
   const agent = await run(shop, { needsApproval: true }, fetchReport(shop))
   await assertUntouched(shop)
@@ -94,7 +94,7 @@ test('An approved call of the AI SDK buys, once', async (context) => {
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('needsApproval of the AI SDK gets price, resource and seller, and the call', async (context) => {
+test('The AI SDK calls needsApproval with price, resource, seller and the call', async (context) => {
   const shop = await openShop(context, {}, service)
   const asked: (ProposedPurchase & { readonly callId: string })[] = []
   const options: AiSdkOptions = {
@@ -131,7 +131,7 @@ test('needsApproval of the AI SDK gets price, resource and seller, and the call'
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A needsApproval that answers neither true nor false, or throws, lets the AI SDK buy nothing', async (context) => {
+test('If needsApproval returns neither true nor false, or throws, the AI SDK buys nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const forgetful = { needsApproval: () => undefined as unknown as boolean }
   assert.deepEqual((await run(shop, forgetful, fetchReport(shop))).questions, ['fetch_paid_resource'])
@@ -140,7 +140,7 @@ test('A needsApproval that answers neither true nor false, or throws, lets the A
   await assertUntouched(shop)
 })
 
-test('Without needsApproval the AI SDK asks nobody', async (context) => {
+test('Without needsApproval, the AI SDK asks nobody', async (context) => {
   const shop = await openShop(context, {}, service)
   for (const options of [{}, { needsApproval: false }]) {
     assert.deepEqual((await run(shop, options, fetchReport(shop))).questions, [])

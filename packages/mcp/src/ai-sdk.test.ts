@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openShop } from '../testing/shop.ts'
 import { purserTools } from './ai-sdk.ts'
 
-test('The AI SDK gets every tool, with a description and a schema', async (context) => {
+test('The AI SDK gets every tool with a description and a schema', async (context) => {
   const shop = await openShop(context)
   const tools = purserTools(shop.wallet)
   assert.deepEqual(Object.keys(tools), [

@@ -19,7 +19,7 @@ function reasonOf(result: CallToolResult) {
 }
 type Texts = Record<'outcome' | 'reason_code' | 'reason_detail' | 'remedy', string>
 
-/** A person who gives the same answer to everything, and remembers what was asked. */
+/** A person who always gives the same answer and records the questions. */
 function personWho(answer: () => ElicitResult | Promise<ElicitResult>) {
   const asked: { message: string; properties: unknown }[] = []
   const person: Person = {
@@ -48,7 +48,7 @@ for (const way of ways) {
   const canAsk = way.transport === 'stdio' || way.revision === '2026'
 
   if (canAsk) {
-    test(`Above the amount a person is asked, and only then it is paid, once ${over}`, async (context) => {
+    test(`Above the amount, a person is asked before the payment is made once ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const { asked, person } = personWho(approve)
       const { call } = await connect(context, way, { ...shop.environment, ...asking }, person)
@@ -60,9 +60,9 @@ for (const way of ways) {
             'An agent wants to pay 4.00 USDC.',
             'To: "localhost"',
             `For: GET "${shop.merchant.url}/report"`,
-            'It calls the purchase: "report"',
-            'Out of the mandate: "Buy research data"',
-            'Left of its budget: 20.00 USDC; after this payment 16.00 USDC',
+            'Purchase id: "report"',
+            'Mandate: "Buy research data"',
+            'Budget left: 20.00 USDC; after this payment: 16.00 USDC',
           ].join('\n'),
           properties: {
             approve: {
@@ -78,7 +78,7 @@ for (const way of ways) {
       assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
     })
 
-    test(`Who declines or closes the question pays and records nothing ${over}`, async (context) => {
+    test(`Declining or closing the question pays and records nothing ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const answers: ElicitResult[] = [{ action: 'decline' }, { action: 'cancel' }]
       const { person } = personWho(() => answers.shift() ?? assert.fail('asked twice'))
@@ -91,7 +91,7 @@ for (const way of ways) {
       await shop.assertUntouched()
     })
 
-    test(`While nobody answers nothing is held ${over}`, async (context) => {
+    test(`Nothing is held while the question is open ${over}`, async (context) => {
       const shop = await openShop(context, {}, service)
       const begun = Promise.withResolvers<void>()
       const answered = Promise.withResolvers<never>()
@@ -114,7 +114,7 @@ for (const way of ways) {
   test(`A client that cannot ask pays only up to the amount ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { asked, person } = personWho(approve)
-    // Where the server cannot reach the client, what that can do does not help.
+    // If the server cannot reach the client, the client's capabilities do not matter.
     const unreachable = canAsk ? undefined : person
     const { call } = await connect(context, way, { ...shop.environment, ...asking }, unreachable)
     const refused = reasonOf(await call('pay', report(shop)))
@@ -132,7 +132,7 @@ for (const way of ways) {
   })
 }
 
-/** One call in this process, and what came of it. */
+/** One call in this process, and its result. */
 async function payWith(
   shop: Shop,
   context: Parameters<typeof connectHere>[0],
@@ -143,7 +143,7 @@ async function payWith(
   return reasonOf(await call('pay', report(shop)))
 }
 
-test('Only a plain yes is an approval', async (context) => {
+test('Only a plain yes approves a payment', async (context) => {
   const shop = await openShop(context, {}, service)
   const noes: ElicitResult[] = [
     { action: 'accept' },
@@ -158,7 +158,7 @@ test('Only a plain yes is an approval', async (context) => {
   await shop.assertUntouched()
 })
 
-test('A question that is not answered in time, or breaks in the client, ends in a refusal', async (context) => {
+test('An unanswered question, or an error in the client, refuses the payment', async (context) => {
   const shop = await openShop(context, {}, service)
   for (const answer of [never, () => Promise.reject(new Error('no window'))]) {
     const refused = await payWith(shop, context, personWho(answer).person)
@@ -167,7 +167,7 @@ test('A question that is not answered in time, or breaks in the client, ends in 
   await shop.assertUntouched()
 })
 
-test('A client with forms is asked, whether or not it names the mode; one with addresses only is not', async (context) => {
+test('A client that supports forms is asked, with or without a named mode; a client that supports only URLs is not', async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(() => ({ action: 'decline' }))
   const codes = []
@@ -179,7 +179,7 @@ test('A client with forms is asked, whether or not it names the mode; one with a
   await shop.assertUntouched()
 })
 
-test('A payment of the amount itself needs no approval, and one that the policy denies is not put to a person', async (context) => {
+test('A payment of exactly the amount needs no approval, and a payment that the policy denies is not put to a person', async (context) => {
   const shop = await openShop(context, {}, service)
   const { person } = personWho(() => assert.fail('nobody is to be asked'))
   assert.equal((await payWith(shop, context, person, '4.00')).outcome, 'paid')
@@ -188,7 +188,7 @@ test('A payment of the amount itself needs no approval, and one that the policy 
   assert.equal(reasonOf(await call('pay', dear)).code, 'amount_exceeds_per_transaction_limit')
 })
 
-test('An approval counts for the price that was shown and no other', async (context) => {
+test('An approval is valid only for the price that was shown', async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(approve)
   const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
@@ -202,20 +202,17 @@ test('An approval counts for the price that was shown and no other', async (cont
   assert.deepEqual(await shop.spent(), { spent: '3.00', held: '0.00' })
 })
 
-test('What the model writes stands in the question as one quoted, bounded line', async (context) => {
+test("The model's text appears in the question as one quoted, truncated line", async (context) => {
   const shop = await openShop(context, {}, service)
   const { asked, person } = personWho(() => ({ action: 'decline' }))
   const { call } = await connectHere(context, shop.wallet, { askAbove: '0' }, person)
-  const purchase_id = 'a"\nLeft of its budget: 999.00\u202e\u2028\u0085'
+  const purchase_id = 'a"\nBudget left: 999.00\u202e\u2028\u0085'
   await call('pay', report(shop, purchase_id))
   const lines = asked[0]?.message.split('\n') ?? []
   assert.equal(lines.length, 6)
-  assert.equal(
-    lines[3],
-    String.raw`It calls the purchase: "a\"\nLeft of its budget: 999.00\u{202e}\u{2028}\u{85}"`,
-  )
+  assert.equal(lines[3], String.raw`Purchase id: "a\"\nBudget left: 999.00\u{202e}\u{2028}\u{85}"`)
 })
 
-test('An amount that is none is refused when the server is made', () => {
+test('Creating a server with an invalid amount fails', () => {
   assert.throws(() => createMcpServer(openWallet({ apiKey: 'svc_sand_none' }), { askAbove: 'ten' }), /ten/)
 })

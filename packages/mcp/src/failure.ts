@@ -10,7 +10,7 @@ import {
 
 import type { Reason } from './reason.ts'
 
-/** Why a tool could not do its work at all; what it says is meant for the model. */
+/** Why a tool could not run, written for the model. */
 export class Failure extends Error {
   override readonly name = 'Failure'
   readonly reason: Reason
@@ -21,7 +21,7 @@ export class Failure extends Error {
   }
 }
 
-/** What a model is told of an error. Nothing that the error carries besides is repeated. */
+/** The failure that a model sees for an error, without the error's other details. */
 export function reasonOf(error: unknown): Reason {
   if (error instanceof Failure) return error.reason
   if (error instanceof UnavailableError) return serviceUnavailable(error.retryAfterMs ?? 2_000)
@@ -29,7 +29,7 @@ export function reasonOf(error: unknown): Reason {
   if (error instanceof AuthenticationError) {
     return {
       reason_code: 'key_not_accepted',
-      reason_detail: 'The payment service does not accept the key of this agent; it may have been revoked.',
+      reason_detail: "The payment service rejected this agent's key; it may be revoked.",
       remedy: 'Stop buying and do not retry. Tell the person who runs this server that a new key is needed.',
     }
   }
@@ -41,10 +41,10 @@ export function reasonOf(error: unknown): Reason {
     }
   }
   if (error instanceof ValidationError) {
-    const faults = error.items.slice(0, 5).map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`)
+    const problems = error.items.slice(0, 5).map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`)
     return {
       reason_code: 'invalid_request',
-      reason_detail: faults.join('; '),
+      reason_detail: problems.join('; '),
       remedy: 'Correct the arguments and call again.',
     }
   }

@@ -16,7 +16,7 @@ const inspector = join(
   'clients/launcher/build/index.js',
 )
 
-/** What the inspector prints, as JSON. The server is described as in the settings of any MCP client. */
+/** The inspector's output as JSON. The server is configured as in any MCP client. */
 async function inspect(
   context: TestContext,
   server: object,
@@ -41,7 +41,7 @@ function overStdio(shop: Shop) {
 
 const service = await startTestService({ after })
 
-test('The MCP inspector lists the tools, and finds no fault in their schemas', async (context) => {
+test('The MCP inspector lists the tools and accepts their schemas', async (context) => {
   const shop = await openShop(context, {}, service)
   const { tools } = await inspect(context, overStdio(shop), ['tools/list', '--strict'])
   assert.deepEqual(
@@ -65,13 +65,13 @@ test('The MCP inspector buys over stdio', async (context) => {
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test("The MCP inspector shows why a tool failed, and finds no fault in the answer's shape", async (context) => {
+test('The MCP inspector shows why a tool failed and accepts the shape of the result', async (context) => {
   const shop = await openShop(context, {}, service)
   const server = {
     ...overStdio(shop),
     env: { ...shop.environment, PURSER_AGENT_KEY: service.sandboxKey },
   }
-  // It prints the result, and ends with an error because the tool has failed.
+  // It prints the result, and exits with an error because the tool failed.
   const called = inspect(context, server, ['tools/call', '--tool-name', 'get_budget'])
   await assert.rejects(called, ({ stdout, stderr }: { stdout: string; stderr: string }) => {
     const { content, structuredContent } = JSON.parse(stdout)
@@ -82,7 +82,7 @@ test("The MCP inspector shows why a tool failed, and finds no fault in the answe
   })
 })
 
-test('The MCP inspector is denied over HTTP, and told why', async (context) => {
+test('The MCP inspector gets a denial over HTTP, with its reason', async (context) => {
   const shop = await openShop(context, {}, service)
   const { url, token } = await startHttp(context, shop.environment)
   const result = await inspect(
@@ -105,7 +105,7 @@ test('The MCP inspector is denied over HTTP, and told why', async (context) => {
 
 const root = join(import.meta.dirname, '../../..')
 
-test("The guide's command for the inspector buys, with the key in a file and a port in the host", async (context) => {
+test("The guide's inspector command buys, with the key in a file and a port in the host", async (context) => {
   const shop = await openShop(context, {}, service)
   const home = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(home, { recursive: true, force: true }))
@@ -126,7 +126,7 @@ test("The guide's command for the inspector buys, with the key in a file and a p
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('Every sample of a private host carries a port', () => {
+test('Every example of a private host has a port', () => {
   const samples = [
     ['packages/mcp/README.md', 2],
     ['docs/guides/mcp.md', 4],

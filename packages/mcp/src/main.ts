@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `purser-mcp` command: `purser-mcp --help` says what it takes. */
+/** The `purser-mcp` command; see `purser-mcp --help`. */
 
 import { access, constants, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,21 +13,21 @@ import { readSettings, type Settings } from './settings.ts'
 import { version } from './version.ts'
 import { openWallet } from './wallet.ts'
 
-// Standard output belongs to the protocol.
+// Standard output carries the protocol, so logs go to standard error.
 const log = (line: string) => console.error(`purser-mcp: ${line}`)
 
 const reading = readSettings(process.argv.slice(2), process.env)
 if ('help' in reading) console.log(reading.help)
 else if ('isVersion' in reading) console.log(version)
-else if ('faults' in reading) {
-  for (const fault of reading.faults) log(fault)
+else if ('errors' in reading) {
+  for (const error of reading.errors) log(error)
   process.exitCode = 2
 } else await serve(reading.settings)
 
 async function serve(settings: Settings): Promise<void> {
   const { url, agentKey: apiKey, agentId, mandateId, privateHosts, stateFolder, askAbove, http } = settings
   if (stateFolder !== undefined && !(await isUsable(stateFolder))) return
-  // Purchases belong to the agent, so that they are found again with another key of it.
+  // Purchases belong to the agent, so that another of its keys still finds them.
   const openRecords =
     stateFolder === undefined ? undefined : (id: string) => openRecordFiles(join(stateFolder, id))
   const wallet = openWallet({ apiKey, url, agentId, mandateId, privateHosts, openRecords })
@@ -44,14 +44,16 @@ async function serve(settings: Settings): Promise<void> {
   stopOnSignals(running.close)
 }
 
-/** Told at the start, not at the first purchase. */
+/** Fail at startup, not at the first purchase. */
 async function isUsable(stateFolder: string): Promise<boolean> {
   try {
     await mkdir(stateFolder, { recursive: true, mode: 0o700 })
     await access(stateFolder, constants.W_OK)
     return true
   } catch (error) {
-    log(`purchases cannot be kept: ${String(error)}; set PURSER_MCP_STATE to another folder, or to memory`)
+    log(
+      `cannot store purchase records: ${String(error)}; set PURSER_MCP_STATE to another folder, or to memory`,
+    )
     process.exitCode = 1
     return false
   }

@@ -13,7 +13,7 @@ import {
   preparePurchase,
   startTestService,
 } from '../../../service/testing/service.ts'
-import { openBreakableWay } from '../testing/breakable-way.ts'
+import { openBreakableProxy } from '../testing/breakable-proxy.ts'
 import { connect, connectHere, ways, type Connection } from '../testing/connections.ts'
 import { goods, hugeBytes } from '../testing/merchant.ts'
 import { openShop, type Shop } from '../testing/shop.ts'
@@ -26,14 +26,14 @@ const said = (result: CallToolResult): string =>
   result.content.map((block) => (block.type === 'text' ? block.text : '')).join('\n')
 const structured = (result: CallToolResult): Structured => result.structuredContent
 
-/** A failure is told in words alone: it has not the shape that the tool promises for its results. */
+/** A failure is plain text only: it does not match the tool's output schema. */
 function assertFailed(result: CallToolResult | undefined, code: string): void {
   assert.ok(result)
   assert.deepEqual([result.isError, result.structuredContent], [true, undefined])
   assert.match(said(result), new RegExp(`^Failed: .*\\(${code}\\)\nWhat to do: \\S`))
 }
 
-/** Nothing that a model or a log gets holds the key or a proof. */
+/** Neither models nor logs get the key or a proof. */
 function assertNoSecrets(shop: Shop, connection: Connection, results: readonly CallToolResult[]): void {
   const seen = [...results.map((result) => JSON.stringify(result)), connection.log()]
   const secrets = shop.merchant.shown.flatMap(({ header, proof }) => [header, proof.signature])
@@ -48,7 +48,7 @@ const service = await startTestService({ after })
 for (const way of ways) {
   const over = `over ${way.transport} with revision ${way.revision}`
 
-  test(`Every tool does its work ${over}`, async (context) => {
+  test(`Every tool works ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -75,7 +75,7 @@ for (const way of ways) {
       allowed_categories: [],
       expires_at: '2099-01-01T00:00:00Z',
     })
-    assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 at once/)
+    assert.match(said(budget), /20\.00 USDC can be spent now, at most 5\.00 per payment/)
 
     const check = await keep(call('check_payment', { resource_url: at('/report'), amount: '4.00' }))
     assert.equal(structured(check).outcome, 'would_be_allowed')
@@ -135,7 +135,7 @@ for (const way of ways) {
     assertNoSecrets(shop, connection, results)
   })
 
-  test(`What cannot be done is told, with a remedy, ${over}`, async (context) => {
+  test(`Failures are reported with a remedy ${over}`, async (context) => {
     const shop = await openShop(context, {}, service)
     const connection = await connect(context, way, shop.environment)
     const { call } = connection
@@ -188,9 +188,9 @@ for (const way of ways) {
 for (const way of [ways[0], ways[3]]) {
   const over = `over ${way.transport}`
 
-  test(`While the service cannot be reached every tool says so ${over}, asks no merchant, and works again afterwards`, async (context) => {
+  test(`While the service is unreachable, every tool reports it ${over}, contacts no merchant, and recovers afterwards`, async (context) => {
     const shop = await openShop(context, {}, service)
-    const toService = await openBreakableWay(context, service.url)
+    const toService = await openBreakableProxy(context, service.url)
     const { call } = await connect(context, way, { ...shop.environment, PURSER_URL: toService.url })
     const url = `${shop.merchant.url}/report`
     const calls = [
@@ -210,7 +210,7 @@ for (const way of [ways[0], ways[3]]) {
     for (const [tool, args] of calls) assert.equal((await call(tool, args)).isError ?? false, false)
   })
 
-  test(`An answer of 100 MiB is cut off at the limit ${over}, and the purchase is charged once`, async (context) => {
+  test(`A response of 100 MiB is truncated ${over}, and the purchase is charged once`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { call } = await connect(context, way, shop.environment)
     const args = {
@@ -223,15 +223,15 @@ for (const way of [ways[0], ways[3]]) {
     assert.equal(structured(huge).outcome, 'paid')
     assert.equal(structured(huge).response.truncated, true)
     assert.equal(structured(huge).response.body.length, 20_000)
-    assert.match(said(huge), /cut off after 20000 bytes/)
-    // What lay in buffers was sent; nothing is read to its end to be thrown away.
+    assert.match(said(huge), /truncated after 20000 bytes/)
+    // Buffered data was sent; the rest of the body was not read.
     assert.ok((await shop.merchant.bytesSent) < hugeBytes / 4)
     assert.equal(structured(await call('fetch_paid_resource', args)).replayed, true)
     assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
   })
 }
 
-test('The tools carry annotations, schemas and descriptions', async (context) => {
+test('The tools have annotations, schemas and descriptions', async (context) => {
   const shop = await openShop(context, {}, service)
   const { client } = await connectHere(context, shop.wallet)
   const { tools } = await client.listTools()
@@ -262,7 +262,7 @@ test('The tools carry annotations, schemas and descriptions', async (context) =>
   }
 })
 
-test('A server that is killed in the middle of a purchase knows afterwards that it was charged', async (context) => {
+test('A server that is killed during a purchase knows after a restart that it was charged', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -279,13 +279,13 @@ test('A server that is killed in the middle of a purchase knows afterwards that 
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A key that could change its own mandate is not used', async (context) => {
+test('A key that can change mandates is not used', async (context) => {
   const shop = await openShop(context, {}, service)
   const owner = await connectHere(context, { ...shop.wallet, apiKey: shop.service.sandboxKey })
   assertFailed(await owner.call('get_budget'), 'not_an_agent_key')
 })
 
-test('With several mandates one must be named, and a setting can allow one only', async (context) => {
+test('With several mandates, a call must name one, and a setting can restrict calls to one', async (context) => {
   const shop = await openShop(context, {}, service)
   const { body } = await shop.service.call('POST', '/mandates', {
     body: {
@@ -311,7 +311,7 @@ test('With several mandates one must be named, and a setting can allow one only'
   assert.equal(other.reason_code, 'mandate_not_found')
 })
 
-test("Another tenant's mandate is as unknown as any", async (context) => {
+test("Another tenant's mandate is reported as not found", async (context) => {
   const shop = await openShop(context, {}, service)
   const tenant = await createTenant(service, 'idp_other')
   const { mandateId } = await preparePurchase(service, {}, tenant.sandboxKey)
@@ -347,7 +347,7 @@ test('A revoked agent is told to stop', async (context) => {
   assert.equal((await shop.spent()).spent, '0.00')
 })
 
-test('Of a mandate that is not active nothing can be spent now', async (context) => {
+test('An inactive mandate has nothing to spend', async (context) => {
   const shop = await openShop(context, {}, service)
   const { call } = await connectHere(context, shop.wallet)
   await change(service, `/mandates/${shop.mandateId}/pause`)

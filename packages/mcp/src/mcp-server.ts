@@ -74,14 +74,17 @@ function register(server: McpServer, wallet: Wallet, tool: Tool, options: McpSer
   )
 }
 
-/** From revision 2026-07-28 on, the client repeats its call with the answers; before, the server asks while it waits. */
+/**
+ * From revision 2026-07-28, the client repeats its call with the answers; before that, the server asks while the call
+ * waits.
+ */
 function isServedInRounds(context: ServerContext): boolean {
   return declaredInCall(context) !== undefined
 }
 
 function canShowForms(server: McpServer, context: ServerContext): boolean {
   const { elicitation } = declaredInCall(context) ?? server.server.getClientCapabilities() ?? {}
-  // Without a mode it means forms, as before modes existed.
+  // Without a mode, forms are meant: modes were added later.
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 

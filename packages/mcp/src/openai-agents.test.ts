@@ -9,7 +9,7 @@ import { purserTools } from './openai-agents.ts'
 
 setTracingDisabled(true)
 
-test('An agent of the OpenAI Agents SDK is refused, told why, and buys within its limit', async (context) => {
+test('An agent of the OpenAI Agents SDK is refused with a reason, and buys within its limit', async (context) => {
   const shop = await openShop(context)
   let calls = 0
   const step = (name: string, args: Record<string, unknown>) => [

@@ -13,7 +13,7 @@ setTracingDisabled(true)
 
 const service = await startTestService({ after })
 
-/** An agent that makes these calls, one after the other; and a run of it, up to its end or to a question. */
+/** An agent that makes these calls in sequence, and a run until it ends or asks. */
 async function run(shop: Shop, options: OpenAiAgentsOptions, ...calls: (readonly [string, object])[]) {
   const steps = calls.map(([name, args], index) => [
     functionCall(name, { ...args }, { callId: `call_${index}` }),
@@ -32,7 +32,7 @@ async function run(shop: Shop, options: OpenAiAgentsOptions, ...calls: (readonly
   return { questions: first.interruptions.map(({ name }) => name), first, answer }
 }
 
-/** Nothing was asked of the merchant, held, recorded or charged. */
+/** Asserts that nothing was requested, held, recorded or charged. */
 async function assertUntouched(shop: Shop): Promise<void> {
   assert.deepEqual(shop.merchant.requests, [])
   await shop.assertUntouched()
@@ -53,7 +53,7 @@ test('needsApproval: true asks the OpenAI Agents SDK about tools that spend, and
   await assertUntouched(shop)
 })
 
-test('An approved call of the OpenAI Agents SDK buys, once', async (context) => {
+test('An approved call of the OpenAI Agents SDK buys once', async (context) => {
   const shop = await openShop(context, {}, service)
   const agent = await run(shop, { needsApproval: true }, fetchReport(shop))
   const result = await agent.answer(true)
@@ -61,7 +61,7 @@ test('An approved call of the OpenAI Agents SDK buys, once', async (context) => 
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('needsApproval of the OpenAI Agents SDK gets price, resource and seller, and the call', async (context) => {
+test('The OpenAI Agents SDK calls needsApproval with price, resource, seller and the call', async (context) => {
   const shop = await openShop(context, {}, service)
   const asked: (ProposedPurchase & { readonly callId: string | undefined })[] = []
   const options: OpenAiAgentsOptions = {
@@ -99,7 +99,7 @@ test('needsApproval of the OpenAI Agents SDK gets price, resource and seller, an
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('Arguments that nobody can read are refused by the tool, not put to a person', async (context) => {
+test('Invalid arguments are refused by the tool, not put to a person', async (context) => {
   const shop = await openShop(context, {}, service)
   const options = { needsApproval: () => assert.fail('nobody can decide about this') }
   const agent = await run(shop, options, ['pay', { purchase_id: 'bad', amount: '-1' }])
@@ -107,7 +107,7 @@ test('Arguments that nobody can read are refused by the tool, not put to a perso
   await assertUntouched(shop)
 })
 
-test('A needsApproval that answers neither true nor false, or throws, lets the OpenAI Agents SDK buy nothing', async (context) => {
+test('If needsApproval returns neither true nor false, or throws, the OpenAI Agents SDK buys nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const forgetful = { needsApproval: () => undefined as unknown as boolean }
   assert.deepEqual((await run(shop, forgetful, fetchReport(shop))).questions, ['fetch_paid_resource'])

@@ -1,19 +1,19 @@
 import { compareAmounts, subtractAmounts, type Agent, type DenialCode, type Mandate } from '@purser/client'
 
-/** Why something was not done: a word for the program, a sentence for the person, and what would help. */
+/** Why something was not done: a code, a sentence, and a remedy. */
 export interface Reason {
   readonly reason_code: string
   readonly reason_detail: string
   readonly remedy: string
 }
 
-/** What a model should do after a denial by policy. Without the mandate it cannot name figures. */
+/** What a model should do after a denial by policy. Without the mandate, it contains no figures. */
 export function remedyFor(code: DenialCode, mandate: Mandate | undefined): string {
   switch (code) {
     case 'agent_revoked':
-      return 'Stop buying: this agent may not pay any more. Tell the person you work for.'
+      return 'Stop buying: this agent may no longer pay. Tell the person you work for.'
     case 'mandate_expired':
-      return 'Do not retry. Ask the person you work for to resume the mandate or to give a new one.'
+      return 'Do not retry. Ask the person you work for to resume the mandate or to create a new one.'
     case 'merchant_not_allowed':
       return `Buy elsewhere: ${sellersOf(mandate)} Or ask the person you work for to allow this seller and category.`
     case 'amount_exceeds_per_transaction_limit': {
@@ -21,13 +21,13 @@ export function remedyFor(code: DenialCode, mandate: Mandate | undefined): strin
       return `Choose something that costs ${cap}, or ask the person you work for to raise the limit. Do not split a purchase to get around it.`
     }
     case 'total_budget_exceeded':
-      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to give you a new mandate.`
+      return `${leftOf(mandate)} Choose something cheaper, or ask the person you work for to create a new mandate.`
     default:
       return code satisfies never
   }
 }
 
-/** The same facts in words, for the check that the service answers without a sentence. */
+/** Describes a denial for the check, whose response has no sentence. */
 export function describeDenial(code: DenialCode, mandate: Mandate, amount: string, seller: string): string {
   switch (code) {
     case 'agent_revoked':
@@ -39,13 +39,13 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
     case 'amount_exceeds_per_transaction_limit':
       return `${amount} is more than the ${mandate.max_spend_per_transaction} allowed for one payment.`
     case 'total_budget_exceeded':
-      return `${amount} is more than what is left of the budget of ${mandate.max_spend_total}. ${leftOf(mandate)}`
+      return `${amount} exceeds what is left of the budget of ${mandate.max_spend_total}. ${leftOf(mandate)}`
     default:
       return code satisfies never
   }
 }
 
-/** The service's sentence about a denial without the category in it, which a merchant may have named. */
+/** The service's sentence about a denial without the category, which may be the merchant's text. */
 export function withoutCategory(detail: string): string {
   return detail.replace(/^The category .* is not allowed;/s, 'Its category is not allowed;')
 }
@@ -55,7 +55,7 @@ export function spendableNow(mandate: Mandate): string {
   return subtractAmounts(mandate.remaining_budget, mandate.held_total)
 }
 
-/** What a mandate is worth to its agent now; only of an `active` one something can be spent. */
+/** What a mandate is worth to its agent now; only an `active` one can be spent. */
 export function statusNow(mandate: Mandate, agent: Pick<Agent, 'status'>): MandateStatusNow {
   if (mandate.status === 'active' && !(Date.parse(mandate.expires_at) > Date.now())) return 'expired'
   return agent.status === 'revoked' && mandate.status !== 'revoked' ? 'agent_revoked' : mandate.status
@@ -68,13 +68,13 @@ function leftOf(mandate: Mandate | undefined): string {
   if (!mandate) return 'The budget is used up.'
   const held =
     compareAmounts(mandate.held_total, '0') > 0
-      ? `, and ${mandate.held_total} more when payments that are under way come to nothing, within six minutes`
+      ? `, and up to ${mandate.held_total} more if open payments end uncharged, within six minutes`
       : ''
   return `${spendableNow(mandate)} ${mandate.currency} can be spent now${held}.`
 }
 
 function sellersOf(mandate: Mandate | undefined): string {
-  if (!mandate) return 'get_budget lists the sellers that are allowed.'
+  if (!mandate) return 'get_budget lists the allowed sellers.'
   const sellers = mandate.allowed_sellers.join(', ') || 'none'
   const categories = mandate.allowed_categories.join(', ') || 'any'
   return `Allowed sellers: ${sellers}; categories: ${categories}.`

@@ -1,11 +1,11 @@
 /**
- * What no model may see: the agent's key and the proofs that were sent. Everything that leaves for a model
- * or a log goes through `clean`, for a merchant may repeat what it was shown.
+ * Secrets that no model may see: the agent's key and the proofs that were sent. Everything for a model or a log goes
+ * through `clean`, because a merchant may echo them.
  */
 export class Secrets {
-  /** Forever withheld. */
+  /** Kept for the lifetime of the process. */
   readonly #lasting: string[]
-  /** Those of the last payments; a proof is worthless after some minutes. */
+  /** From the latest payments; a proof expires after minutes. */
   readonly #passing: string[] = []
 
   constructor(...lasting: string[]) {
@@ -17,7 +17,7 @@ export class Secrets {
     this.#passing.splice(0, Math.max(0, this.#passing.length - maxPassing))
   }
 
-  /** The value with every secret in its texts blotted out. */
+  /** The value with every secret in its text redacted. */
   clean<T>(value: T): T {
     if (typeof value === 'string') return this.#cleanText(value) as T
     if (Array.isArray(value)) return value.map((item) => this.clean(item)) as T

@@ -9,7 +9,7 @@ function seller(allowed: string[], host: string): string | undefined {
   return sellerFor({ allowed_sellers: allowed } as Mandate, host)
 }
 
-test('Hosts of allowed sellers, and those below them, are asked, and no others', () => {
+test('Only hosts of allowed sellers and their subdomains are contacted', () => {
   assert.equal(seller(['example.com'], 'example.com'), 'example.com')
   assert.equal(seller(['example.com'], 'api.example.com'), 'example.com')
   assert.equal(seller(['example.com', 'api.example.com'], 'api.example.com'), 'api.example.com')

@@ -1,8 +1,7 @@
 import { hostNameOf, isHostOrParent, type Mandate } from '@purser/client'
 
 /**
- * The domain of the mandate's allowed sellers under which the host would collect: its own before one that it
- * lies below. Undefined when the mandate admits none.
+ * The allowed seller domain that covers a host: the host's own domain first, then a parent. Undefined if none does.
  */
 export function sellerFor({ allowed_sellers: sellers }: Mandate, host: string): string | undefined {
   const name = hostNameOf(host)

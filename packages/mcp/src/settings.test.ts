@@ -14,11 +14,11 @@ const key = { PURSER_AGENT_KEY: 'svc_sand_key' }
 
 function faultsOf(argv: string[], environment: Record<string, string>): readonly string[] {
   const reading = readSettings(argv, environment)
-  assert.ok('faults' in reading, JSON.stringify(reading))
-  return reading.faults
+  assert.ok('errors' in reading, JSON.stringify(reading))
+  return reading.errors
 }
 
-test('A key is all that is needed', () => {
+test('Only the key is required', () => {
   const reading = readSettings([], { ...key, XDG_STATE_HOME: '/state' })
   assert.deepEqual(reading, {
     settings: {
@@ -62,7 +62,7 @@ test('Every setting is read', (context) => {
   })
 })
 
-test('What is wrong is told, with what would be right, and without secrets', () => {
+test('Errors come with a remedy and without secrets', () => {
   assert.match(faultsOf([], {}).join(), /PURSER_AGENT_KEY.*role agent/)
   assert.match(faultsOf([], { ...key, PURSER_URL: 'ftp://x' }).join(), /http or https address/)
   assert.match(faultsOf([], { ...key, PURSER_AGENT_KEY_FILE: '/no/such' }).join(), /both set/)
@@ -78,14 +78,14 @@ function portOf(argv: string[]): unknown {
   return 'settings' in reading ? reading.settings.http?.port : reading
 }
 
-test('--http takes a port, or none', () => {
+test('--http takes an optional port', () => {
   assert.equal(portOf(['--http']), 8181)
   assert.equal(portOf(['--http', '0']), 0)
   assert.equal(portOf(['--http=9000']), 9000)
   assert.equal(portOf([]), undefined)
 })
 
-test('The command tells its version and its settings, and what is missing', async () => {
+test('The command prints its version, its settings and what is missing', async () => {
   const run = promisify(execFile)
   const { stdout } = await run(process.execPath, [command, '--version'])
   assert.equal(stdout, `${version}\n`)

@@ -92,7 +92,7 @@ export function openWallet(options: WalletOptions): Wallet {
     const { id } = await agent(signal)
     if (records) return records
     const opened = (await options.openRecords?.(id)) ?? createRecordsInMemory()
-    // Of two calls that open them at once, the first one's are used by both.
+    // If two calls open records at once, both use the first result.
     records ??= opened
     return records
   }
@@ -123,7 +123,7 @@ async function findAgent(
   if (await canManageKeys(client, signal)) {
     throw new Failure({
       reason_code: 'not_an_agent_key',
-      reason_detail: 'The key in use can manage keys and mandates; no model should act with it.',
+      reason_detail: 'The key in use can manage keys and mandates; a model must not use it.',
       remedy: 'Ask the person who runs this server to set PURSER_AGENT_KEY to a key of the role agent.',
     })
   }
@@ -137,7 +137,7 @@ async function findAgent(
   })
 }
 
-/** Only keys of owners and operators may look at keys. */
+/** Only keys of owners and operators may list keys. */
 async function canManageKeys(client: Purser, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await client.apiKeys.list({ limit: 1 }, { signal }).page()

@@ -20,7 +20,7 @@ import { compileCache } from '../../../service/testing/compile-cache.ts'
 import { createMcpServer, type McpServerOptions } from '../src/mcp-server.ts'
 import { openWallet, type WalletOptions } from '../src/wallet.ts'
 
-/** The command, as a shell would run it with the release of Node that runs the tests. */
+/** The command, run with the same Node as the tests. */
 export const command = join(import.meta.dirname, '../src/main.ts')
 
 export const ways = [
@@ -31,19 +31,19 @@ export const ways = [
 ] as const
 export type Way = (typeof ways)[number]
 
-/** The official client, connected to the command in a process of its own. */
+/** The official client, connected to the command in a separate process. */
 export interface Connection {
   readonly client: Client
   readonly call: (tool: string, args?: Record<string, unknown>) => Promise<CallToolResult>
-  /** What the command wrote to standard error so far. */
+  /** The command's standard error so far. */
   readonly log: () => string
-  /** Ends the command as a crash would. */
+  /** Kills the command, like a crash. */
   readonly kill: () => Promise<void>
 }
 
-/** Who answers the questions that a client shows. */
+/** The person who answers a client's questions. */
 export interface Person {
-  /** What the client declares; nothing when undefined. */
+  /** The capability that the client declares; undefined declares none. */
   readonly capability: ClientCapabilities['elicitation']
   readonly answer: (form: ElicitRequestFormParams) => ElicitResult | Promise<ElicitResult>
 }
@@ -80,7 +80,7 @@ export async function connect(
   }
 }
 
-/** The official client, connected to a server in this process: for what does not depend on the transport. */
+/** The official client, connected to a server in this process, for tests independent of the transport. */
 export async function connectHere(
   context: Context,
   options: WalletOptions,
@@ -110,7 +110,7 @@ async function overStdio(_context: Context, client: Client, env: Readonly<Record
     log: () => text,
     kill: async () => {
       const { promise: closed, resolve } = Promise.withResolvers<void>()
-      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client has no other way to tell
+      // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the client offers no other way
       client.onclose = resolve
       assert.ok(transport.pid)
       process.kill(transport.pid, 'SIGKILL')

@@ -1,7 +1,7 @@
 import type { Order } from '../src/purchases/order.ts'
 import type { Shop } from './shop.ts'
 
-/** An order of a GET at this path of the shop, for at most 5.00. */
+/** A GET of this path of the shop, for at most 5.00. */
 export function order(shop: Shop, path: string, fields: Partial<Order> = {}): Order {
   return {
     purchaseId: `buy ${path}`,

@@ -9,20 +9,20 @@ import {
 import type { WalletOptions } from '../src/wallet.ts'
 import { startMerchant, type Merchant } from './merchant.ts'
 
-/** A service, a merchant, and an agent that may buy there: 20.00 in all, 5.00 at once. */
+/** A service, a merchant, and an agent with a mandate for it: 20.00 in total, 5.00 per payment. */
 export interface Shop {
   readonly service: TestService
   readonly merchant: Merchant
   readonly agentId: string
   readonly mandateId: string
   readonly agentKey: string
-  /** What a wallet of the agent takes. */
+  /** The options for the agent's wallet. */
   readonly wallet: WalletOptions
   /** The environment of the command. */
   readonly environment: Readonly<Record<string, string>>
-  /** What the mandate has spent and holds. */
+  /** The mandate's spent and held amounts. */
   readonly spent: () => Promise<{ spent: string; held: string }>
-  /** Fails when something was held, recorded or charged. */
+  /** Fails if anything was held, recorded or charged. */
   readonly assertUntouched: () => Promise<void>
 }
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** A check of Authorization headers against one token, whose time tells nothing about it. */
+/** Checks an Authorization header against one token in constant time. */
 export function bearerCheck(token: string): (header: string | undefined) => boolean {
   const expected = digest(token)
   return (header) => {

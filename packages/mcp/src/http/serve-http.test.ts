@@ -24,7 +24,7 @@ interface Changes {
   readonly body?: string
 }
 
-/** The answer to a good request, with these changes. */
+/** The response to a valid request with these changes. */
 async function ask({ method = 'POST', path = '/mcp', headers = {}, body = listTools }: Changes = {}) {
   const all: Record<string, string | undefined> = {
     authorization: `Bearer ${running.token}`,
@@ -54,7 +54,7 @@ test('A caller with the token is served', async () => {
   assert.match(text, /fetch_paid_resource/)
 })
 
-test('Without the very token nothing is served', async () => {
+test('Callers without the exact token are refused', async () => {
   for (const authorization of [
     undefined,
     'Bearer',
@@ -67,14 +67,14 @@ test('Without the very token nothing is served', async () => {
   }
 })
 
-test('A page in a browser is refused, whatever token it has', async () => {
+test('A web page is refused, even with the token', async () => {
   for (const origin of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
     assert.equal((await ask({ headers: { origin } })).status, 403, origin)
   }
   assert.equal((await ask({ headers: { origin: 'http://localhost:3000' } })).status, 200)
 })
 
-test('A name that was pointed at this machine is refused', async () => {
+test('Another host name that resolves to this machine is refused', async () => {
   for (const host of ['evil.example', `evil.example:${new URL(running.url).port}`, '169.254.169.254']) {
     assert.equal((await ask({ headers: { host } })).status, 403, host)
   }
@@ -85,18 +85,18 @@ test('It listens on this machine only', () => {
   assert.ok(running.token.length >= 43)
 })
 
-test('A large body, another path and no JSON are refused', async () => {
+test('A large body, another path and a body that is not JSON are refused', async () => {
   assert.equal((await ask({ body: `{"x":"${'x'.repeat(300_000)}"}` })).status, 413)
   assert.equal((await ask({ path: '/other' })).status, 404)
   assert.equal((await ask({ headers: { 'content-type': 'text/plain' } })).status, 415)
   assert.equal((await ask({ body: '{' })).status, 400)
 })
 
-test('There are no sessions: none is opened, kept or ended', async () => {
+test('There are no sessions', async () => {
   assert.equal((await ask({ method: 'GET' })).status, 405)
   assert.equal((await ask({ method: 'DELETE' })).status, 405)
 })
 
-test('Nothing that was logged holds the token', () => {
+test('The log never contains the token', () => {
   for (const line of lines) assert.ok(!line.includes(running.token))
 })

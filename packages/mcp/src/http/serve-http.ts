@@ -17,24 +17,23 @@ import {
 import { bearerCheck } from './bearer.ts'
 
 export interface HttpOptions {
-  /** 0 lets the operating system pick one. */
+  /** 0 picks a free port. */
   readonly port: number
-  /** What callers must show; made at random when left out. */
+  /** The bearer token that callers must send; random by default. */
   readonly token?: string | undefined
   readonly log: (line: string) => void
 }
 
 export interface RunningHttp {
-  /** The address for MCP clients. */
+  /** The URL for MCP clients. */
   readonly url: string
   readonly token: string
-  /** Ends what is under way. */
+  /** Stops the server and ends open requests. */
   readonly close: () => Promise<void>
 }
 
 /**
- * Serves MCP over streamable HTTP, on this machine only. Each request is served by a server of its own, so
- * there are no sessions that could pile up or be taken over.
+ * Serves MCP over streamable HTTP, on this machine only. Each request gets its own server, so there are no sessions.
  */
 export async function serveHttp(
   createServerForRequest: () => McpServer,
@@ -51,7 +50,7 @@ export async function serveHttp(
 
   async function answer(incoming: IncomingMessage, signal: AbortSignal): Promise<Response> {
     const request = toRequest(incoming, signal)
-    // A page in a browser may reach this port, also under a name that it had point here.
+    // Web pages could reach this port, even through a host name that resolves to this machine.
     const rejected =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
       originValidationResponse(request, localhostAllowedOrigins())
@@ -97,7 +96,7 @@ export async function serveHttp(
   }
 }
 
-/** Arguments of tools are short; the longest is the body of an order. */
+/** Arguments are short; the longest is the body of an order. */
 const maxBodyBytes = 256 * 1024
 const maxAtOnce = 64
 const maxConnections = 256
@@ -124,7 +123,7 @@ async function send(response: Response, outgoing: ServerResponse): Promise<void>
     outgoing.end()
     return
   }
-  // The client may leave in the middle; that is no fault of ours.
+  // The client may disconnect at any time; that is not an error.
   await pipeline(Readable.fromWeb(response.body as Parameters<typeof Readable.fromWeb>[0]), outgoing).catch(
     () => undefined,
   )

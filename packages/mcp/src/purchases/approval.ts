@@ -4,16 +4,16 @@ import type { Reason } from '../reason.ts'
 import type { Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 
-/** What a person decides on: the bill is what the merchant asks, within what the model allowed. */
+/** What a person decides about. The bill is the merchant's price, within the model's limit. */
 export interface ApprovalQuestion {
   readonly order: Order
   readonly bill: Bill
   readonly mandate: Mandate
 }
 
-/** Who approves purchases, before anything is recorded or held for them. */
+/** Decides who approves purchases, before anything is recorded or held. */
 export interface Approval {
   readonly isNeeded: (bill: Bill) => boolean
-  /** Why the purchase is not approved; undefined when it is. */
+  /** Why the purchase is not approved, or undefined if it is. */
   readonly ask: (question: ApprovalQuestion) => Reason | undefined
 }

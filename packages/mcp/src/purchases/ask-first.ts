@@ -24,25 +24,25 @@ interface AskingParts {
   ) => Promise<{ readonly mandate: Mandate } | { readonly reason: Reason }>
 }
 
-/** What the merchant asks before it has seen any payment. */
+/** The merchant's terms before it has seen a payment. */
 type Asked =
   | { readonly result: PurchaseResult }
   | { readonly free: Content }
   | {
       readonly bill: Bill
-      /** The address that asked, after redirects within the host. */
+      /** The URL that asked, after redirects within the host. */
       readonly url: URL
       readonly agentId: string
-      /** Why the service denies it a proof, with what would help. */
+      /** Explains a denial of the proof, with a remedy. */
       readonly explain: (denial: PolicyDenial) => Reason
     }
 
 type PolicyDenial = { readonly reason_code: DenialCode; readonly reason_detail: string }
 
 /**
- * Asks the merchant for its price, and the service whether it may be paid. Up to here nothing is held and
- * nothing can be charged. The decision is recorded as a transaction, so that its owner sees what was tried. A person who has to
- * approve is asked before that, but not about what the policy denies.
+ * Gets the merchant's price and the policy's decision. Nothing is held and nothing can be charged yet. The decision
+ * is recorded as a transaction, so that the owner sees the attempt. A person is asked for approval first, but not
+ * about payments that the policy denies.
  */
 export async function askFirst(
   parts: AskingParts,
@@ -125,7 +125,7 @@ async function ask(
 function sellerNotAllowed(host: string, mandate: Mandate): Reason {
   return {
     reason_code: 'merchant_not_allowed',
-    reason_detail: `${host} is not an allowed seller of the mandate, so it was not asked.`,
+    reason_detail: `${host} is not an allowed seller of the mandate, so it was not contacted.`,
     remedy: remedyFor('merchant_not_allowed', mandate),
   }
 }
@@ -135,7 +135,7 @@ function addressNotAllowed({ message, canBeAllowed }: AddressRefusal): Reason {
     reason_code: 'address_not_allowed',
     reason_detail: message,
     remedy: canBeAllowed
-      ? 'Use another address, or ask the person who runs this server to name this host in PURSER_MCP_PRIVATE_HOSTS.'
+      ? 'Use another address, or ask the person who runs this server to add this host to PURSER_MCP_PRIVATE_HOSTS.'
       : 'Use an https address without a user name and password.',
   }
 }
@@ -143,7 +143,7 @@ function addressNotAllowed({ message, canBeAllowed }: AddressRefusal): Reason {
 function unreachable({ host }: URL): Reason {
   return {
     reason_code: 'merchant_unreachable',
-    reason_detail: `${host} could not be reached, or did not answer in time.`,
+    reason_detail: `${host} could not be reached or did not answer in time.`,
     remedy: 'Nothing was charged. Try again later with the same arguments, or buy elsewhere.',
   }
 }

@@ -10,7 +10,7 @@ import type { WebAnswer } from '../web/exchange.ts'
 import { billOf } from './bill.ts'
 import type { Order } from './order.ts'
 
-/** What a real merchant of this domain asks for, when it is asked at this address. */
+/** The challenge of a real merchant of this domain at this URL. */
 async function billFor(merchantDomain: string, address: string) {
   const client = new Purser({ apiKey: 'svc_sand_x' })
   const gate = createPaymentGate({ client, merchantDomain, price: '1.00' })
@@ -35,14 +35,14 @@ for (const [domain, address, merchant] of [
   ['shop.example.', 'https://shop.example/data', 'shop.example'],
   ['Shop.Example', 'https://shop.example/data', 'shop.example'],
 ] as const) {
-  test(`The challenge of a merchant called ${domain} is for the host of ${address}`, async () => {
+  test(`The challenge of a merchant named ${domain} is for the host of ${address}`, async () => {
     const bill = await billFor(domain, address)
     assert(!('reason_code' in bill), JSON.stringify(bill))
     assert.deepEqual([bill.merchant_domain, bill.amount], [merchant, '1.00'])
   })
 }
 
-test('A merchant whose domain ends in a dot is paid, by a mandate that spells it so, too', async (context) => {
+test('A merchant whose domain ends in a dot is paid, also by a mandate that spells it so', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['LOCALHOST.'] })
   const { purchases } = openWallet(shop.wallet)
   const result = await purchases.buy({

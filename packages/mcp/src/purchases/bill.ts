@@ -8,8 +8,8 @@ import type { Order } from './order.ts'
 import type { Bill } from './purchase-records.ts'
 
 /**
- * What is to be paid, or why it is not. A merchant may ask only for what was asked of it, or it could steal proofs.
- * No reason repeats the merchant's text: that is in the quoted challenge.
+ * The amount to pay and for what, or why not to pay. A merchant may only charge for the requested URL; otherwise it
+ * could steal proofs. Reasons never repeat the merchant's text, which is in the quoted challenge.
  */
 export function billOf(
   order: Order,
@@ -22,7 +22,7 @@ export function billOf(
   if (!challenge && 'atMost' in price) {
     return {
       reason_code: 'no_price_given',
-      reason_detail: `${host} asks for a payment, but does not say how much in a way that can be read.`,
+      reason_detail: `${host} asks for a payment, but its price cannot be read.`,
       remedy: 'If you know the exact price from elsewhere, use pay.',
     }
   }
@@ -36,14 +36,14 @@ export function billOf(
   if (!isSameAddress(asked.resource, answer.url) || !isHostOrParent(asked.merchantDomain, host)) {
     return {
       reason_code: 'payment_for_something_else',
-      reason_detail: `${host} asks to pay for another address or to another seller than was asked for.`,
+      reason_detail: `${host} asks for a payment for another URL or to another seller.`,
       remedy: 'Do not pay this. Buy elsewhere, or tell the person you work for.',
     }
   }
   if (asked.currency !== mandate.currency) {
     return {
       reason_code: 'currency_not_supported',
-      reason_detail: `${host} asks for another currency than the mandate's, which is ${mandate.currency}.`,
+      reason_detail: `${host} asks for a currency other than the mandate's, ${mandate.currency}.`,
       remedy: 'Buy elsewhere.',
     }
   }
@@ -71,7 +71,7 @@ export function billOf(
   return {
     amount: asked.amount,
     currency: asked.currency,
-    // Without a fragment: it never reaches a merchant, so in a challenge it could only be a message to the model.
+    // Without the fragment, which is never sent to a merchant and could only carry a message to the model.
     resource_url: withoutFragment(new URL(asked.resource)),
     merchant_domain: asked.merchantDomain,
     mandate_id: mandate.id,

@@ -8,14 +8,14 @@ import { startTestService } from '../../../../service/testing/service.ts'
 import { goods } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
-import { tellPurchase } from '../tools/purchase-words.ts'
+import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import { createRecordsInMemory } from './purchase-records.ts'
 
 const service = await startTestService({ after })
 
 for (const path of ['/failing', '/drop', '/busy'] as const) {
-  test(`One call gets the goods of ${path} by showing the same proof again`, async (context) => {
+  test(`One call gets the goods of ${path} by retrying with the same proof`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     const result = await purchases.buy(order(shop, path))
@@ -26,12 +26,12 @@ for (const path of ['/failing', '/drop', '/busy'] as const) {
   })
 }
 
-test('Paid and not delivered is its own outcome, and the next call shows the same proof again', async (context) => {
+test('Paid but not delivered is a separate outcome, and the next call sends the same proof again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/broken'))
   assert.deepEqual([first.outcome, first.reason_code], ['paid_not_delivered', 'paid_not_delivered'])
-  assert.match(tellPurchase(first), /^Paid, but not delivered.*txn_/)
+  assert.match(purchaseText(first), /^Paid, but not delivered.*txn_/)
   assert.match(first.remedy ?? '', /^Do not buy it again/)
   const shown = shop.merchant.shown.length
   assert.ok(shown > 1)
@@ -43,7 +43,7 @@ test('Paid and not delivered is its own outcome, and the next call shows the sam
 })
 
 for (const status of [301, 302, 303, 307, 308]) {
-  test(`A ${status} to another origin does not get the proof, one within the origin is followed`, async (context) => {
+  test(`A ${status} to another origin does not get the proof; one within the origin is followed`, async (context) => {
     const shop = await openShop(context, {}, service)
     const seen: unknown[] = []
     const thief = createServer((request, response) => {
@@ -70,7 +70,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
-test('A proof that was never sent is voided when its purchase is abandoned', async (context) => {
+test('An unsent proof is voided when its purchase is abandoned', async (context) => {
   const shop = await openShop(context, {}, service)
   const records = createRecordsInMemory()
   const broken = { ...records, claim: () => Promise.reject(new Error('the disk is full')) }

@@ -12,7 +12,7 @@ import type { Bill } from './purchase-records.ts'
 
 /** A form for the person behind an MCP client. */
 export interface Elicitation {
-  /** By which its answer is found: equal only for the same purchase at the same price. */
+  /** Identifies the question: the same purchase at the same price. */
   readonly key: string
   readonly form: Pick<ElicitRequestFormParams, 'message' | 'requestedSchema'>
 }
@@ -20,17 +20,17 @@ export interface Elicitation {
 interface ElicitationOptions {
   /** Payments above it need an approval. */
   readonly askAbove: string
-  /** Whether the client shows forms. */
+  /** Whether the client supports forms. */
   readonly canAsk: boolean
-  /** What was answered to the forms of this call, by their keys; `unanswered` where nobody did. */
+  /** The answers to this call's forms, by key; `unanswered` if there was none. */
   readonly answers: Readonly<Record<string, unknown>>
 }
 
 export const unanswered = 'unanswered'
 
 /**
- * Asks the person behind an MCP client, one question a call. A call has two rounds: the first finds the question, the
- * second brings its answer. In between nothing is held, and an answer counts only for the very bill that was shown.
+ * Asks the person behind an MCP client, one question per call. The first round returns the question, the second
+ * brings the answer. Nothing is held in between, and an answer counts only for the exact bill that was shown.
  */
 export class ElicitedApproval implements Approval {
   readonly #options: ElicitationOptions
@@ -40,7 +40,7 @@ export class ElicitedApproval implements Approval {
     this.#options = options
   }
 
-  /** What has to be asked before the purchase can go on. */
+  /** The question that must be answered before the purchase can continue. */
   get pending(): Elicitation | undefined {
     return this.#pending
   }
@@ -77,7 +77,7 @@ function keyOf({ order, bill }: ApprovalQuestion): string {
   return keyPrefix + createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
-/** Everything that the merchant or the model wrote is quoted, on a line of its own. */
+/** The merchant's and the model's text is quoted, on separate lines. */
 function formOf({ order, bill, mandate }: ApprovalQuestion): Elicitation['form'] {
   const { amount, currency } = bill
   const price = `${amount} ${currency}`
@@ -87,9 +87,9 @@ function formOf({ order, bill, mandate }: ApprovalQuestion): Elicitation['form']
     `An agent wants to pay ${price}.`,
     `To: ${quoted(bill.merchant_domain, maxQuoted)}`,
     `For: ${order.method} ${quoted(bill.resource_url, maxQuoted)}`,
-    `It calls the purchase: ${quoted(order.purchaseId, maxQuoted)}`,
-    `Out of the mandate: ${quoted(mandate.purpose, maxQuoted)}`,
-    `Left of its budget: ${left} ${mandate.currency}; after this payment ${after} ${mandate.currency}`,
+    `Purchase id: ${quoted(order.purchaseId, maxQuoted)}`,
+    `Mandate: ${quoted(mandate.purpose, maxQuoted)}`,
+    `Budget left: ${left} ${mandate.currency}; after this payment: ${after} ${mandate.currency}`,
   ].join('\n')
   const approve = {
     type: 'boolean' as const,
@@ -110,8 +110,8 @@ function cannotAsk(bill: Bill, askAbove: string): Reason {
     reason_code: 'approval_not_possible',
     reason_detail: `A person must approve payments above ${askAbove} ${bill.currency}, and this MCP client cannot show the question about ${priceOf(bill)}.`,
     remedy:
-      'Nothing was charged. Choose something cheaper, but do not split the purchase. Or tell the person you work for: it ' +
-      'takes an MCP client that supports elicitation (form mode; over HTTP, protocol revision 2026-07-28), or a higher ' +
+      'Nothing was charged. Choose something cheaper, but do not split the purchase. Or tell the person you work for: this ' +
+      'needs an MCP client that supports elicitation (form mode; over HTTP, protocol revision 2026-07-28), or a higher ' +
       'PURSER_MCP_ASK_ABOVE.',
   }
 }
@@ -124,8 +124,8 @@ const beingAsked: Reason = {
 
 const changed: Reason = {
   reason_code: 'changed_since_approval',
-  reason_detail: 'While a person was asked, the merchant changed its price or its terms.',
-  remedy: 'Nothing was charged. Call again with the same arguments, and the person is asked again.',
+  reason_detail: 'The merchant changed its price or terms while a person was being asked.',
+  remedy: 'Nothing was charged. Call again with the same arguments, and the person will be asked again.',
 }
 
 function declined(bill: Bill): Reason {
@@ -133,7 +133,7 @@ function declined(bill: Bill): Reason {
     reason_code: 'approval_declined',
     reason_detail: `The person who was asked did not approve ${priceOf(bill)}.`,
     remedy:
-      'Nothing was charged. Do not try it again or buy the same thing in another way, unless the person tells you to.',
+      'Nothing was charged. Do not retry or buy the same thing in another way, unless the person tells you to.',
   }
 }
 

@@ -6,7 +6,7 @@ import { injection } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
 import { listPayments } from '../tools/list-payments.ts'
-import { tellPurchase } from '../tools/purchase-words.ts'
+import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 
 const service = await startTestService({ after })
@@ -20,7 +20,7 @@ for (const [path, reason] of [
   ['/hostile-answer', null],
   ['/hostile-redirect', null],
 ] as const) {
-  test(`What a merchant writes reaches a model only as quoted, bounded data: ${path}`, async (context) => {
+  test(`The merchant's text reaches a model only as quoted, truncated data: ${path}`, async (context) => {
     const shop = await openShop(context, { allowed_categories: ['data'] }, service)
     const { purchases } = openWallet(shop.wallet)
     const category = path === '/hostile-category' ? undefined : 'data'
@@ -33,14 +33,14 @@ for (const [path, reason] of [
     assert.ok((response?.content_type ?? '').length <= 201)
     assert.ok((response?.location ?? '').length <= 2084)
 
-    const lines = tellPurchase(result).split(/[\n\r\u2028\u2029]/)
+    const lines = purchaseText(result).split(/[\n\r\u2028\u2029]/)
     const quoted = lines.filter((line) => line.toLowerCase().includes(injection.toLowerCase()))
     assert.ok(quoted.length > 0)
     for (const line of quoted) assert.match(line, /^> /)
   })
 }
 
-test('A category that a merchant named is in no sentence of the payments that were denied', async (context) => {
+test("A merchant's category does not appear in sentences about denied payments", async (context) => {
   const shop = await openShop(context, { allowed_categories: ['data'] }, service)
   const wallet = openWallet(shop.wallet)
   await wallet.purchases.buy(order(shop, '/hostile-category'))
@@ -52,7 +52,7 @@ test('A category that a merchant named is in no sentence of the payments that we
   assert.ok(!listPayments.tell(listed).includes(injection))
 })
 
-test('A challenge with an amount or a category beyond the limits of the interface is not read', async (context) => {
+test("A challenge whose amount or category exceeds the interface's limits is not read", async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   for (const path of ['/endless-amount', '/endless-category']) {

@@ -1,39 +1,39 @@
 import { createHash } from 'node:crypto'
 
-/** What a model asked to buy. */
+/** What a model wants to buy. */
 export interface Order {
-  /** The model's own name for the purchase: the same one again means the same purchase again. */
+  /** The model's idempotency key: reusing it means the same purchase. */
   readonly purchaseId: string
   readonly url: URL
   readonly method: 'GET' | 'POST'
-  /** Sent as it is with a POST. */
+  /** The body of a POST. */
   readonly body: string | undefined
   readonly contentType: string | undefined
-  /** The price that is paid, or the highest that may be. */
+  /** The exact price, or the highest acceptable one. */
   readonly price: { readonly exactly: string } | { readonly atMost: string }
   readonly mandateId: string | undefined
   readonly category: string | undefined
-  /** The part of the answer that is returned; another part is not another purchase. */
+  /** The part of the response to return; it does not change the purchase. */
   readonly maxBytes: number
   readonly offset: number
 }
 
-/** What a model proposes to buy, before anybody was asked anything: what `needsApproval` of a framework decides on. */
+/** A proposed purchase, before anybody was contacted. A framework's `needsApproval` decides on it. */
 export interface ProposedPurchase {
   readonly purchaseId: string
-  /** What is paid at most, in USDC, such as `4.00`; exactly that when `isExact`. */
+  /** The highest price in USDC, such as `4.00`; exactly this price if `isExact`. */
   readonly price: string
   readonly isExact: boolean
-  /** The address of what is bought. */
+  /** The URL to buy. */
   readonly resource: string
-  /** The host that is asked, and paid. */
+  /** The host that is contacted and paid. */
   readonly seller: string
   readonly method: 'GET' | 'POST'
   /** The mandate that the model named. */
   readonly mandateId: string | undefined
 }
 
-/** What an order comes to, for whoever may refuse it. */
+/** The proposal that an order makes. */
 export function proposalOf({ purchaseId, price, url, method, mandateId }: Order): ProposedPurchase {
   const isExact = 'exactly' in price
   return {
@@ -47,19 +47,19 @@ export function proposalOf({ purchaseId, price, url, method, mandateId }: Order)
   }
 }
 
-/** The headers of the order, without its proof. */
+/** The order's headers, without its proof. */
 export function headersOf(order: Order): Record<string, string> {
   if (order.method === 'GET') return { accept: '*/*' }
   return {
     accept: '*/*',
     'content-type': order.contentType ?? 'application/json',
     'content-length': String(Buffer.byteLength(order.body ?? '')),
-    // So that a merchant can tell a retry of an order from another order.
+    // Lets a merchant recognize a retry.
     'idempotency-key': createHash('sha256').update(order.purchaseId).digest('hex'),
   }
 }
 
-/** Equal for orders that ask for the same. */
+/** Equal for equal orders. */
 export function fingerprintOf(order: Order): string {
   const { url, method, body, contentType, price, mandateId, category } = order
   const asked = [url.href, method, body, contentType, price, mandateId, category].map((part) => part ?? null)

@@ -9,35 +9,35 @@ export interface Bill {
   readonly mandate_id: string
 }
 
-/** What is remembered of a purchase from the moment on at which it may be charged. */
+/** The record of a purchase, from the moment it may be charged. */
 export interface PurchaseRecord {
   readonly purchaseId: string
-  /** Counts up from 0: an attempt that came to nothing is followed by the next one. */
+  /** Starts at 0; an attempt that was not charged is followed by the next one. */
   readonly attempt: number
-  /** Equal for the same order; see `order.ts`. */
+  /** Equal for equal orders; see `order.ts`. */
   readonly fingerprint: string
-  /** By which the service knows what became of the payment; null when there was nothing to pay. */
+  /** Identifies the payment at the service; null if there was nothing to pay. */
   readonly nonce: string | null
   readonly bill: Bill | null
   readonly begunAt: string
-  /** Null as long as it is not known, and for good when it came to nothing. */
+  /** Null until known, and permanently if the attempt was not charged. */
   readonly settled: { readonly transactionId: string | null } | null
 }
 
 /**
- * The memory of purchases, by their ids. It holds no secret: neither proofs nor what merchants answered.
- * What it forgets can be bought again, so it forgets the oldest first, of those that are settled or over.
+ * Stores purchases by id, without secrets: neither proofs nor responses. A forgotten purchase can be bought again, so
+ * the oldest settled or ended ones are forgotten first.
  */
 export interface PurchaseRecords {
   /** The latest attempt. */
   readonly find: (purchaseId: string) => Promise<PurchaseRecord | undefined>
-  /** Keeps a record for good before it resolves; false when somebody else has made that attempt. */
+  /** Stores a record before it resolves; false if another process has claimed that attempt. */
   readonly claim: (record: PurchaseRecord) => Promise<boolean>
-  /** Replaces the record of the same attempt. */
+  /** Replaces the record of an attempt. */
   readonly settle: (record: PurchaseRecord) => Promise<void>
 }
 
-/** A memory that ends with the process, of the last purchases. */
+/** Keeps the latest purchases in memory, for this process. */
 export function createRecordsInMemory(maxRecords = 1000, now: () => number = Date.now): PurchaseRecords {
   const records = new Map<string, PurchaseRecord>()
 
@@ -55,7 +55,7 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
         if (!oldest) return Promise.reject(new Failure(tooManyOpen))
         records.delete(oldest.purchaseId)
       }
-      // A new attempt is the newest again.
+      // A new attempt makes the purchase the newest again.
       records.delete(record.purchaseId)
       records.set(record.purchaseId, record)
       return Promise.resolve(true)
@@ -67,10 +67,10 @@ export function createRecordsInMemory(maxRecords = 1000, now: () => number = Dat
   }
 }
 
-/** The six minutes that a proof lives (decision 0005), and one more in which it was asked for. */
+/** Six minutes that a proof lives (decision 5), and one more for requesting it. */
 const chargedWithinMs = 7 * 60_000
 
-/** Those that may still be charged are never forgotten, or they could be charged twice. */
+/** A purchase that may still be charged is never forgotten: it could be charged twice. */
 const tooManyOpen = {
   reason_code: 'too_many_open_purchases',
   reason_detail: 'Too many purchases may still be charged.',

@@ -6,7 +6,7 @@ import { after, test, type TestContext } from 'node:test'
 
 import { change } from '../../../../service/testing/purchases.ts'
 import { startTestService } from '../../../../service/testing/service.ts'
-import { openBreakableWay } from '../../testing/breakable-way.ts'
+import { openBreakableProxy } from '../../testing/breakable-proxy.ts'
 import { goods } from '../../testing/merchant.ts'
 import { order } from '../../testing/order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
@@ -19,7 +19,7 @@ const service = await startTestService({ after })
 
 const proofsShown = (shop: Shop) => shop.merchant.shown.map(({ proof }) => proof.nonce)
 
-test('A purchase is charged once, and the same again gives the same without asking the merchant', async (context) => {
+test('A purchase is charged once, and a retry returns the same result without contacting the merchant', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/report'))
@@ -34,7 +34,7 @@ test('A purchase is charged once, and the same again gives the same without aski
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('A purchase id that belongs to another purchase is refused, and nothing is bought', async (context) => {
+test('A purchase id of another purchase is refused, and nothing is bought', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/report'))
@@ -55,7 +55,7 @@ test('A purchase id that belongs to another purchase is refused, and nothing is 
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('Twenty calls at once with one purchase id are one purchase', async (context) => {
+test('Twenty concurrent calls with one purchase id make one purchase', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const results = await Promise.all(Array.from({ length: 20 }, () => purchases.buy(order(shop, '/report'))))
@@ -65,7 +65,7 @@ test('Twenty calls at once with one purchase id are one purchase', async (contex
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('An answer that is lost after the charge is told as paid, and never paid again', async (context) => {
+test('A response that is lost after the charge is reported as paid and never paid again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const lost = await purchases.buy(order(shop, '/cut'))
@@ -78,7 +78,7 @@ test('An answer that is lost after the charge is told as paid, and never paid ag
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('Only the service says that something was charged: goods without a charge are uncertain', async (context) => {
+test('Only the service decides whether a payment was charged: goods without a charge are uncertain', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const generous = await purchases.buy(order(shop, '/generous'))
@@ -87,7 +87,7 @@ test('Only the service says that something was charged: goods without a charge a
   assert.equal(generous.payment?.transaction_id, null)
 })
 
-test('After the proof has expired unused, the same purchase id buys anew', async (context) => {
+test('After the proof has expired unused, the same purchase id buys again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   assert.equal((await purchases.buy(order(shop, '/gone'))).outcome, 'uncertain')
@@ -98,7 +98,7 @@ test('After the proof has expired unused, the same purchase id buys anew', async
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('What was denied may be asked again with the same purchase id', async (context) => {
+test('A denied purchase may be retried with the same purchase id', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await change(shop.service, `/mandates/${shop.mandateId}/pause`)
@@ -109,7 +109,7 @@ test('What was denied may be asked again with the same purchase id', async (cont
   assert.deepEqual([again.outcome, again.replayed], ['paid', false])
 })
 
-test('A mandate that is paused while the merchant has the proof ends it: not paid, and free to buy anew', async (context) => {
+test('Pausing the mandate while the merchant has the proof ends the payment: not paid, and free to buy again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   await purchases.buy(order(shop, '/gone'))
@@ -119,7 +119,7 @@ test('A mandate that is paused while the merchant has the proof ends it: not pai
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 })
 
-/** Wallets as several processes have them: they share the files, and nothing else. */
+/** Wallets of several processes: they share only the files. */
 function processes(
   context: TestContext,
   shop: Shop,
@@ -132,7 +132,7 @@ function processes(
   }
 }
 
-test('A server that is started again knows what was bought, and charges nothing', async (context) => {
+test('A restarted server knows what was bought and charges nothing', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const first = await start().purchases.buy(order(shop, '/report'))
@@ -144,30 +144,30 @@ test('A server that is started again knows what was bought, and charges nothing'
   assert.deepEqual(await shop.spent(), { spent: '4.00', held: '0.00' })
 })
 
-test('When the service cannot be asked whether it was charged, the purchase is uncertain until it can', async (context) => {
+test('While the service is unreachable after the proof was sent, the purchase is uncertain', async (context) => {
   const shop = await openShop(context, {}, service)
   const { folder } = processes(context, shop)
-  const way = await openBreakableWay(context, service.url)
+  const proxy = await openBreakableProxy(context, service.url)
   const open = (url: string) =>
     openWallet({ ...shop.wallet, url, openRecords: (id) => openRecordFiles(join(folder, id)) })
-  const wallet = open(way.url)
-  shop.merchant.onCharge = way.break
+  const wallet = open(proxy.url)
+  shop.merchant.onCharge = proxy.break
   const uncertain = await wallet.purchases.buy(order(shop, '/held'))
   assert.deepEqual([uncertain.outcome, uncertain.reason_code], ['uncertain', 'service_unavailable'])
   assert.equal(uncertain.payment?.transaction_id, null)
   assert.equal((await wallet.purchases.buy(order(shop, '/held'))).reason_code, 'service_unavailable')
 
-  // A server that is started again finds out what the first one could not.
+  // A restarted server finds out what the first one could not.
   const found = await open(service.url).purchases.buy(order(shop, '/held'))
   assert.deepEqual([found.outcome, found.replayed], ['paid', true])
-  way.mend()
+  proxy.mend()
   const again = await wallet.purchases.buy(order(shop, '/held'))
   assert.deepEqual([again.outcome, again.replayed, again.payment], ['paid', true, found.payment])
   assert.equal(shop.merchant.shown.length, 1)
   assert.deepEqual(await shop.spent(), { spent: '1.00', held: '0.00' })
 })
 
-test('A server that is started again waits for an open proof to end before it buys anew', async (context) => {
+test('A restarted server waits for an open proof to end before it buys again', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   assert.equal((await start().purchases.buy(order(shop, '/gone'))).outcome, 'uncertain')
@@ -179,7 +179,7 @@ test('A server that is started again waits for an open proof to end before it bu
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('Of several servers that buy with one purchase id at once, one shows a proof', async (context) => {
+test('If several servers buy with one purchase id at once, only one sends a proof', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   const results = await Promise.all(
@@ -190,7 +190,7 @@ test('Of several servers that buy with one purchase id at once, one shows a proo
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test('Of several servers that try again after an unused proof, one shows a new one', async (context) => {
+test('If several servers retry after an unused proof, only one sends a new one', async (context) => {
   const shop = await openShop(context, {}, service)
   const { start } = processes(context, shop)
   await start().purchases.buy(order(shop, '/gone'))
@@ -203,7 +203,7 @@ test('Of several servers that try again after an unused proof, one shows a new o
   assert.equal((await shop.spent()).spent, '1.00')
 })
 
-test("What is kept on the disk is for its owner's eyes, and holds neither key, proof nor goods", async (context) => {
+test('Files are readable by their owner only and contain no key, proof or goods', async (context) => {
   const shop = await openShop(context, {}, service)
   const { folder, start } = processes(context, shop)
   await start().purchases.buy(order(shop, '/report'))
@@ -235,7 +235,7 @@ function recordOf(purchaseId: string, settled: { transactionId: string } | null)
   }
 }
 
-test('The memory is bounded, and forgets nothing that may still be charged', async (context) => {
+test('The records are bounded, and a purchase that may still be charged is never dropped', async (context) => {
   let nowMs = Date.parse('2026-11-20T12:05:00Z')
   const records = createRecordsInMemory(3, () => nowMs)
   await records.claim(recordOf('open', null))
@@ -265,7 +265,7 @@ test('The memory is bounded, and forgets nothing that may still be charged', asy
   assert.ok(await again.find('newest'))
 })
 
-test('A redirect within the host is followed and paid there; one that leads elsewhere is told', async (context) => {
+test('A redirect within the host is followed and paid there; another one is reported', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const moved = await purchases.buy(order(shop, '/moved'))
@@ -277,13 +277,13 @@ test('A redirect within the host is followed and paid there; one that leads else
   )
 })
 
-test('A private host is not asked unless a setting names it, whatever the mandate allows', async (context) => {
+test('A private host is not contacted unless a setting names it, whatever the mandate allows', async (context) => {
   const shop = await openShop(context, { allowed_sellers: ['*'] }, service)
   const { purchases } = openWallet({ ...shop.wallet, privateHosts: [] })
   for (const url of [shop.merchant.url, shop.merchant.url.replace('http:', 'https:'), 'https://127.0.0.1/']) {
     const refused = await purchases.buy(order(shop, '/report', { url: new URL('/report', url) }))
     assert.deepEqual([refused.outcome, refused.reason_code], ['denied', 'address_not_allowed'], url)
-    assert.match(refused.remedy ?? '', /name this host in PURSER_MCP_PRIVATE_HOSTS\.$/)
+    assert.match(refused.remedy ?? '', /add this host to PURSER_MCP_PRIVATE_HOSTS\.$/)
   }
   const url = new URL('/report', shop.merchant.url.replace('http://', 'https://user:secret@'))
   const { reason_code: code, remedy } = await purchases.buy(order(shop, '/report', { url }))
@@ -302,7 +302,7 @@ test('A category that the mandate does not allow is denied', async (context) => 
   assert.match(denied.remedy ?? '', /categories: data/)
 })
 
-test('What is no text comes as base64, and a POST that costs nothing is not sent twice', async (context) => {
+test('Binary content is returned as base64, and a free POST is not sent twice', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const picture = await purchases.buy(order(shop, '/picture'))

@@ -6,7 +6,7 @@ import type { AddressGuard } from '../web/addresses.ts'
 import { partOf } from '../web/content.ts'
 import type { Approval } from './approval.ts'
 import { askFirst } from './ask-first.ts'
-import { KeptResults } from './kept-results.ts'
+import { ResultCache } from './result-cache.ts'
 import { fingerprintOf, type Order } from './order.ts'
 import type { Bill, PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 import {
@@ -26,7 +26,7 @@ import {
 import { resultOf, type PurchaseResult } from './purchase-result.ts'
 import { showProof, type ProofInHand } from './show-proof.ts'
 
-/** What buying takes. */
+/** What a purchase needs. */
 export interface PurchaseParts {
   readonly client: Purser
   readonly secrets: Secrets
@@ -41,31 +41,31 @@ export interface PurchaseParts {
 }
 
 /**
- * Buys, each purchase once. From before the proof leaves until the service says what became of it, the
- * purchase id belongs to that one proof, in this process and, with `record-files.ts`, in every later one.
+ * Buys each purchase once. From before the proof is sent until the service reports its outcome, the purchase id
+ * belongs to that proof: in this process and, with `record-files.ts`, in later ones.
  */
 export class Purchases {
   readonly #parts: PurchaseParts
   readonly #running = new Map<string, { fingerprint: string; result: Promise<PurchaseResult> }>()
-  /** Proofs whose fate is open, by their nonces. They are kept here only: no other process can send them. */
+  /** Unsettled proofs by nonce. They are only in memory: no other process can send them. */
   readonly #proofs = new Map<string, ProofInHand>()
-  readonly #kept = new KeptResults()
+  readonly #kept = new ResultCache()
 
   constructor(parts: PurchaseParts) {
     this.#parts = parts
   }
 
   /**
-   * Buys what is ordered, or says what became of it before. A refusal is a result. Rejects when nothing could
-   * be decided: the service is down, the key is not accepted, the signal aborted; then nothing was charged
-   * that the same order would not find again. Whoever approves is asked before a proof is requested.
+   * Buys an order, or returns the outcome of an earlier call. A refusal is a result. Rejects if nothing could be
+   * decided: the service is down, it rejected the key, or the signal was aborted. Then nothing was charged that the
+   * same order would not find again. Approval is requested before the proof.
    */
   async buy(order: Order, callerSignal?: AbortSignal, approval?: Approval): Promise<PurchaseResult> {
     const result = await this.#buyOnce(order, callerSignal, approval)
     return { ...result, response: result.response && partOf(result.response, order) }
   }
 
-  /** The result with the whole answer, of which each caller may want another part. */
+  /** The result with the complete response, of which each caller returns its own part. */
   async #buyOnce(
     order: Order,
     callerSignal: AbortSignal | undefined,
@@ -89,14 +89,14 @@ export class Purchases {
     }
   }
 
-  /** Goes on where an earlier call with the same purchase id stopped. */
+  /** Continues where an earlier call with the same purchase id stopped. */
   async #resume(order: Order, fingerprint: string, call: Call): Promise<PurchaseResult> {
     const { signal } = call
     const records = await this.#parts.openRecords(signal)
     const found = await records.find(order.purchaseId)
     if (!found) return this.#start(order, { fingerprint, attempt: 0 }, call)
     const fate = await this.#lookUp(found, signal).catch((error: unknown) => {
-      // What was sent stays uncertain, whatever keeps the service from answering.
+      // A sent proof remains uncertain as long as the service cannot be reached.
       if (signal.aborted || !found.bill) throw error
       return unknownFate(found)
     })
@@ -106,7 +106,7 @@ export class Purchases {
     if (fate.state === 'settled') {
       if (record.fingerprint !== fingerprint)
         return resultOf(order, 'denied', { reason: idInUseByDone(record) })
-      // Paid, and the goods did not come: the same proof brings them.
+      // Paid but not delivered: the same proof gets the goods.
       const isFresh = Date.now() - Date.parse(record.begunAt) < proofWindowMs
       if (proof && !proof.isDelivered && record.bill && isFresh)
         return this.#pay(order, record, record.bill, proof, signal)
@@ -134,7 +134,7 @@ export class Purchases {
     const begun = { purchaseId: order.purchaseId, attempt, fingerprint, begunAt: new Date().toISOString() }
     if ('free' in asked) {
       const result = resultOf(order, 'free', { response: asked.free })
-      // A GET that costs nothing may be repeated; a POST that went well has done something.
+      // A free GET may be repeated; a successful POST may not.
       if (order.method === 'GET' || asked.free.status >= 400) return result
       await records.claim({ ...begun, nonce: null, bill: null, settled: { transactionId: null } })
       return this.#keep(result)
@@ -156,14 +156,14 @@ export class Purchases {
     secrets.add(proof.signature)
     const record = { ...begun, nonce: proof.nonce, bill, settled: null }
     const isClaimed = await this.#claim(records, record, signal)
-    // Another process was first: the proof never leaves this one.
+    // Another process was first: this proof is not sent.
     if (!isClaimed) return this.#resume(order, fingerprint, call)
     const inHand = { proof, url, isDelivered: false }
     this.#rememberProof(inHand)
     return this.#pay(order, record, bill, inHand, signal)
   }
 
-  /** Whether the purchase is this process's. When it is not, its proof was not sent, and is voided. */
+  /** Whether this process claimed the purchase. If not, its unsent proof is voided. */
   async #claim(records: PurchaseRecords, record: PurchaseRecord, signal: AbortSignal): Promise<boolean> {
     let isClaimed = false
     try {
@@ -173,13 +173,13 @@ export class Purchases {
     } finally {
       if (!isClaimed && record.nonce !== null) {
         const patience = AbortSignal.timeout(lookUpTimeoutMs)
-        // What cannot be voided expires within six minutes.
+        // If this fails, the proof expires within six minutes.
         await this.#parts.client.payments.voidProof(record.nonce, { signal: patience }).catch(() => undefined)
       }
     }
   }
 
-  /** Shows the merchant the proof, and asks the service, not the merchant, whether it was charged. */
+  /** Sends the proof to the merchant, then asks the service, not the merchant, whether it was charged. */
   async #pay(
     order: Order,
     record: PurchaseRecord,
@@ -217,7 +217,7 @@ export class Purchases {
     }
   }
 
-  /** What the service knows of a purchase; what it settles is remembered. */
+  /** The service's view of a purchase. A settled outcome is stored. */
   async #lookUp(record: PurchaseRecord, signal: AbortSignal): Promise<Fate> {
     if (record.settled || record.nonce === null) return { record, state: 'settled' }
     const { client } = this.#parts
@@ -248,7 +248,7 @@ export class Purchases {
     })
   }
 
-  /** For a retry with the same purchase id. */
+  /** Stores the result for retries with the same purchase id. */
   #keep(result: PurchaseResult): PurchaseResult {
     this.#kept.keep(result)
     return result
@@ -256,41 +256,41 @@ export class Purchases {
 
   #rememberProof(inHand: ProofInHand): void {
     this.#proofs.set(inHand.proof.nonce, inHand)
-    // A proof that is dropped cannot be shown again; its purchase waits until it has expired.
+    // A dropped proof cannot be sent again; its purchase waits until it expires.
     const [oldest] = this.#proofs.keys()
     if (this.#proofs.size > maxProofs && oldest !== undefined) this.#proofs.delete(oldest)
   }
 }
 
-/** What one call brings besides its order. */
+/** The parts of a call besides its order. */
 interface Call {
   readonly signal: AbortSignal
   readonly approval: Approval | undefined
 }
 
-/** How many purchases may be under way at once. */
+/** How many purchases may run at once. */
 const maxAtOnce = 32
 
-/** How long one purchase may take in all; MCP clients wait for a minute. */
+/** Time limit for one purchase; MCP clients wait for a minute. */
 const purchaseTimeoutMs = 45_000
 
-/** How long a merchant can have a proof verified. */
+/** How long a merchant can verify a proof. */
 const proofWindowMs = 5 * 60_000
 
-/** How many proofs are kept to be shown again. */
+/** How many proofs are stored for retries. */
 const maxProofs = 256
 
-/** How long the service is asked afterwards what became of a proof. */
+/** Time limit for looking up a proof afterwards. */
 const lookUpTimeoutMs = 10_000
 
-/** What became of a purchase, as far as the service can say now. */
+/** The outcome of a purchase, as far as the service knows it. */
 type Fate =
   | { readonly record: PurchaseRecord; readonly state: 'settled' }
   | { readonly record: PurchaseRecord; readonly state: 'over' }
   | {
       readonly record: PurchaseRecord
       readonly state: 'open' | 'unknown'
-      /** From when on it cannot be charged, ISO 8601. */
+      /** When it can no longer be charged, ISO 8601. */
       readonly openUntil: string
     }
 

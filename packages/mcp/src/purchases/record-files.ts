@@ -5,9 +5,10 @@ import { openPrivateFolder } from '@purser/client/purchase-files'
 import type { PurchaseRecord, PurchaseRecords } from './purchase-records.ts'
 
 /**
- * A memory that outlives the process and is shared by several: a file for each attempt of a purchase, in a folder that only
- * its owner can read. Who creates the file has the attempt. Past `maxRecords` the oldest files are removed, but none that
- * changed within the last hour, so none that may still be charged. Rejects when the folder cannot be used.
+ * Stores purchase records as files, shared by several processes: one file per attempt, in a folder that only its
+ * owner can read. The process that creates the file owns the attempt. Beyond `maxRecords`, the oldest files are
+ * removed, but none changed within the last hour, so none that may still be charged. Rejects if the folder cannot be
+ * used.
  */
 export async function openRecordFiles(folder: string, maxRecords = 10_000): Promise<PurchaseRecords> {
   const files = await openPrivateFolder(folder, { maxFiles: maxRecords })
@@ -16,8 +17,8 @@ export async function openRecordFiles(folder: string, maxRecords = 10_000): Prom
       const attempts = attemptsIn(await files.names(), purchaseId)
       if (attempts.length === 0) return undefined
       const text = await files.read(nameOf(purchaseId, Math.max(...attempts)))
-      // Not "unknown", which could be bought again.
-      if (text === undefined) throw new Error(`The record of the purchase ${purchaseId} was removed just now`)
+      // Not undefined: an unknown purchase could be bought again.
+      if (text === undefined) throw new Error(`The record of the purchase ${purchaseId} was just removed`)
       return JSON.parse(text) as PurchaseRecord
     },
     claim: (record) => files.create(nameOf(record.purchaseId, record.attempt), textOf(record)),
@@ -33,7 +34,7 @@ function nameOf(purchaseId: string, attempt: number): string {
   return `${createHash('sha256').update(purchaseId).digest('hex')}-${attempt}.json`
 }
 
-/** The attempts of a purchase among the names of files. */
+/** The attempts of a purchase, from file names. */
 function attemptsIn(names: readonly string[], purchaseId: string): number[] {
   const [start] = nameOf(purchaseId, 0).split('-')
   return names

@@ -9,28 +9,28 @@ import { exchange, type WebAnswer } from '../web/exchange.ts'
 import { headersOf, type Order } from './order.ts'
 import { cannotVerify, notCharged, refused } from './purchase-reasons.ts'
 
-/** What came of showing the proof. Only the service knows whether it was charged. */
+/** The result of sending the proof. Only the service knows whether it was charged. */
 export interface Shown {
-  /** Undefined when no answer arrived. */
+  /** Undefined if no answer arrived. */
   readonly response: Content | undefined
   readonly challenge: QuotedChallenge | null
-  /** Whether the answer brings what was paid for. */
+  /** Whether the response contains the goods. */
   readonly isDelivered: boolean
-  /** Why the proof may be open still, if it is. */
+  /** Why the proof may still be open. */
   readonly whyOpen: Omit<Reason, 'remedy'>
 }
 
-/** A proof that may still be charged, and the address that asked for it. */
+/** A proof that may still be charged, and the URL that asked for it. */
 export interface ProofInHand {
   readonly proof: Proof
   readonly url: URL
-  /** Whether an answer to it brought the goods, charged or not. */
+  /** Whether a response to it contained the goods, charged or not. */
   readonly isDelivered: boolean
 }
 
 /**
- * Sends the order with its proof to the address that asked for it, and again after a dropped connection, a timeout or a
- * passing failure. Redirects are followed within the origin only.
+ * Sends the order with its proof to the URL that asked for it. Retries after a dropped connection, a timeout or a
+ * temporary failure. Follows redirects within the origin only.
  */
 export async function showProof(
   parts: { readonly guard: AddressGuard; readonly secrets: Secrets; readonly sleep?: Sleep | undefined },
@@ -73,10 +73,10 @@ export async function showProof(
   }
 }
 
-/** Within what a whole purchase may take. */
+/** Below the time limit for a purchase. */
 const resendWindowMs = 35_000
 
-/** Any other 503 is the merchant's own, after which nobody knows what it has done. */
+/** After any other 503 the merchant's state is unknown. */
 function couldNotVerify({ status, bytes }: WebAnswer): boolean {
   return status === 503 && bytes.includes('"payment_could_not_be_verified"')
 }

@@ -10,20 +10,20 @@ import { listPayments } from './list-payments.ts'
 import { pay } from './pay.ts'
 import type { Tool, ToolCall } from './tool.ts'
 
-/** Every tool, in the order in which a model meets them. */
+/** All tools, in the order in which models see them. */
 export const tools = [getBudget, checkPayment, pay, fetchPaidResource, listPayments] as const
 
-/** What a tool gave. `failed` means that it could not do its work; a denial is an ordinary result. */
+/** The result of a tool. `failed` means that it could not run; a denial is an ordinary result. */
 export type ToolAnswer<Output> =
   | { readonly failed: false; readonly structured: Output; readonly text: string }
   | { readonly failed: true; readonly structured: { outcome: 'failed' } & Reason; readonly text: string }
 
 export interface CallToolOptions extends ToolCall {
-  /** Told of every failure, in one line without secrets. */
+  /** Called with each failure, as one line without secrets. */
   readonly log?: ((line: string) => void) | undefined
 }
 
-/** Runs a tool. Never rejects; nothing that it gives or logs contains the key or a proof. */
+/** Runs a tool. Never rejects. Neither its result nor its log contains the key or a proof. */
 export async function callTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
   wallet: Wallet,

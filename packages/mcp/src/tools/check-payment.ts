@@ -7,13 +7,13 @@ import { defineTool, readsOnly } from './tool.ts'
 
 export const checkPayment = defineTool({
   name: 'check_payment',
-  title: 'Ask whether a payment would be allowed',
+  title: 'Check a payment',
   description:
-    'Says whether a payment would be allowed now, without paying, holding or recording anything. When it would not, ' +
-    'it says why and what would help. Another purchase may use up the budget in between.',
+    'Checks whether a payment would be allowed now, without paying, holding or recording anything. If not, ' +
+    'it returns the reason and a remedy. Another purchase may use up the budget in the meantime.',
   annotations: readsOnly,
   input: z.object({
-    resource_url: Address.describe('The address of what would be bought.'),
+    resource_url: Address.describe('The URL to buy.'),
     amount: Amount.describe('The price in USDC as text, for example "4.00".'),
     category: Category,
     mandate_id: MandateId,
@@ -25,7 +25,7 @@ export const checkPayment = defineTool({
     remedy: z.string().nullable(),
     mandate_id: z.string().nullable(),
     spendable_now: z.string().nullable().describe('What is left of the mandate for new payments.'),
-    risk_flags: z.array(z.string()).describe('What is odd about the payment; it is no denial.'),
+    risk_flags: z.array(z.string()).describe('What is unusual about the payment; not a denial.'),
   }),
   run: async (wallet, input, { signal }) => {
     const { id: agentId } = await wallet.agent(signal)
@@ -65,7 +65,7 @@ export const checkPayment = defineTool({
   },
   tell: ({ outcome, reason_code, reason_detail, remedy, spendable_now, risk_flags }) =>
     outcome === 'would_be_allowed'
-      ? `The payment would be allowed; ${spendable_now} can be spent now. ${risk_flags.length > 0 ? `Odd about it: ${risk_flags.join(', ')}.` : ''}`.trim()
+      ? `The payment would be allowed; ${spendable_now} can be spent now. ${risk_flags.length > 0 ? `Unusual: ${risk_flags.join(', ')}.` : ''}`.trim()
       : `The payment would be denied: ${reason_detail} (${reason_code})\nWhat to do: ${remedy}`,
 })
 

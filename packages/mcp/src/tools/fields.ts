@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 import { maxAnswerBytes } from '../web/content.ts'
 
-/** At most twelve digits, and at most six after the point (decision 0006). */
+/** At most twelve digits, and at most six after the point (decision 6). */
 const amountPattern = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
 
 export const Amount = z
@@ -18,26 +18,28 @@ export const PurchaseId = z
   .max(128)
   .describe(
     'Your own name for this purchase, for example "weather-report-2026-11-21". Reuse it when you retry or are ' +
-      'unsure whether a call went through: a purchase_id is charged once at most. A new one is a new purchase, and ' +
-      'is paid for again.',
+      'unsure whether a call went through: a purchase_id is charged at most once. A new one is a new purchase, and ' +
+      'is charged again.',
   )
 
 export const MandateId = z
   .string()
   .max(128)
   .optional()
-  .describe('Which mandate to pay from. Only needed when get_budget lists more than one that is usable.')
+  .describe('The mandate to pay from. Only needed if get_budget lists more than one usable mandate.')
 
 export const Category = z
   .string()
   .max(128)
   .optional()
-  .describe("Category of the goods; the merchant's own when left out.")
+  .describe("Category of the goods; default: the merchant's.")
 
-/** An http or https address, as long as the interface takes. */
+/** An http or https URL within the interface's length limit. */
 export const Address = z.url({ protocol: /^https?$/, error: 'must be an http or https address' }).max(2083)
 
-/** So that a result, which holds the answer as text and as data, stays below the 10,000 tokens of cautious clients. */
+/**
+ * Keeps a result, which contains the response as text and as data, below the 10,000 tokens that some clients allow.
+ */
 const defaultMaxBytes = 16_384
 
 export const MaxBytes = z
@@ -45,13 +47,11 @@ export const MaxBytes = z
   .min(1_024)
   .max(maxAnswerBytes)
   .default(defaultMaxBytes)
-  .describe(
-    'How much of the answer to return, in bytes. The rest can be read with offset, without paying again.',
-  )
+  .describe('How much of the response to return, in bytes. Read the rest with offset, without paying again.')
 
 export const Offset = z
   .int()
   .min(0)
   .max(maxAnswerBytes)
   .default(0)
-  .describe('Where in the answer to start, in bytes: next_offset of the call before.')
+  .describe('Where in the response to start, in bytes: next_offset of the previous call.')

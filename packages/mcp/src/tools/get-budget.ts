@@ -17,17 +17,17 @@ export const getBudget = defineTool({
       z.object({
         mandate_id: z.string(),
         purpose: z.string(),
-        status: z.enum(mandateStatusesNow).describe('Only active ones can be used.'),
+        status: z.enum(mandateStatusesNow).describe('Only active mandates can be used.'),
         currency: z.string(),
         spendable_now: z
           .string()
-          .describe('What is neither spent nor held by payments under way; nothing unless active.'),
-        held_total: z.string().describe('Held by payments under way; free again when they come to nothing.'),
+          .describe('What is neither spent nor held by open payments; zero unless active.'),
+        held_total: z.string().describe('Held by open payments; released if they end uncharged.'),
         spent_total: z.string(),
         max_spend_total: z.string(),
         max_spend_per_transaction: z.string(),
-        allowed_sellers: z.array(z.string()).describe('`*` is every seller; an empty list is none.'),
-        allowed_categories: z.array(z.string()).describe('An empty list, or `*`, is every category.'),
+        allowed_sellers: z.array(z.string()).describe('`*` allows every seller, an empty list none.'),
+        allowed_categories: z.array(z.string()).describe('An empty list or `*` allows every category.'),
         expires_at: z.string(),
       }),
     ),
@@ -66,7 +66,7 @@ export const getBudget = defineTool({
         (mandate) =>
           `Mandate ${mandate.mandate_id} (${mandate.status}): ${mandate.purpose}. ` +
           (mandate.status === 'active'
-            ? `${mandate.spendable_now} ${mandate.currency} can be spent now, at most ${mandate.max_spend_per_transaction} at once; `
+            ? `${mandate.spendable_now} ${mandate.currency} can be spent now, at most ${mandate.max_spend_per_transaction} per payment; `
             : 'Nothing can be spent now; ') +
           `${mandate.spent_total} of ${mandate.max_spend_total} spent, ${mandate.held_total} held. ` +
           `Sellers: ${mandate.allowed_sellers.join(', ') || 'none'}; ` +

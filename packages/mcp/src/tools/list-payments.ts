@@ -8,14 +8,17 @@ export const listPayments = defineTool({
   name: 'list_payments',
   title: 'See past payments',
   description:
-    "Lists this agent's payments, newest first. Use it to find out what was bought before, or why something was " +
+    "Lists this agent's payments, newest first. Use it to find earlier purchases, or why a payment was " +
     'denied. `paid` were charged; `approved` and `denied` are decisions that charged nothing.',
   annotations: readsOnly,
   input: z.object({
-    status: z.enum(['paid', 'approved', 'denied']).optional().describe('Only these; all when left out.'),
+    status: z
+      .enum(['paid', 'approved', 'denied'])
+      .optional()
+      .describe('Only payments with this status; all by default.'),
     merchant_domain: z.string().max(253).optional().describe('Only payments to this seller.'),
     limit: z.int().min(1).max(50).default(20),
-    cursor: z.string().max(1000).optional().describe('next_cursor of the call before, for what is older.'),
+    cursor: z.string().max(1000).optional().describe('next_cursor of the previous call, for older payments.'),
   }),
   output: z.object({
     payments: z.array(
@@ -26,14 +29,14 @@ export const listPayments = defineTool({
         currency: z.string(),
         merchant_domain: z.string(),
         resource_url: z.string(),
-        category: z.string().nullable().describe('As the merchant or the buyer named it.'),
+        category: z.string().nullable().describe('As named by the merchant or the buyer.'),
         mandate_id: z.string(),
         reason_code: z.string().nullable(),
         reason_detail: z.string().nullable(),
         created_at: z.string(),
       }),
     ),
-    next_cursor: z.string().nullable().describe('Null when there is nothing older.'),
+    next_cursor: z.string().nullable().describe('Null on the last page.'),
   }),
   run: async (wallet, input, { signal }) => {
     const { id } = await wallet.agent(signal)
@@ -71,7 +74,7 @@ export const listPayments = defineTool({
           `${created_at} ${status} ${amount} ${currency} ${resource_url} (${transaction_id})` +
           (status === 'denied' ? `: ${reason_detail}` : ''),
       ),
-      next_cursor === null ? '' : `Older ones: cursor ${next_cursor}`,
+      next_cursor === null ? '' : `Older payments: cursor ${next_cursor}`,
     ]
       .filter((line) => line !== '')
       .join('\n'),

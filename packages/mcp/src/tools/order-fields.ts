@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Order } from '../purchases/order.ts'
 import { Category, MandateId, MaxBytes, Offset } from './fields.ts'
 
-/** What every tool that buys takes after its own arguments. */
+/** The arguments that all buying tools share. */
 export const orderFields = {
   category: Category,
   mandate_id: MandateId,
@@ -13,7 +13,7 @@ export const orderFields = {
 
 const OrderFields = z.object({ purchase_id: z.string(), ...orderFields })
 
-/** The part of an order that every tool reads in the same way. */
+/** The part of an order that all tools read in the same way. */
 export function orderOf(
   input: z.output<typeof OrderFields>,
 ): Pick<Order, 'purchaseId' | 'mandateId' | 'category' | 'maxBytes' | 'offset'> {

@@ -4,20 +4,20 @@ import type { Order } from '../purchases/order.ts'
 import { PurchaseResult } from '../purchases/purchase-result.ts'
 import { Address, Amount, PurchaseId } from './fields.ts'
 import { orderFields, orderOf } from './order-fields.ts'
-import { tellPurchase } from './purchase-words.ts'
+import { purchaseText } from './purchase-text.ts'
 import { defineTool, spendsMoney } from './tool.ts'
 
 const input = z.object({
   purchase_id: PurchaseId,
-  resource_url: Address.describe('The address of what is bought.'),
+  resource_url: Address.describe('The URL to buy.'),
   amount: Amount.describe('The exact price in USDC as text, for example "4.00".'),
   method: z.enum(['GET', 'POST']).default('GET'),
-  body: z.string().max(65_536).optional().describe('Sent with a POST.'),
+  body: z.string().max(65_536).optional().describe('The body of a POST.'),
   content_type: z
     .string()
     .regex(/^[\w.+-]+\/[\w.+-]+(; ?[\w-]+=[\w.-]+)?$/, 'must be a media type')
     .optional()
-    .describe('Of the body; application/json when left out.'),
+    .describe('Media type of the body; default application/json.'),
   ...orderFields,
 })
 
@@ -37,9 +37,9 @@ export const pay = defineTool({
   name: 'pay',
   title: 'Pay an exact price',
   description:
-    'Pays one purchase at a price that you know, and returns what the merchant delivers. Use it when you have ' +
-    'decided to buy: it pays exactly `amount`, or nothing if the merchant asks another price. Also for orders that ' +
-    'are sent as a POST. Called again with the same purchase_id and arguments it returns the first outcome and ' +
+    'Buys something at a price that you know, and returns what the merchant delivers. Use it once you have ' +
+    'decided to buy: it pays exactly `amount`, or nothing if the merchant asks a different price. Also for orders ' +
+    'sent as a POST. Called again with the same purchase_id and arguments it returns the first outcome and ' +
     'charges nothing; with other arguments it refuses. To read something whose price you do not know, use ' +
     'fetch_paid_resource. A charge cannot be undone.',
   annotations: spendsMoney,
@@ -47,5 +47,5 @@ export const pay = defineTool({
   output: PurchaseResult,
   order,
   run: (wallet, args, call) => wallet.purchases.buy(order(args), call.signal, call.approval),
-  tell: tellPurchase,
+  tell: purchaseText,
 })

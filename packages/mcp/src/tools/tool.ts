@@ -4,14 +4,14 @@ import type { Approval } from '../purchases/approval.ts'
 import type { Order } from '../purchases/order.ts'
 import type { Wallet } from '../wallet.ts'
 
-/** What a tool needs to know of the call besides its arguments. */
+/** What a tool needs besides its arguments. */
 export interface ToolCall {
   readonly signal?: AbortSignal | undefined
-  /** Who approves purchases; nobody has to when it is left out. */
+  /** Approves purchases; by default no approval is needed. */
   readonly approval?: Approval | undefined
 }
 
-/** A tool as every framework gets it. */
+/** A tool, independent of the framework. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
   readonly name: string
   readonly title: string
@@ -25,22 +25,22 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   }
   readonly input: Input
   readonly output: Output
-  /** What a call orders; only of tools that spend money. */
+  /** The proposed purchase; only for tools that spend money. */
   readonly order?: (input: z.output<Input>) => Order
-  /** What was done, or why it was denied. Rejects when it could not be done at all; see `failure.ts`. */
+  /** The result or a denial. Rejects if the tool could not run; see `failure.ts`. */
   readonly run: (wallet: Wallet, input: z.output<Input>, call: ToolCall) => Promise<z.output<Output>>
-  /** The same in words, complete, for models that get no structured content. */
+  /** The complete result as text, for models that get no structured content. */
   readonly tell: (output: z.output<Output>) => string
 }
 
-/** Keeps the types of a tool's schemas together. */
+/** Infers the types of a tool's schemas. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
 ): Tool<Input, Output> {
   return tool
 }
 
-/** It looks at the service's records and changes nothing. */
+/** Reads the service's records and changes nothing. */
 export const readsOnly = {
   readOnlyHint: true,
   destructiveHint: false,
@@ -48,7 +48,7 @@ export const readsOnly = {
   openWorldHint: false,
 } as const
 
-/** It spends money, which nobody gives back; the same purchase again spends none. It talks to merchants. */
+/** Spends money irreversibly; repeating the same purchase spends nothing. Contacts merchants. */
 export const spendsMoney = {
   readOnlyHint: false,
   destructiveHint: true,

@@ -5,7 +5,7 @@ import { AddressGuard, AddressRefusal, isPrivate } from './addresses.ts'
 
 const guard = new AddressGuard(['localhost', '10.0.0.5:8443', '[::1]:9000'])
 
-test('Addresses that are not on the public internet are known, however they are written', () => {
+test('Private addresses are recognized in every notation', () => {
   const addresses = [
     '0.0.0.0', '10.1.2.3', '100.64.0.1', '127.0.0.1', '127.255.255.255', '169.254.169.254', '172.31.0.1',
     '192.168.1.1', '198.18.0.1', '224.0.0.1', '255.255.255.255', '::', '::1', '::ffff:127.0.0.1',
@@ -17,7 +17,7 @@ test('Addresses that are not on the public internet are known, however they are 
   }
 })
 
-test('Only https is asked, without credentials, on the public internet', () => {
+test('Only https URLs without credentials on the public internet are allowed', () => {
   const refused = [
     'http://example.com/',
     'ftp://example.com/',
@@ -46,7 +46,7 @@ test('Only https is asked, without credentials, on the public internet', () => {
   for (const address of allowed) assert.doesNotThrow(() => guard.check(new URL(address)), address)
 })
 
-/** What connecting to an address would connect to. */
+/** The result of connecting to a URL. */
 function lookUp(own: AddressGuard, address: string, name: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     own.lookupFor(new URL(address))(name, { all: true }, (error, found) => {
@@ -56,8 +56,8 @@ function lookUp(own: AddressGuard, address: string, name: string): Promise<unkno
   })
 }
 
-test('A public name that leads inside is refused when it is connected to', async () => {
-  // Every machine knows this name without asking anybody.
+test('A public name that resolves to a private address is refused at connection time', async () => {
+  // Every machine resolves this name without a DNS query.
   await assert.rejects(lookUp(guard, 'https://shop.example/', 'localhost'), AddressRefusal)
   assert.ok(Array.isArray(await lookUp(guard, 'http://localhost/', 'localhost')))
 })

@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Why an address is not asked. */
+/** Why a request to a URL is refused. */
 export class AddressRefusal extends Error {
   override readonly name = 'AddressRefusal'
-  /** Whether the address would be asked if its host were named as a private one. */
+  /** Whether adding its host to the private hosts would allow the request. */
   readonly canBeAllowed: boolean
   constructor(message: string, { canBeAllowed }: { readonly canBeAllowed: boolean }) {
     super(message)
@@ -13,42 +13,42 @@ export class AddressRefusal extends Error {
 }
 
 /**
- * Which hosts may be asked over the network. A model chooses the addresses, and what it has read may have
- * chosen for it; so machines that are not on the public internet are asked only when a setting names them.
+ * Decides which hosts may be contacted. A model chooses the URLs, possibly influenced by what it has read, so hosts
+ * outside the public internet are contacted only if a setting names them.
  */
 export class AddressGuard {
   readonly #privateHosts: ReadonlySet<string>
 
-  /** @param privateHosts Hosts, or `host:port`, that may be private and may be asked without TLS. */
+  /** @param privateHosts Hosts, or `host:port`, that may be private and without TLS. */
   constructor(privateHosts: readonly string[]) {
     this.#privateHosts = new Set(privateHosts.map((host) => host.toLowerCase()))
   }
 
-  /** Throws an `AddressRefusal` unless the address may be asked as far as its text tells. */
+  /** Throws an `AddressRefusal` if the URL itself is not allowed. */
   check(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      throw new AddressRefusal(`Only https addresses can be asked, not ${url.protocol}`, {
+      throw new AddressRefusal(`Only https URLs are allowed, not ${url.protocol}`, {
         canBeAllowed: false,
       })
     }
     if (url.username !== '' || url.password !== '') {
-      throw new AddressRefusal('An address with a user name or password in it is not asked.', {
+      throw new AddressRefusal('URLs with a user name or password are not allowed.', {
         canBeAllowed: false,
       })
     }
     if (this.#isNamed(url)) return
     if (url.protocol === 'http:') {
-      throw new AddressRefusal(`${url.host} would be asked without TLS; use its https address.`, {
+      throw new AddressRefusal(`${url.host} would be contacted without TLS; use its https URL.`, {
         canBeAllowed: true,
       })
     }
-    // A host that is an address already is never looked up, so it is judged here.
+    // IP addresses are never resolved, so they are checked here.
     if (isPrivate(bare(url.hostname))) {
       throw new AddressRefusal(`${url.host} is not on the public internet.`, { canBeAllowed: true })
     }
   }
 
-  /** The look-up to connect with: it gives public addresses only, so no name can point inside later. */
+  /** The lookup for the connection. It returns public addresses only, so DNS rebinding cannot reach private ones. */
   lookupFor(url: URL): LookupFunction {
     const isNamed = this.#isNamed(url)
     return (hostname, options, callback) => {
@@ -79,7 +79,7 @@ export class AddressGuard {
   }
 }
 
-/** Whether an IP address lies in a range that is not routed on the public internet. Names are not. */
+/** Whether an IP address is in a range that is not routed on the public internet; false for names. */
 export function isPrivate(address: string): boolean {
   const family = isIP(address)
   if (family === 0) return false
@@ -91,7 +91,7 @@ function bare(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
-/** The special-purpose registries of IANA, and ranges that carry an IPv4 address within. */
+/** IANA's special-purpose registries, and ranges that embed an IPv4 address. */
 const notPublic = new BlockList()
 for (const [network, prefix] of [
   ['0.0.0.0', 8],

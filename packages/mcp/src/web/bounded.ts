@@ -3,7 +3,7 @@ export function bounded(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
 }
 
-/** The text in quotes, bounded, on one line: what would not be seen, or would turn the text around, is escaped. */
+/** The text in quotes, truncated, on one line; invisible and text-reversing characters are escaped. */
 export function quoted(text: string, maxLength: number): string {
   return JSON.stringify(bounded(text, maxLength)).replaceAll(
     /[\p{C}\p{Zl}\p{Zp}]/gu,

@@ -8,12 +8,12 @@ export interface Challenge {
   readonly amount: string
   readonly currency: string
   readonly resource: string
-  /** As domains are compared, however it was spelled. */
+  /** Normalized for comparison. */
   readonly merchantDomain: string
   readonly category: string | undefined
 }
 
-/** The challenge of a 402, from its body or its `X-Payment-Challenge` header; undefined when it has none. */
+/** The challenge of a 402, from its body or its `X-Payment-Challenge` header; undefined if it has none. */
 export function readChallenge(answer: WebAnswer): Challenge | undefined {
   for (const fields of challengesOf(answer)) {
     const challenge = challengeIn(fields)
@@ -22,18 +22,18 @@ export function readChallenge(answer: WebAnswer): Challenge | undefined {
   return undefined
 }
 
-/** What a 402 asks for, as a model may see it: the merchant's own words, each field cut off at 200 characters. */
+/** The challenge of a 402 for a model: the merchant's text, each field truncated to 200 characters. */
 export interface QuotedChallenge {
   readonly amount: string | null
   readonly currency: string | null
   readonly resource: string | null
   readonly merchant_domain: string | null
   readonly category: string | null
-  /** Why a proof that was shown did not pay. */
+  /** Why a proof was not accepted. */
   readonly reason: string | null
 }
 
-/** The words of a 402, whether or not they can be paid; null when it has no challenge at all. */
+/** The text of a 402, valid or not; null if it has no challenge. */
 export function quoteChallenge(answer: WebAnswer): QuotedChallenge | null {
   const [fields] = challengesOf(answer)
   if (!fields) return null
@@ -51,7 +51,7 @@ export function quoteChallenge(answer: WebAnswer): QuotedChallenge | null {
   }
 }
 
-/** The `X-Payment-Proof` header of a proof, exactly as the service gave it. */
+/** The `X-Payment-Proof` header for a proof, exactly as the service returned it. */
 export function proofHeader(proof: object): string {
   return Buffer.from(JSON.stringify(proof)).toString('base64url')
 }
@@ -80,9 +80,9 @@ function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length <= maxLength
 }
 
-/** Twelve digits, a point and six more (decision 0006). */
+/** Twelve digits, a point and six digits (decision 6). */
 const maxAmountLength = 19
-/** The longest address that the interface takes. */
+/** The interface's length limit for a URL. */
 const maxAddressLength = 2083
 const maxDomainLength = 253
 const maxWordLength = 128

@@ -2,26 +2,26 @@ import type { Secrets } from '../secrets.ts'
 import { bounded } from './bounded.ts'
 import { redirectOf, type WebAnswer } from './exchange.ts'
 
-/** A merchant's answer as a model gets it. */
+/** A merchant's response as a model gets it. */
 export interface Content {
   readonly status: number
   readonly content_type: string | null
-  /** Where a redirect leads that was not followed. */
+  /** The target of a redirect that was not followed. */
   readonly location: string | null
   readonly encoding: 'text' | 'base64'
   readonly body: string
-  /** How many bytes are in `body`; of text as UTF-8. */
+  /** Length of `body` in bytes; UTF-8 for text. */
   readonly bytes: number
-  /** Whether the answer went on after what is in `body`. */
+  /** Whether the response continues after `body`. */
   readonly truncated: boolean
-  /** The byte from which on `partOf` gives more; null when there is no more to give. */
+  /** Where `partOf` continues, in bytes; null at the end. */
   readonly next_offset: number | null
 }
 
-/** How much of an answer is read and kept for one purchase. */
+/** How much of a response is read and stored for one purchase. */
 export const maxAnswerBytes = 1_048_576
 
-/** Text stays text; anything else becomes base64. */
+/** Text stays text; everything else becomes base64. */
 export function contentOf(answer: WebAnswer, secrets: Secrets): Content {
   const type = answer.header('content-type')
   const target = redirectOf(answer)
@@ -41,7 +41,7 @@ export function contentOf(answer: WebAnswer, secrets: Secrets): Content {
   }
 }
 
-/** At most `maxBytes` of the content, from byte `offset` on. Text is cut between characters. */
+/** At most `maxBytes` of the content, starting at byte `offset`. Text is cut between characters. */
 export function partOf(
   content: Content,
   { offset, maxBytes }: { offset: number; maxBytes: number },
@@ -67,7 +67,7 @@ export function partOf(
 }
 
 const maxTypeLength = 200
-/** The longest address that the interface takes. */
+/** The interface's length limit for a URL. */
 const maxAddressLength = 2083
 
 function isTextType(type: string): boolean {

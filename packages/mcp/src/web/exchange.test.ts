@@ -14,7 +14,7 @@ const request = {
   signal: new AbortController().signal,
 } as const
 
-test('Of a body without end the beginning is read, and the connection is closed', async (context) => {
+test('An endless body is read up to the limit, then the connection is closed', async (context) => {
   const sent = Promise.withResolvers<number>()
   const url = new URL(
     await startServer(context, (_request, response) => void flood(response).then(sent.resolve)),
@@ -24,7 +24,7 @@ test('Of a body without end the beginning is read, and the connection is closed'
   assert.ok((await sent.promise) < 32 * 1024 * 1024)
 })
 
-test('Headers of more than 32 KiB, and a body that drips, end the exchange', async (context) => {
+test('Headers of more than 32 KiB and a slow body end the exchange', async (context) => {
   const url = new URL(
     await startServer(context, (asked, response) => {
       if (asked.url === '/drip') drip(response)

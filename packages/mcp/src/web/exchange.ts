@@ -8,31 +8,31 @@ export interface WebRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** What lies beyond is not read. */
+  /** The rest of the body is not read. */
   readonly maxBytes: number
   readonly signal: AbortSignal
-  /** Milliseconds from the first byte sent to the last one read; 30,000 when left out. */
+  /** Time limit for the request and its response in milliseconds; default 30,000. */
   readonly timeoutMs?: number | undefined
 }
 
 export interface WebAnswer {
   readonly url: URL
   readonly status: number
-  /** The header's text, or undefined. */
+  /** The header's value, or undefined. */
   readonly header: (name: string) => string | undefined
   readonly bytes: Buffer
-  /** Whether the body went on beyond `maxBytes`. */
+  /** Whether the body continued beyond `maxBytes`. */
   readonly isTruncated: boolean
 }
 
-/** How long a merchant may take for one answer, from the first byte sent to the last one read. */
+/** Time limit for the request and its response. */
 const exchangeTimeoutMs = 30_000
 
 const maxRedirects = 5
 
 /**
- * One request and its answer, over a connection of its own. Redirects are not followed. The body is read up
- * to `maxBytes`, then the connection is closed. Rejects with an `AddressRefusal`, or with what broke.
+ * Sends one request over its own connection and returns the response. Does not follow redirects. Reads the body up to
+ * `maxBytes`, then closes the connection. Rejects with an `AddressRefusal` or a network error.
  */
 export async function exchange(guard: AddressGuard, request: WebRequest): Promise<WebAnswer> {
   const { url, method, headers, body, maxBytes, timeoutMs = exchangeTimeoutMs } = request
@@ -40,7 +40,7 @@ export async function exchange(guard: AddressGuard, request: WebRequest): Promis
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)])
   const options: RequestOptions = {
     method,
-    // Compressed bodies could unfold beyond every limit.
+    // Compressed bodies could expand beyond every limit.
     headers: { 'accept-encoding': 'identity', 'user-agent': 'purser-mcp', ...headers },
     lookup: guard.lookupFor(url),
     agent: false,
@@ -67,7 +67,7 @@ export async function exchange(guard: AddressGuard, request: WebRequest): Promis
   }
 }
 
-/** The same for a GET that carries nothing secret: redirects are followed, within the host. */
+/** Like `exchange`, but follows redirects of a GET within the host. For requests without secrets. */
 export async function exchangeFollowing(guard: AddressGuard, request: WebRequest): Promise<WebAnswer> {
   let answer = await exchange(guard, request)
   for (let redirects = 0; redirects < maxRedirects; redirects++) {
@@ -79,7 +79,7 @@ export async function exchangeFollowing(guard: AddressGuard, request: WebRequest
   return answer
 }
 
-/** Where an answer sends its reader; undefined when it does not. */
+/** The target of a redirect; undefined for other responses. */
 export function redirectOf(answer: WebAnswer): URL | undefined {
   const location = answer.header('location')
   if (location === undefined || !redirects.has(answer.status)) return undefined

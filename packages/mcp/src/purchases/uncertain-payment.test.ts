@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 
 import { startTestService } from '../../../../service/testing/service.ts'
-import { openBreakableWay } from '../../testing/breakable-way.ts'
+import { openBreakableProxy } from '../../testing/breakable-proxy.ts'
 import { order } from '../../testing/order.ts'
 import { openShop } from '../../testing/shop.ts'
-import { tellPurchase } from '../tools/purchase-words.ts'
+import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import type { PurchaseResult } from './purchase-result.ts'
 import { openRecordFiles } from './record-files.ts'
 
 const service = await startTestService({ after })
 
-/** What a model reads for advice. It may name a new purchase id only to warn of it. */
+/** The advice that a model reads. It may mention a new purchase id only as a warning. */
 function assertNoAdviceToBuyAgain(result: PurchaseResult): void {
-  const text = `${result.reason_detail}\n${result.remedy}\n${tellPurchase({ ...result, response: null })}`
+  const text = `${result.reason_detail}\n${result.remedy}\n${purchaseText({ ...result, response: null })}`
   assert.doesNotMatch(text, /nothing (has been|was) charged(?![^.]* by this call)/i, text)
   assert.doesNotMatch(text, /(choose|with those and|use) a new purchase_id|once more|buy elsewhere/i, text)
   assert.match(text, /Do not [^.]*(another|new) purchase_id/, text)
@@ -32,11 +32,11 @@ function assertOutstanding(result: PurchaseResult, amount = '1.00'): void {
   )
   const until = result.outstanding?.until ?? ''
   assert.ok(Date.parse(until) > service.clock.nowMs, until)
-  assert.ok(tellPurchase(result).includes(`${amount} USDC may still be charged until ${until}`))
+  assert.ok(purchaseText(result).includes(`${amount} USDC may still be charged until ${until}`))
   assertNoAdviceToBuyAgain(result)
 }
 
-test('A payment is uncertain, with what is outstanding, while a merchant that asks another price can still charge it', async (context) => {
+test('A payment is uncertain and outstanding while a merchant that asks for another price can still charge it', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const refused = await purchases.buy(order(shop, '/reprices'))
@@ -68,7 +68,7 @@ test('Once a refused payment has expired, its purchase id buys at the new price'
 })
 
 for (const path of ['/gone', '/generous'] as const) {
-  test(`After ${path} the payment is uncertain, with what is outstanding`, async (context) => {
+  test(`After ${path} the payment is uncertain and outstanding`, async (context) => {
     const shop = await openShop(context, {}, service)
     const { purchases } = openWallet(shop.wallet)
     assertOutstanding(await purchases.buy(order(shop, path)))
@@ -86,11 +86,11 @@ test('A payment that ended while the merchant had it is not paid, and its purcha
   assert.deepEqual(await shop.spent(), { spent: '0.00', held: '0.00' })
 })
 
-test('While the service cannot be asked about a payment that was sent, it is uncertain, with what is outstanding', async (context) => {
+test('While the service cannot be asked about a sent payment, it is uncertain and outstanding', async (context) => {
   const shop = await openShop(context, {}, service)
-  const way = await openBreakableWay(context, service.url)
-  const { purchases } = openWallet({ ...shop.wallet, url: way.url })
-  shop.merchant.onCharge = way.break
+  const proxy = await openBreakableProxy(context, service.url)
+  const { purchases } = openWallet({ ...shop.wallet, url: proxy.url })
+  shop.merchant.onCharge = proxy.break
   assertOutstanding(await purchases.buy(order(shop, '/held')))
   const asked = await purchases.buy(order(shop, '/held'))
   assert.equal(asked.reason_code, 'service_unavailable')
@@ -99,7 +99,7 @@ test('While the service cannot be asked about a payment that was sent, it is unc
   assertOutstanding(changed)
 })
 
-test('After a restart nothing advises to buy again, neither what is paid nor what may still be charged', async (context) => {
+test('After a restart, no advice suggests buying again what is paid or may still be charged', async (context) => {
   const shop = await openShop(context, {}, service)
   const folder = mkdtempSync(join(tmpdir(), 'purser-mcp-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))

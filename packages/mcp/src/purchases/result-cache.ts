@@ -1,7 +1,7 @@
 import type { PurchaseResult } from './purchase-result.ts'
 
-/** What the last purchases brought, so that a retry gets the goods too. Bounded in number and in size. */
-export class KeptResults {
+/** The results of recent purchases, so that a retry returns the goods too. Limited in number and size. */
+export class ResultCache {
   readonly #results = new Map<string, PurchaseResult>()
   #bytes = 0
 

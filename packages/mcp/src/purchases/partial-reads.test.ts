@@ -6,13 +6,13 @@ import { order } from '../../testing/order.ts'
 import { openShop, type Shop } from '../../testing/shop.ts'
 import { fetchPaidResource } from '../tools/fetch-paid-resource.ts'
 import { pay } from '../tools/pay.ts'
-import { tellPurchase } from '../tools/purchase-words.ts'
+import { purchaseText } from '../tools/purchase-text.ts'
 import { openWallet } from '../wallet.ts'
 import type { Purchases } from './purchases.ts'
 
 const service = await startTestService({ after })
 
-/** The whole answer, read in parts of one purchase. */
+/** The whole response, read in parts of one purchase. */
 async function readAll(shop: Shop, purchases: Purchases, path: string, maxBytes: number) {
   const parts = []
   for (let offset: number | null = 0; offset !== null;) {
@@ -25,12 +25,15 @@ async function readAll(shop: Shop, purchases: Purchases, path: string, maxBytes:
   return parts
 }
 
-test('An answer that is cut off is read on with the same purchase id, and paid once', async (context) => {
+test('A truncated response can be read further with the same purchase id, and is paid once', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const first = await purchases.buy(order(shop, '/long', { maxBytes: 1_024 }))
   assert.deepEqual([first.response?.truncated, first.response?.next_offset], [true, 1_022])
-  assert.match(tellPurchase(first), /cut off after 1022 bytes.*same purchase_id.*offset 1022.*not paid again/)
+  assert.match(
+    purchaseText(first),
+    /truncated after 1022 bytes.*same purchase_id.*offset 1022.*not paid again/,
+  )
   const parts = await readAll(shop, purchases, '/long', 1_024)
   assert.equal(parts.join(''), 'ä€\n'.repeat(1_000))
   assert.equal(parts.length, 6)
@@ -38,7 +41,7 @@ test('An answer that is cut off is read on with the same purchase id, and paid o
   assert.equal(shop.merchant.shown.length, 1)
 })
 
-test('What is read in parts never adds up to a secret', async (context) => {
+test('Parts of a response never add up to a secret', async (context) => {
   const shop = await openShop(context, {}, service)
   const { purchases } = openWallet(shop.wallet)
   const parts = await readAll(shop, purchases, '/echo', 10)
@@ -49,7 +52,7 @@ test('What is read in parts never adds up to a secret', async (context) => {
   assert.match(parts.join(''), /\[withheld\]/)
 })
 
-test('By default a model gets as much of an answer as it can read: 16 KiB', () => {
+test('By default, a model gets 16 KiB of a response', () => {
   const purchase = { purchase_id: 'a', max_amount: '1.00', amount: '1.00' }
   const address = 'https://shop.example/'
   assert.equal(fetchPaidResource.input.parse({ ...purchase, url: address }).max_bytes, 16_384)

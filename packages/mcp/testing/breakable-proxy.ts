@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A way to a server that a test can break and mend. */
-export interface BreakableWay {
+/** A TCP proxy to a server that a test can break and restore. */
+export interface BreakableProxy {
   readonly url: string
-  /** Cuts every connection, and each new one at once. */
+  /** Cuts every open connection, and each new one. */
   readonly break: () => void
   readonly mend: () => void
 }
 
-export async function openBreakableWay(
+export async function openBreakableProxy(
   context: { readonly after: (stop: () => Promise<void>) => void },
   targetUrl: string,
-): Promise<BreakableWay> {
+): Promise<BreakableProxy> {
   const { hostname, port } = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let isBroken = false
