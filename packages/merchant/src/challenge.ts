@@ -1,4 +1,4 @@
-/** Why a proof is refused; the first four are the service's own (Errors of the interface). */
+/** The reasons to refuse a proof. The first four are the service's own (chapter Errors of the interface). */
 export type RefusalReason =
   | 'proof_expired'
   | 'amount_mismatch'
@@ -7,7 +7,7 @@ export type RefusalReason =
   | 'malformed_proof'
   | 'proof_too_large'
   | 'proof_for_another_resource'
-  // A denial of the pre-flight check, or the service's word that this merchant cannot collect.
+  // A denial by the pre-flight check, or the service's reason why this merchant cannot collect.
   | (string & {})
 
 /** The price and how to pay it: the body of a 402 response, and `X-Payment-Challenge` as base64url. */
@@ -90,7 +90,7 @@ const remedies: Readonly<Record<string, string>> = {
   proof_expired: `The proof is over five minutes old or was stopped by its owner. ${another}.`,
   amount_mismatch: `The proof is not for exactly this amount. ${another}.`,
   nonce_reused:
-    'This proof has been charged for another request, and this server does not know whether its goods were delivered. If they never arrived, contact the merchant; a new proof is charged again.',
+    'This proof has been charged for another request, and this server does not know if its goods were delivered. If they never arrived, contact the merchant; a new proof is charged again.',
   proof_for_another_resource: `The proof is not for this resource. ${another}.`,
   invalid_signature: `The proof was modified. ${another}, unmodified.`,
   malformed_proof: 'Send one X-Payment-Proof header: base64url of the JSON of the unmodified proof.',
@@ -101,7 +101,7 @@ const remedies: Readonly<Record<string, string>> = {
 export const howToPayAgain = {
   delivered: `This proof has bought its goods already. ${another}.`,
   failed:
-    'This proof has been charged, and its goods have not been delivered whole in three attempts. Contact the merchant; a new proof is charged again.',
+    'This proof has been charged, and three attempts to deliver its goods completely have failed. Contact the merchant; a new proof is charged again.',
 } as const
 
 function howToPayFor(reason: RefusalReason | undefined): string {

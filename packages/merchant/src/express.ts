@@ -20,7 +20,7 @@ export function requirePayment<Request extends ExpressRequest>(options: PaymentO
 
   return async (request: Request, response: ServerResponse, next: () => void): Promise<void> => {
     const { originalUrl, baseUrl, url = '' } = request
-    // A mounted router takes the path below which it lies away from `url`; other middleware may rewrite it.
+    // A mounted router strips its mount path from `url`; other middleware may rewrite it.
     const rewritten = [url, baseUrl + url]
     const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten, request })
     if (letPass(response, decision)) next()

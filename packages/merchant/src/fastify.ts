@@ -31,15 +31,15 @@ interface Reply {
 export function requirePayment<R extends Request>(options: PaymentOptions<R>) {
   const decide = createPaymentGate(options)
 
-  // The type comes from the options or from the route, never from this hook itself.
+  // The type comes from the options or the route, never from this hook.
   return async (request: NoInfer<R>, reply: Reply): Promise<unknown> => {
     const { url, originalUrl, server } = request
-    // `url` is what `rewriteUrl` made of it.
+    // `url` may have been changed by `rewriteUrl`.
     const place = { target: originalUrl, rewritten: [url], mount: server.prefix }
     const decision = await decide({ ...readHeaders(request), ...place, request })
     if (decision.outcome === 'free') return undefined
     if (decision.outcome === 'paid') {
-      // The client has gone: tell Fastify.
+      // The client has disconnected: tell Fastify that no response follows.
       return beginDelivery(reply.raw, decision) ? undefined : reply.hijack()
     }
     const { status, headers: answerHeaders, body } = decision.answer

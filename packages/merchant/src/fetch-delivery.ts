@@ -1,6 +1,6 @@
 import type { Answer, Paid } from './gate.ts'
 
-/** What the gate asks about a `Request`. The host in its address is what the customer wrote, and is not used. */
+/** The gate's view of a `Request`. The host in its URL is controlled by the customer and not used. */
 export function readRequest({ method, url, headers }: Request) {
   return { method, target: url, proof: headers.get('x-payment-proof'), reportsDelivery: true }
 }
@@ -10,9 +10,8 @@ export function toResponse({ status, headers, body }: Answer): Response {
 }
 
 /**
- * The answer of a paid handler. Nothing was delivered if it throws, if it answers with a failure of the server
- * (5xx), or if the customer goes before the whole body was taken. `isAnswer` tells what is thrown and is an answer all the
- * same.
+ * The response of a paid handler. Nothing was delivered if it throws, answers with a server error (5xx), or the
+ * customer disconnects before the complete body was read. `isAnswer` recognizes thrown values that are responses.
  */
 export async function deliver(
   paid: Paid,
@@ -20,7 +19,7 @@ export async function deliver(
   handle: () => Response | Promise<Response>,
   isAnswer: (thrown: unknown) => boolean = () => false,
 ): Promise<Response> {
-  // Nobody reads this answer.
+  // Nobody reads this response.
   const toNobody = new Response(null, { status: 503 })
   const onGone = () => void paid.notDelivered()
   let isDelivered = false
@@ -40,10 +39,13 @@ export async function deliver(
   }
 }
 
-/** Servers take the next piece when the last has gone, so the end of a large body is not taken long before it is sent. */
+/**
+ * Servers read the next chunk once the previous one is sent, so the end of a large body is read only shortly before
+ * it is sent.
+ */
 const pieceBytes = 65_536
 
-/** The same answer, whose body says when it was taken to its end, or that nobody takes it any more. */
+/** The same response, with a body that reports when it was read completely or cancelled. */
 function watchBody(answer: Response, signal: AbortSignal, paid: Paid): Response {
   const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
   let rest: Uint8Array = new Uint8Array()
@@ -80,19 +82,19 @@ function watchBody(answer: Response, signal: AbortSignal, paid: Paid): Response 
         await reader.cancel(reason)
       },
     },
-    // Nothing is taken before somebody asks for it.
+    // Nothing is read before it is requested.
     { highWaterMark: 0 },
   )
   dropped.register(body, onGone)
   return new Response(body, answer)
 }
 
-/** Of a body that a layer above has thrown away unread nobody would hear the end. */
+/** If a layer above discards the body unread, its end would never be reported. */
 const dropped = new FinalizationRegistry<() => void>((onGone) => onGone())
 
 /**
- * A copy with the receipt on it, because the headers of some answers cannot be changed. Its body is passed on and
- * never read; what the handler said itself stays.
+ * A copy with the receipt, because some responses have immutable headers. Its body is passed on unread; the handler's
+ * own headers are kept.
  */
 export function withReceipt(answer: Response, { headers }: Paid): Response {
   const copy = new Response(answer.body, answer)

@@ -6,7 +6,7 @@ import type { DeliveryStore, KeptDelivery, Worth } from './deliveries/delivery-s
 
 const worths: readonly Worth[] = ['doubtful', 'ended', 'paid']
 
-/** Max deliveries in each of the 256 folders; a fuller one is reduced to three quarters. */
+/** Max deliveries in each of the 256 folders; a folder that exceeds it is reduced to three quarters. */
 const maxKeptInEach = 120
 
 /**
@@ -43,7 +43,7 @@ export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptIn
     },
   }
 
-  /** Makes the folder of a delivery with its file in it, both in one step; false when there is one already. */
+  /** Atomically creates the folder of a delivery with its file; false if it exists. */
   async function create(place: string, name: string): Promise<boolean> {
     const made = join(folder, `new-${randomUUID()}`)
     await mkdir(made, { mode: 0o700 })
@@ -57,12 +57,12 @@ export function fileDeliveries(folder: string, { now = Date.now, max = maxKeptIn
     const taken = join(folder, `old-${randomUUID()}`)
     if (!(await renamed(join(place, name), taken))) return false
     await rm(taken, { force: true })
-    // Another process may have put something new there meanwhile.
+    // Another process may have created a new one in the meantime.
     await rmdir(place).catch(() => undefined)
     return true
   }
 
-  /** Removes what has expired from a shelf that is full, then what is worth least. */
+  /** Removes expired deliveries from a full folder, then the least important ones. */
   async function makeRoom(shelf: string): Promise<void> {
     await mkdir(shelf, { recursive: true, mode: 0o700 })
     const ids = await readdir(shelf)
@@ -96,7 +96,7 @@ function untilOf(file: File | undefined): number {
   return file?.keepUntilMs ?? 0
 }
 
-/** The one file in the folder of a delivery; undefined when there is none. */
+/** The file in the folder of a delivery; undefined if there is none. */
 async function fileIn(place: string): Promise<File | undefined> {
   for (;;) {
     const names = await readdir(place).catch((error: NodeJS.ErrnoException) => {
@@ -105,13 +105,13 @@ async function fileIn(place: string): Promise<File | undefined> {
     })
     const [name, another] = names
     if (name === undefined) return undefined
-    // A folder that is read while its file is renamed may show both names.
+    // A folder that is read during a rename may list both names.
     if (another === undefined) return readName(name)
   }
 }
 
 function nameOf({ text, keepUntilMs, worth }: KeptDelivery): string {
-  if (text.length > 150) throw new TypeError(`A delivery is kept in 150 characters, not ${text.length}`)
+  if (text.length > 150) throw new TypeError(`A delivery has at most 150 characters, not ${text.length}`)
   return `${keepUntilMs}.${worth}.${Buffer.from(text).toString('base64url')}`
 }
 
@@ -125,7 +125,7 @@ function readName(name: string): File {
   }
 }
 
-/** Whether a rename succeeded: not when another process was faster. */
+/** Whether a rename succeeded; false if another process was faster. */
 async function renamed(from: string, to: string): Promise<boolean> {
   try {
     await rename(from, to)

@@ -22,7 +22,7 @@ const merchantKey = await issueKey(service, { role: 'merchant' })
 const purchase = await preparePurchase(service)
 const genuine = await issueProof(service, purchase, '4.00')
 
-/** What a stranger can write: every field as it should be, and signed by nobody. */
+/** A forged proof: every field is valid except the signature. */
 const forged = (fields: object = {}) => ({
   ...genuine,
   nonce: randomUUID(),
@@ -37,7 +37,7 @@ interface Asking {
   readonly deliveries?: DeliveryStore
 }
 
-/** A gate whose errors can be looked at, and what it keeps. */
+/** A gate whose errors and stored deliveries can be checked. */
 function openGate({ apiKey = merchantKey, baseUrl = service.url, preflight, deliveries }: Asking = {}) {
   const errors: unknown[] = []
   const kept = new Set<string>()
@@ -78,7 +78,7 @@ for (const [what, fields] of Object.entries<object>({
   'an amount that is none': { amount: 'x' },
   'a mandate id that is too long': { mandateId: 'x'.repeat(256) },
 })) {
-  test(`A proof with ${what} is malformed, asks for no second try and leaves nothing behind`, async () => {
+  test(`A proof with ${what} is malformed, is not retried and leaves nothing behind`, async () => {
     for (const preflight of [false, true]) {
       const { ask, errors, kept } = openGate({ preflight })
       const decision = await ask({ ...genuine, ...fields })
@@ -88,13 +88,13 @@ for (const [what, fields] of Object.entries<object>({
   })
 }
 
-test('What is not flat is refused before the service is asked', async () => {
+test('A proof with nested values is refused before the service is asked', async () => {
   const { ask } = openGate({ baseUrl: 'http://127.0.0.1:1' })
   assert.equal(reasonIn(await ask(forged({ more: nested(1) }))), 'malformed_proof')
   assert.equal(statusOf(await ask(forged({ more: 'x' }))), 503)
 })
 
-test('A proof may carry more flat fields, for its signature covers them', async () => {
+test('A proof may have more flat fields, because its signature covers them', async () => {
   const { ask, errors, kept } = openGate()
   for (const more of ['x', '', 1.5, 1e20, 0, true, null]) {
     assert.equal(reasonIn(await ask(forged({ more }))), 'invalid_signature', String(more))
@@ -102,7 +102,7 @@ test('A proof may carry more flat fields, for its signature covers them', async 
   assert.deepEqual([errors, kept.size], [[], 0])
 })
 
-test('Another currency, agent or mandate than the signed one is refused alike with and without preflight', async () => {
+test('A changed currency, agent or mandate is refused, with and without preflight', async () => {
   for (const [fields, plain, checked] of [
     [{ currency: 'EUR' }, 'amount_mismatch', 'amount_mismatch'],
     [{ currency: '' }, 'amount_mismatch', 'amount_mismatch'],
@@ -119,7 +119,7 @@ test('Another currency, agent or mandate than the signed one is refused alike wi
   }
 })
 
-test('With a key that cannot collect, strangers fill no memory, and what is in it stays', async () => {
+test('With a key that cannot collect, forged proofs do not fill the store or displace anything', async () => {
   const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   const first = await openGate({ deliveries }).ask(proof)
@@ -154,20 +154,20 @@ for (const [status, isKept] of [
   [503, true],
 ] as const) {
   const title = isKept ? 'leaves the delivery open' : 'has charged nothing, and nothing is kept'
-  test(`A ${status} in place of the service's answer gives no goods, and ${title}`, async (context) => {
+  test(`A ${status} instead of the service's answer gives no goods, and ${title}`, async (context) => {
     const { ask, errors, kept } = openGate({ baseUrl: await startWall(context, status) })
     assert.equal(statusOf(await ask(forged())), 503)
     assert.deepEqual([kept.size, errors.length], [isKept ? 1 : 0, 1])
   })
 }
 
-test('Forged proofs without end do not take the goods from whom the handler failed', async (context) => {
+test('Endless forged proofs do not cost customers the goods of a failed handler', async (context) => {
   const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   const first = await openGate({ deliveries }).ask(proof)
   assert(first.outcome === 'paid')
   await first.notDelivered()
-  // Not even while the service cannot be reached, and the memory is as good as full.
+  // Not even while the service is unreachable and the store is almost full.
   for (let number = 0; number < 10_000; number++) {
     const forgery = { text: 'forged', keepUntilMs: Date.now() + 3_600_000, worth: 'doubtful' } as const
     await deliveries.replace(`forged ${number}`, undefined, forgery)
@@ -178,7 +178,7 @@ test('Forged proofs without end do not take the goods from whom the handler fail
   assert.equal((await openGate({ deliveries }).ask(proof)).outcome, 'paid')
 })
 
-test('One proof is one signature: forged ones with the nonce of a real one take nothing from it', async () => {
+test('Each signature is a separate proof: forged ones with the nonce of a real one do not affect it', async () => {
   const deliveries = keepInProcess()
   const proof: Proof = await issueProof(service, await preparePurchase(service), '4.00')
   const { ask } = openGate({ deliveries })
@@ -189,7 +189,7 @@ test('One proof is one signature: forged ones with the nonce of a real one take 
   assert.equal((await ask(proof)).outcome, 'paid')
 })
 
-/** Something that stands before the service and answers everything with one status. */
+/** A server in front of the service that answers everything with one status. */
 async function startWall(context: TestContext, status: number): Promise<string> {
   const wall = createServer(
     (_, response) => void response.writeHead(status).end('not in the words of the service'),

@@ -22,7 +22,7 @@ interface Query {
   readonly plan: string
 }
 
-/** A gate whose errors can be looked at. */
+/** A gate whose errors can be checked. */
 function openGate(options: Partial<PaymentOptions<Query>> = {}, apiKey = merchantKey) {
   const errors: unknown[] = []
   const client = new Purser({ apiKey, baseUrl: service.url })
@@ -48,7 +48,7 @@ function openGate(options: Partial<PaymentOptions<Query>> = {}, apiKey = merchan
 
 const prices = ({ plan }: Query) => (plan === 'small' ? '1.00' : '4.00')
 
-test('A price can be computed from the request, in time and out of it', async () => {
+test('A price can be computed from the request, synchronously or asynchronously', async () => {
   const proof = await issueProof(service, await preparePurchase(service), '1.00')
   for (const price of [prices, (query: Query) => Promise.resolve(prices(query))]) {
     const { ask } = openGate({ price })
@@ -59,7 +59,7 @@ test('A price can be computed from the request, in time and out of it', async ()
   assert.equal((await openGate({ price: prices }).ask(proof)).outcome, 'paid')
 })
 
-test('HEAD brings no goods, so nothing is charged for it, whatever it carries', async () => {
+test('HEAD returns no goods, so it is never charged', async () => {
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   const { ask } = openGate()
   assert.equal((await ask(proof, 'small', 'HEAD')).outcome, 'challenge')
@@ -77,14 +77,14 @@ const wrongPrices: Readonly<Record<string, () => unknown>> = {
 }
 
 for (const [what, price] of Object.entries(wrongPrices)) {
-  test(`A price that is ${what} gives nothing away`, async () => {
+  test(`A price that is ${what} delivers nothing`, async () => {
     const { ask, errors } = openGate({ price: price as () => string })
     assert.deepEqual(unavailableIn(await ask()), { error: 'price_could_not_be_determined' })
-    assert.match(String(errors), /^TypeError: A price is text such as/)
+    assert.match(String(errors), /^TypeError: A price must be a string such as/)
   })
 }
 
-test('A price of null or zero is free this time, and charges nothing even with a proof', async () => {
+test('A price of null or zero is free for this request, and charges nothing even with a proof', async () => {
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase, '4.00')
   for (const free of [null, '0', '0.00', '000.000000']) {
@@ -99,7 +99,7 @@ test('A price of null or zero is free this time, and charges nothing even with a
   assert.equal(body.spent_total, '0.00')
 })
 
-test('An entry of a table may be free before one that is not', async () => {
+test('A free entry of a table may precede a paid one', async () => {
   const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
   const routes = { 'GET /reports/sample': { price: null }, 'GET /reports/:id': { price: '4.00' } }
   const gate = createPaymentGate({ client, merchantDomain, routes })
@@ -111,7 +111,7 @@ test('An entry of a table may be free before one that is not', async () => {
   )
 })
 
-test('A price that fails or takes too long gives nothing away', async () => {
+test('A price function that fails or times out delivers nothing', async () => {
   const failing = openGate({ price: () => Promise.reject(new Error('no price list')) })
   const throwing = openGate({
     price: () => {
@@ -125,7 +125,7 @@ test('A price that fails or takes too long gives nothing away', async () => {
   }
 })
 
-test('The header of a challenge says what its body says, in every script', async () => {
+test('The header of a challenge equals its body, in every script', async () => {
   const category = 'données 数据 📈'
   const decision = await openGate({ category }).ask()
   const header = 'answer' in decision ? (decision.answer.headers['x-payment-challenge'] ?? '') : ''
@@ -134,7 +134,7 @@ test('The header of a challenge says what its body says, in every script', async
   assert.equal(answerIn(decision)['category'], category)
 })
 
-test('An address that is too long for a proof is not asked to be paid', async () => {
+test('A URL that is too long for a proof is never charged', async () => {
   const client = new Purser({ apiKey: merchantKey, baseUrl: service.url })
   const gate = createPaymentGate({ client, merchantDomain, price: '4.00' })
   const target = `/data?${'x'.repeat(2_100)}`
@@ -143,7 +143,7 @@ test('An address that is too long for a proof is not asked to be paid', async ()
   assert.deepEqual([decision.answer.status, decision.reason], [414, 'resource_too_long'])
 })
 
-test('A key that cannot collect gives nothing away, and the merchant is told why', async () => {
+test('With a key that cannot collect, nothing is delivered, and the merchant is told why', async () => {
   const purchase = await preparePurchase(service)
   const agentKey = await issueKey(service, { role: 'agent', agent_id: purchase.agentId })
   const proof = await issueProof(service, purchase, '4.00')
@@ -158,7 +158,7 @@ test('A key that cannot collect gives nothing away, and the merchant is told why
   assert.equal((await openGate().ask(proof)).outcome, 'paid')
 })
 
-test('A merchant that may not collect says so, and charges nothing', async (context) => {
+test('A merchant that may not collect reports it and charges nothing', async (context) => {
   const service = await startTestService(context)
   const stranger = await createMerchant(service, 'example.com')
   const client = new Purser({ apiKey: stranger.merchantKey, baseUrl: service.url })
@@ -176,7 +176,7 @@ test('A merchant that may not collect says so, and charges nothing', async (cont
   assert.equal((await openGate({ client: own }).ask(proof)).outcome, 'paid')
 })
 
-test('What was charged for a delivery that did not end is not lost to a higher price', async () => {
+test('A charge for an interrupted delivery is not lost when the price rises', async () => {
   const proof = await issueProof(service, await preparePurchase(service), '1.00')
   const { ask } = openGate({ price: prices })
   const first = await ask(proof)
@@ -190,11 +190,11 @@ test('What was charged for a delivery that did not end is not lost to a higher p
   assert.equal(reasonIn(await ask(proof)), 'nonce_reused', 'saying it twice gave one more delivery, not two')
 })
 
-test('An interrupted delivery goes on after the window has closed', async (context) => {
+test('An interrupted delivery continues after the proof window has closed', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service, { max_spend_total: '4.00' })
   const client = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
-  // The budget is spent, so a pre-flight check would say no now.
+  // The budget is spent, so a pre-flight check would deny the payment.
   const { ask } = openGate({ client, preflight: true })
   const proof = await issueProof(service, purchase, '4.00')
   const first = await ask(proof)
@@ -205,7 +205,7 @@ test('An interrupted delivery goes on after the window has closed', async (conte
   assert.equal(reasonIn(await openGate({ client }).ask(proof)), 'proof_expired')
 })
 
-test('Processes that share a memory serve the customers of each other, once', async () => {
+test("Processes that share a store serve each other's customers once", async () => {
   const deliveries = keepInProcess()
   const proof = await issueProof(service, await preparePurchase(service), '4.00')
   const first = await openGate({ deliveries }).ask(proof)
@@ -216,7 +216,7 @@ test('Processes that share a memory serve the customers of each other, once', as
   assert.deepEqual(outcomes.sort(), ['paid', 'refused'])
 })
 
-test('A memory that fails gives nothing away, and charges nothing', async () => {
+test('A failing store delivers nothing and charges nothing', async () => {
   const deliveries: DeliveryStore = {
     read: () => Promise.reject(new Error('the memory is away')),
     replace: () => Promise.reject(new Error('the memory is away')),

@@ -26,11 +26,11 @@ export interface AskedFor<Request> {
   readonly method: string
   /** The original path and query. */
   readonly target: string
-  /** Other targets by which a handler may know the request, such as one that a framework has rewritten. */
+  /** Alternative request targets that a handler may see, such as one rewritten by a framework. */
   readonly rewritten?: readonly (string | undefined)[]
   /** The mount path of the gate, such as `/shop` or `/:tenant`. */
   readonly mount?: string | undefined
-  /** The values of `Host` and `X-Forwarded-Host`, checked so that nobody can hide a path in them. */
+  /** The values of `Host` and `X-Forwarded-Host`, checked because a path can be hidden in them. */
   readonly hosts?: readonly (string | readonly string[] | undefined)[]
   /** The header `X-Payment-Proof`. */
   readonly proof: string | readonly string[] | null | undefined
@@ -161,7 +161,7 @@ export function createPaymentGate<Request>(options: PaymentOptions<Request>) {
   function findTerms({ method, target, rewritten = [], mount, hosts = [] }: AskedFor<Request>) {
     const targets = [target, ...rewritten.filter((one) => one !== undefined)]
     const finding = settings.findTerms({ method, targets, mount })
-    // `new URL('http://' + host + target)` takes what follows these in a host for the path.
+    // `new URL('http://' + host + target)` would treat text after these characters as the path.
     if (finding.outcome !== 'free' || !hosts.some((host) => /[/\\?#]/.test(String(host ?? ''))))
       return finding
     return { outcome: 'ambiguous' } as const

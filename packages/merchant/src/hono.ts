@@ -28,7 +28,8 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
 
   return async (context: C, next: () => Promise<void>): Promise<Response | undefined> => {
     const { raw, path, matchedRoutes, routeIndex } = context.req
-    // `path` is what the router looked for; what `app.mount` took away is in the request of `@hono/node-server`.
+    // `path` is the path that the router matched; the request of `@hono/node-server` still has the part that
+    // `app.mount` stripped.
     const { incoming } = (context.env ?? {}) as { readonly incoming?: { readonly url?: string } }
     const place = { rewritten: [path, incoming?.url], mount: matchedRoutes[routeIndex]?.basePath }
     const decision = await decide({ ...readRequest(raw), ...place, request: context })
@@ -41,13 +42,13 @@ export function requirePayment<C extends Context>(options: PaymentOptions<C>) {
       await next()
       return context.res
     })
-    // Hono has the handler's answer already; this one says when it was taken.
+    // Hono already has the handler's response; this one reports when it was read.
     if (answer !== context.res) context.res = answer
     for (const [name, value] of Object.entries(decision.headers)) {
-      // What the handler said itself stays.
+      // The handler's own headers are kept.
       if (!answer.headers.has(name)) context.header(name, value)
     }
-    // This counts when the handler was not run.
+    // Applies if the handler did not run.
     return answer
   }
 }

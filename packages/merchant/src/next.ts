@@ -27,7 +27,7 @@ export function requirePayment<NextRequest extends Request, Rest extends unknown
   }
 }
 
-/** `redirect()` and `notFound()` are responses of a handler, although they are thrown. */
+/** `redirect()` and `notFound()` throw, but are responses of the handler. */
 function isAnswerOfNext(thrown: unknown): boolean {
   const { digest } = (thrown ?? {}) as { digest?: unknown }
   return typeof digest === 'string' && digest.startsWith('NEXT_')

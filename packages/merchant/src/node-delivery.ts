@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 
 import type { Answer, Decision, Paid } from './gate.ts'
 
-/** What the gate asks about the head of a request, besides its target. */
+/** The gate's view of the request headers, besides the target. */
 export function readHeaders({ method = 'GET', headers }: RequestHead) {
   const hosts = [headers.host, headers['x-forwarded-host']]
   return { method, proof: headers['x-payment-proof'], hosts, reportsDelivery: true }
@@ -22,9 +22,9 @@ export function letPass(response: ServerResponse, decision: Decision): boolean {
 }
 
 /**
- * Puts the receipt on the answer and watches what becomes of it. False when the customer has gone meanwhile:
- * then the handler is not to be run. Nothing was delivered if the connection ends before the whole answer was handed to
- * the system, or if the answer is a failure of the server (5xx).
+ * Adds the receipt to the response and watches its delivery. False if the customer has disconnected; then the handler
+ * must not run. Nothing was delivered if the connection closes before the complete response was handed to the
+ * operating system, or if the response is a server error (5xx).
  */
 export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
   if (response.destroyed || response.closed) {
@@ -33,7 +33,7 @@ export function beginDelivery(response: ServerResponse, paid: Paid): boolean {
   }
   for (const [name, value] of Object.entries(paid.headers)) response.setHeader(name, value)
   let isWhole = false
-  // Node tells of the end of an answer that it throws away as well. Once it has told, the socket is not known any more.
+  // Node emits `finish` even for a response that it discards, and then the socket is already detached.
   response.prependOnceListener('finish', () => (isWhole = response.socket?.destroyed !== true))
   response.once('close', () => {
     const isEnough = isWhole || (response.headersSent && !paid.redeliversUnfinished)

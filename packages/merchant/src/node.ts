@@ -20,7 +20,8 @@ export function requirePayment(
   const onError = options.onError ?? console.error
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // What mounts a listener below a path, such as Express and connect, keeps the whole target in `originalUrl`.
+    // Frameworks that mount a listener below a path, such as Express and connect, store the full target in
+    // `originalUrl`.
     const { url = '/', originalUrl = url }: IncomingMessage & { readonly originalUrl?: string } = request
     const decision = await decide({ ...readHeaders(request), target: originalUrl, rewritten: [url], request })
     if (letPass(response, decision)) await handler(request, response)
@@ -29,7 +30,7 @@ export function requirePayment(
   return (request, response) => {
     answer(request, response).catch((error: unknown) => {
       onError(error)
-      // A response that has begun cannot be undone: abort it, so that the customer notices.
+      // A response that has started cannot be undone: abort it, so that the customer notices.
       if (response.headersSent) response.destroy()
       else response.writeHead(500).end()
     })

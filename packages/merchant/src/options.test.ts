@@ -13,14 +13,14 @@ const merchantDomain = 'api.example.com'
 const price = '4.00'
 const valid = { client, merchantDomain, price }
 
-/** As from JavaScript, where no type says what an option is. */
+/** Options as JavaScript may pass them, without type checks. */
 function open(options: unknown) {
   return createPaymentGate(options as PaymentOptions)
 }
 
 const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
-  [undefined, /^The options are an object.*, not undefined/],
-  ['/data', /^The options are an object.*, not "\/data"/],
+  [undefined, /^The options must be an object.*, not undefined/],
+  ['/data', /^The options must be an object.*, not "\/data"/],
 
   [{ merchantDomain, price }, /^client must be a Purser of @purser\/client.*, not undefined/],
   [{ ...valid, client: 'svc_sand_x' }, /^client must be a Purser of @purser\/client/],
@@ -66,21 +66,27 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ ...valid, publicUrl: 'https://me:word@api.example.com' }, /^publicUrl must be (?!.*:word).*user/],
   [
     { ...valid, publicUrl: 'https://shop.example.com/x' },
-    /^publicUrl must be at "api.example.com", .* as merchantDomain says, not at "shop.example.com"/,
+    /^The host of publicUrl must be the merchantDomain "api.example.com" or a subdomain of it, not "shop.example.com"/,
   ],
-  [{ ...valid, publicUrl: 'https://notapi.example.com' }, /^publicUrl must be at/],
-  [{ ...valid, publicUrl: 'https://example.com' }, /^publicUrl must be at/],
-  [{ ...valid, merchantDomain: 'com', publicUrl: 'https://x.com' }, /^publicUrl must be at "com", /],
-  [{ ...valid, merchantDomain: 'localhost', publicUrl: 'http://127.0.0.1:3000' }, /^publicUrl must be at/],
+  [{ ...valid, publicUrl: 'https://notapi.example.com' }, /^The host of publicUrl must be/],
+  [{ ...valid, publicUrl: 'https://example.com' }, /^The host of publicUrl must be/],
+  [
+    { ...valid, merchantDomain: 'com', publicUrl: 'https://x.com' },
+    /^The host of publicUrl must be the merchantDomain "com" /,
+  ],
+  [
+    { ...valid, merchantDomain: 'localhost', publicUrl: 'http://127.0.0.1:3000' },
+    /^The host of publicUrl must be/,
+  ],
 
-  [{ client, merchantDomain }, /^Either price or routes .*, but neither is there/],
-  [{ ...valid, price: undefined, routes: null }, /^Either price or routes .*, but neither is there/],
-  [{ ...valid, routes: {} }, /^Either price or routes .*, but both are there/],
-  [{ ...valid, routes: { 'GET /data': { price } } }, /^Either price or routes .*, but both are there/],
+  [{ client, merchantDomain }, /^Set either price or routes; neither is set/],
+  [{ ...valid, price: undefined, routes: null }, /^Set either price or routes; neither is set/],
+  [{ ...valid, routes: {} }, /^Set either price or routes; both are set/],
+  [{ ...valid, routes: { 'GET /data': { price } } }, /^Set either price or routes; both are set/],
   ...[4, 0, 4n, '', '00,0', '4,00', '$4', '-4', '4.', '.5', '1e3', ' 4', true, {}, [price]].map(
-    (wrong) => [{ ...valid, price: wrong }, /^A price is text such as "4.00".*, not /] as const,
+    (wrong) => [{ ...valid, price: wrong }, /^A price must be a string such as "4.00".*, not /] as const,
   ),
-  [{ ...valid, category: 5 }, /^category must be text such as "data", not 5/],
+  [{ ...valid, category: 5 }, /^category must be a string such as "data", not 5/],
   [{ ...valid, preflight: 'false' }, /^preflight must be true or false, not "false"/],
 
   [{ client, merchantDomain, routes: {} }, /^routes must be .*with at least one entry/],
@@ -89,10 +95,10 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   [{ client, merchantDomain, routes: new Map([['GET /data', { price }]]) }, /^routes must be /],
   [{ client, merchantDomain, routes: { 'GET /data': price } }, /^routes\["GET \/data"\] must be an object/],
   [{ client, merchantDomain, routes: { 'GET /data': null } }, /^routes\["GET \/data"\] must be an object/],
-  [{ client, merchantDomain, routes: { '/data': {} } }, /^A price is text .*routes\["\/data"\]/],
+  [{ client, merchantDomain, routes: { '/data': {} } }, /^A price must be a string .*routes\["\/data"\]/],
   [
     { client, merchantDomain, routes: { '/a': { price }, '/b': { price: 'free' } } },
-    /^A price is text .*, not "free" \(in routes\["\/b"\]\)/,
+    /^A price must be a string .*, not "free" \(in routes\["\/b"\]\)/,
   ],
   [{ client, merchantDomain, routes: { '/a': { price, category: 5 } } }, /^category must .*routes\["\/a"\]/],
   [
@@ -105,13 +111,16 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
   ],
   [
     { client, merchantDomain, category: 'data', routes: { '/a': { price } } },
-    /^category stands in each route/,
+    /^With routes, set category in each route/,
   ],
   [
     { client, merchantDomain, preflight: true, routes: { '/a': { price } } },
-    /^preflight stands in each route/,
+    /^With routes, set preflight in each route/,
   ],
-  [{ client, merchantDomain, routes: { data: { price } } }, /^A route is written "GET \/path\/:parameter"/],
+  [
+    { client, merchantDomain, routes: { data: { price } } },
+    /^A route must look like "GET \/path\/:parameter"/,
+  ],
 
   ...['x', '10000', 0, -1, 1.5, NaN, Infinity, 2 ** 31, {}].flatMap(
     (wrong) =>
@@ -126,12 +135,12 @@ const refused: readonly (readonly [options: unknown, told: RegExp])[] = [
 
   [{ ...valid, deliveries: {} }, /^deliveries must be a store such as/],
   [{ ...valid, deliveries: new Map() }, /^deliveries must be a store such as/],
-  [{ ...valid, unfinished: {} }, /^unfinished has become deliveries/],
+  [{ ...valid, unfinished: {} }, /^unfinished was renamed to deliveries/],
   [{ ...valid, leaseTimeout: 0 }, /^leaseTimeout must be a whole number/],
   [{ ...valid, onError: 'log' }, /^onError must be a function, not "log"/],
 ]
 
-describe('What can never work is refused at the start, and told with what would', () => {
+describe('Invalid options are refused at startup, with a remedy', () => {
   for (const [options, told] of refused) {
     test(String(told), () => {
       assert.throws(
@@ -167,7 +176,7 @@ const allowed: readonly [options: Record<string, unknown>, resource: string][] =
   ],
   [{ publicUrl: 'https://eu.api.example.com.' }, 'https://eu.api.example.com./data'],
   [{ publicUrl: new URL('https://api.example.com/v1') }, 'https://api.example.com/v1/data'],
-  // What is undefined or null is left out.
+  // Undefined and null count as absent.
   [
     {
       publicUrl: null,
@@ -199,7 +208,7 @@ const allowed: readonly [options: Record<string, unknown>, resource: string][] =
   [{ client: { payments: client.payments } }, 'https://api.example.com/data'],
 ]
 
-describe('What can work is not refused', () => {
+describe('Valid options are accepted', () => {
   for (const [options, resource] of allowed) {
     test(`${Object.keys(options).join()}: ${resource}`, async () => {
       const decide = open({ ...valid, ...options })
@@ -212,7 +221,7 @@ describe('What can work is not refused', () => {
   }
 })
 
-test('Without an onError, a handler of node:http that fails is answered 500, also when it is null', async (context) => {
+test('Without onError, or with null, a failing handler of node:http is answered with 500', async (context) => {
   const options = { client, merchantDomain, routes: { 'GET /data': { price } }, onError: null }
   const server = await listen(createServer(forNode(options as unknown as PaymentOptions, fail)))
   context.after(server.close)

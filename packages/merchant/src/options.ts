@@ -59,10 +59,10 @@ export type PaymentOptions<Request = unknown> = MerchantOptions &
  * that can never work, so that mistakes show at startup instead of through customers.
  */
 export function readOptions<Request>(options: PaymentOptions<Request>) {
-  assertObject(options, 'The options are an object such as { client, merchantDomain, price: "4.00" }')
+  assertObject(options, 'The options must be an object such as { client, merchantDomain, price: "4.00" }')
   const { client, merchantDomain } = options
   const domain = readMerchantDomain(merchantDomain)
-  // A dot at the end of a domain is no part of the address that customers ask for.
+  // A trailing dot is not part of the URL that customers request.
   const publicUrl = readPublicUrl(options.publicUrl ?? `https://${merchantDomain.replace(/\.$/, '')}`)
   assertIsAt(domain, publicUrl)
   const { findTerms, terms } = readTerms(options, new URL(publicUrl).pathname)
@@ -77,7 +77,7 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
     )
   }
   if (isThere((options as { unfinished?: unknown }).unfinished)) {
-    throw new TypeError('unfinished has become deliveries: a store with the methods read and replace')
+    throw new TypeError('unfinished was renamed to deliveries: a store with the methods read and replace')
   }
   const { redeliverUnfinished } = options
   if (isThere(redeliverUnfinished) && typeof redeliverUnfinished !== 'boolean') {
@@ -106,7 +106,7 @@ export function readOptions<Request>(options: PaymentOptions<Request>) {
 export function assertPrice(price: unknown, where = ''): asserts price is Amount {
   if (price === null || (typeof price === 'string' && /^\d{1,12}(\.\d{1,6})?$/.test(price))) return
   throw new TypeError(
-    `A price is text such as "4.00", or null or "0" where nothing is to be paid, not ${spell(price)}${where}`,
+    `A price must be a string such as "4.00", or null or "0" for free, not ${spell(price)}${where}`,
   )
 }
 
@@ -117,7 +117,7 @@ export function isFree(price: Amount): price is null {
 
 type FindTerms<Request> = (place: Place) => Finding<Terms<Request>>
 
-/** All terms, and the function that finds those of a request. A price and a table together are refused. */
+/** All terms, and a function that finds the terms of a request. Refuses a price together with a table. */
 function readTerms<Request>(
   options: PaymentOptions<Request>,
   publicPath: string,
@@ -128,9 +128,7 @@ function readTerms<Request>(
   // With a table, a null price counts as absent; alone it means free.
   const hasPrice = isThere(options.routes) ? isThere(options.price) : options.price !== undefined
   if (hasPrice === isThere(options.routes)) {
-    throw new TypeError(
-      `Either price or routes says what is paid for, but ${hasPrice ? 'both are' : 'neither is'} there`,
-    )
+    throw new TypeError(`Set either price or routes; ${hasPrice ? 'both are' : 'neither is'} set`)
   }
   if (!isThere(options.routes)) {
     const only = options as Terms<Request>
@@ -143,12 +141,12 @@ function readTerms<Request>(
   assertObject(routes, `routes must be an object such as ${example}`)
   for (const name of ['category', 'preflight'] as const) {
     if (!isThere((options as Partial<Terms<Request>>)[name])) continue
-    throw new TypeError(`${name} stands in each route when there are routes, not beside them`)
+    throw new TypeError(`With routes, set ${name} in each route instead`)
   }
   const entries = Object.entries(routes)
   if (entries.length === 0) {
     throw new TypeError(
-      `routes must be an object such as ${example}, with at least one entry: else all is free`,
+      `routes must be an object such as ${example}, with at least one entry; otherwise everything is free`,
     )
   }
   const findTerms = compileRoutes(routes, publicPath)
@@ -164,7 +162,7 @@ function assertTerms(terms: Terms<never>, where = ''): void {
   const { price, category, preflight } = terms
   if (!isFunction(price)) assertPrice(price, where)
   if (isThere(category) && typeof category !== 'string') {
-    throw new TypeError(`category must be text such as "data", not ${spell(category)}${where}`)
+    throw new TypeError(`category must be a string such as "data", not ${spell(category)}${where}`)
   }
   if (isThere(preflight) && typeof preflight !== 'boolean') {
     throw new TypeError(`preflight must be true or false, not ${spell(preflight)}${where}`)
@@ -175,7 +173,7 @@ function assertClient(client: Partial<PaymentClient> | undefined, terms: readonl
   const isAskedFirst = terms.some(({ preflight }) => preflight)
   if (isFunction(client?.payments?.verify) && (!isAskedFirst || isFunction(client?.verifyAgent))) return
   throw new TypeError(
-    `client must be a Purser of @purser/client with a key of the role merchant, not ${spell(client)}`,
+    `client must be a Purser of @purser/client with a key with the role merchant, not ${spell(client)}`,
   )
 }
 

@@ -16,7 +16,7 @@ import { Hono, type Context } from 'hono'
 
 import { listen } from '../testing/shop.ts'
 
-// Nobody pays here, so nobody is asked.
+// Nobody pays here, so the client is never called.
 const client = new Purser({ apiKey: null, baseUrl: 'http://127.0.0.1:1' })
 const merchant = { client, merchantDomain: 'api.example.com' }
 
@@ -24,7 +24,7 @@ const amounts: Readonly<Record<string, string>> = { small: '1.00', large: '4.00'
 const priceOf = (plan: unknown) => amounts[String(plan)] ?? '9.00'
 const searchOf = (url: string) => new URL(url, 'http://localhost').searchParams.get('plan')
 
-/** A price made of the request as the framework has it, with the framework's own types. */
+/** A price computed from the framework's request, with its types. */
 const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
   'node:http': () => {
     return createServer(
@@ -49,7 +49,7 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
           price: ({ query }: FastifyRequest) => priceOf((query as Record<string, unknown>)['plan']),
         })
         router.get('/data', { preHandler }, () => assert.fail())
-        // A fixed price tells nothing of the request: its type is the route's.
+        // A fixed price does not constrain the request's type, which comes from the route.
         router.get('/fixed', { preHandler: forFastify({ ...merchant, price: '4.00' }) }, () => assert.fail())
       },
       {
@@ -73,12 +73,12 @@ const servers: Readonly<Record<string, () => Server | Promise<Server>>> = {
 }
 
 for (const [name, open] of Object.entries(servers)) {
-  test(`A price is made of the request of ${name}, and its resource has the whole path`, async (context) => {
+  test(`A price is computed from the request of ${name}, and its resource has the complete path`, async (context) => {
     const server = await listen(await open())
     context.after(server.close)
     for (const [plan, amount] of Object.entries(amounts)) {
       const answer = await fetch(`${server.url}/shop/data?plan=${plan}`, {
-        // Whatever a customer or a proxy says about the host has no say.
+        // A host given by the customer or a proxy is ignored.
         headers: {
           'x-forwarded-host': 'other.example',
           'x-forwarded-proto': 'ftp',

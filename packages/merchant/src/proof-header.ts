@@ -4,14 +4,14 @@ export type ProofReading =
   { readonly proof: Proof } | { readonly fault: 'malformed_proof' | 'proof_too_large' }
 
 /**
- * Four times the longest proof of ordinary use; Node itself refuses more than 16 KiB of headers.
- * A resource has at most 2,083 characters, which is 2,780 in base64url.
+ * Four times the longest ordinary proof; Node itself refuses headers over 16 KiB. A resource has at most 2,083
+ * characters, or 2,780 in base64url.
  */
 const maxProofHeaderLength = 8192
 
 /**
- * Reads an `X-Payment-Proof`: base64url of JSON, or the JSON itself. Two headers of that name arrive joined
- * by a comma, and so are neither.
+ * Reads an `X-Payment-Proof` header: base64url of JSON, or plain JSON. Duplicate headers arrive joined by a comma,
+ * and are neither.
  */
 export function readProofHeader(header: string): ProofReading {
   if (header.length > maxProofHeaderLength) return { fault: 'proof_too_large' }
@@ -41,9 +41,9 @@ function isProof(value: unknown): value is Proof {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const proof = value as Record<string, unknown>
   if (!fields.every((field) => typeof proof[field] === 'string')) return false
-  // What else it carries is signed too; but nothing in a proof is nested, and the service reads no depth without end.
+  // Additional fields are signed too, but a proof has no nested values: the service does not parse unlimited depth.
   if (Object.values(proof).some((field) => typeof field === 'object' && field !== null)) return false
-  // Proofs are remembered by these two, so they have the lengths of a UUID and of hex with room to spare.
+  // Deliveries are stored by these two, so their length is limited: a UUID and a hex signature, with some margin.
   return String(proof['nonce']).length <= 64 && String(proof['signature']).length <= 128
 }
 

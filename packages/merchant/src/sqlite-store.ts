@@ -25,7 +25,7 @@ export function sqliteDeliveries(
   database: SqliteDatabase,
   { now = Date.now, max = maxKeptOfEach, sweepEvery = insertsBetweenSweeps } = {},
 ): DeliveryStore {
-  // Wait for writers of other processes; a commit survives the death of the process.
+  // Waits for writers in other processes; a commit survives a crash of the process.
   database.exec('pragma busy_timeout = 5000')
   database.exec('pragma journal_mode = wal')
   database.exec('pragma synchronous = normal')

@@ -20,7 +20,7 @@ const purchase = await preparePurchase(service)
 const kitClock = { nowMs: testStartMs }
 const kit = createTestPurser({ now: () => kitClock.nowMs })
 
-/** The service and the test Purser, each with what issues a proof of 1.00 and what moves its clock. */
+/** The service and the test Purser, with functions to issue a proof of 1.00 and to advance the clock. */
 const verifiers = {
   'the service': {
     client: realClient as PaymentClient,
@@ -108,7 +108,7 @@ for (const [title, steps] of Object.entries(stories)) {
   }
 }
 
-test('Of ten verifications at once the test Purser charges one, and lists it', async () => {
+test('Of ten concurrent verifications the test Purser charges one, and lists it', async () => {
   const proof = await kit.issueProof({ amount: '1.00', resource: 'https://api.example.com/ten' })
   const request = { proof, merchant_domain: 'api.example.com', expected_amount: '1.00' }
   const verdicts = await Promise.all(Array.from({ length: 10 }, () => kit.client.payments.verify(request)))

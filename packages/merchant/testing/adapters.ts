@@ -16,7 +16,7 @@ import type { PaymentOptions } from '@purser/merchant'
 
 import { listen, type Goods, type OpenServer, type Shop } from './shop.ts'
 
-/** A framework with its adapter, behind which the shop is opened. */
+/** A framework with its adapter. */
 export interface Adapter {
   readonly name: string
   readonly open: (options: PaymentOptions, shop: Pick<Shop, 'sell'>) => Promise<OpenServer>
@@ -80,7 +80,7 @@ function listenWithFetch(fetch: (request: Request) => Response | Promise<Respons
 
 function sendGoods(response: ServerResponse, goods: Goods): void {
   if (typeof goods === 'string') response.end(goods)
-  // A customer who goes in the middle ends the stream, which is no fault of the shop.
+  // A customer who disconnects ends the stream; that is not an error of the shop.
   else pipeline(Readable.from(goods, { objectMode: false }), response).catch(() => undefined)
 }
 

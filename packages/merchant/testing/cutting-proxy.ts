@@ -12,13 +12,13 @@ import type { TestContext } from 'node:test'
  */
 export type Network = 'pass' | 'down' | 'silent' | 'cut first answers' | 'cut answers' | 'hold answers'
 
-/** A TCP proxy before the service that loses what it is told to lose. */
+/** A TCP proxy for the service that drops answers on request. */
 export interface CuttingProxy {
   readonly url: string
   readonly set: (network: Network) => void
-  /** How many answers were lost. */
+  /** How many answers were dropped. */
   readonly cuts: () => number
-  /** Resolves when an answer has arrived from the service and is held. */
+  /** Resolves when an answer from the service is being held. */
   readonly holding: () => Promise<void>
 }
 
@@ -34,7 +34,7 @@ export async function startCuttingProxy(
   let held: (() => void)[] = []
   let onHeld: (() => void)[] = []
 
-  /** Whether the answer to a request is lost; connections carry one request at a time. */
+  /** Whether to drop the answer to a request; connections carry one request at a time. */
   function isCut(request: string): boolean {
     if (network !== 'cut first answers') return network === 'cut answers'
     const key = /^idempotency-key: (\S+)/im.exec(request)?.[1] ?? ''

@@ -10,7 +10,7 @@ import { sqliteDeliveries } from '@purser/merchant/sqlite-store'
 
 import { redisDeliveries } from '../../../examples/merchant-redis/redis-deliveries.ts'
 
-/** A shop in a process of its own. Its handler does what the path says; the port is sent to the parent. */
+/** A shop in a separate process. The path selects what its handler does; the port is sent to the parent. */
 const [kind, place = '', serviceUrl = '', apiKey = ''] = process.argv.slice(2)
 const deliveries = await openDeliveries()
 const failed = new Set<string>()
@@ -27,7 +27,7 @@ const sell = requirePayment(
     const { url = '' } = request
     if (url.startsWith('/killed')) {
       process.send?.('entered')
-      return // It hangs until the process is killed.
+      return // Hangs until the process is killed.
     }
     const mayFail = url.startsWith('/broken') || (url.startsWith('/once') && !failed.has(url))
     failed.add(url)

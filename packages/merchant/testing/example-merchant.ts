@@ -9,15 +9,15 @@ import { Purser, wrapFetchWithPayment } from '@purser/client'
 
 import { startTestService, type TestService } from '../../../service/testing/service.ts'
 
-/** An example's server in a process of its own, and an agent that may spend 10.00 at it. */
+/** An example's server in a separate process, and an agent that may spend 10.00 there. */
 export interface ExampleMarket {
   readonly url: string
-  /** A fetch that pays. */
+  /** A fetch function that pays. */
   readonly fetchPaid: typeof fetch
   readonly spent: () => Promise<string>
 }
 
-/** Starts a merchant of `examples/` with Node: a script and its arguments, where `PORT` stands for the port. */
+/** Starts an example merchant with Node: a script and its arguments, in which `PORT` is replaced by the port. */
 export async function openExample(
   context: TestContext,
   command: readonly string[],
@@ -39,7 +39,7 @@ export async function openExample(
         PURSER_MERCHANT_KEY: setting('MERCHANT_KEY'),
         NEXT_TELEMETRY_DISABLED: '1',
       },
-      // A group of its own, so that processes which it starts end with it.
+      // A separate process group, so that its child processes end with it.
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
     },
@@ -74,7 +74,7 @@ export async function openExample(
   }
 }
 
-/** Sets the merchant and the agent up as the guide does, and gives what that printed. */
+/** Sets up the merchant and the agent like the guide does, and returns the output. */
 async function runSetUp({ url, sandboxKey }: TestService): Promise<(name: string) => string> {
   const script = join(import.meta.dirname, '../../../examples/merchant-setup/set-up.js')
   const env = { ...process.env, PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey }
@@ -82,7 +82,7 @@ async function runSetUp({ url, sandboxKey }: TestService): Promise<(name: string
   return (name) => new RegExp(`^export PURSER_${name}=(\\S+)$`, 'm').exec(stdout)?.[1] ?? assert.fail(stdout)
 }
 
-/** Free a moment ago; the examples take a port that they are told. */
+/** A free port; the examples listen on a given one. */
 async function findFreePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, resolve))

@@ -15,7 +15,7 @@ interface NextShop {
   readonly sell: (path: string) => Promise<Response>
 }
 
-/** What is used of Next. Its own types would make `NODE_ENV` a must in every environment of this repository. */
+/** The used part of Next. Its own types would make `NODE_ENV` required throughout this repository. */
 type Next = (options: { dev: boolean; dir: string }) => {
   prepare: () => Promise<void>
   getRequestHandler: () => RequestListener
@@ -29,7 +29,7 @@ interface Ending {
   readonly after: (stop: () => void | Promise<void>) => void
 }
 
-/** Builds the application as for production; the name of the folder where it was built. */
+/** Builds the application for production; resolves to the build folder. */
 export async function buildNext(context: Ending): Promise<string> {
   const build = `.next-${process.pid}`
   context.after(() => rmSync(join(dir, build), { recursive: true, force: true }))

@@ -6,7 +6,7 @@ import type { Adapter } from './adapters.ts'
 import { openShop } from './purchase.ts'
 import { scenarios } from './scenarios.ts'
 
-/** Plays every scenario through one adapter. */
+/** Runs every scenario through one adapter. */
 export function playThrough(adapter: Adapter, service: TestService): void {
   describe(adapter.name, () => {
     for (const { title, options, mandate, play, spent } of scenarios) {

@@ -15,7 +15,7 @@ import { Shop } from './shop.ts'
 
 export const price = '4.00'
 
-/** An answer of the merchant, as a test looks at it. */
+/** A merchant's response, for assertions. */
 export interface ShopAnswer {
   readonly status: number
   readonly headers: Headers
@@ -24,19 +24,19 @@ export interface ShopAnswer {
   readonly receipt: Receipt | undefined
 }
 
-/** A merchant behind one adapter, the network between it and the service, and an agent with a mandate of 100.00. */
+/** A merchant behind an adapter, the network between it and the service, and an agent with a mandate of 100.00. */
 export interface Purchase {
   readonly shop: Shop
   readonly proxy: CuttingProxy
   readonly agentId: string
   readonly mandateId: string
   readonly deserted: () => Promise<void>
-  /** The errors that the merchant was told of. */
+  /** The errors that the merchant received. */
   readonly errors: unknown[]
-  /** The address of a path of the shop, as the agent reaches it here. */
+  /** The local URL of a path of the shop. */
   readonly urlOf: (path: string) => string
   readonly get: (path: string, headers?: Record<string, string>) => Promise<ShopAnswer>
-  /** Asks for a path and gets a proof of what it costs; the fields override. */
+  /** Requests a path and gets a proof for its price; the fields override. */
   readonly proofFor: (path: string, fields?: { amount?: string; resource_url?: string }) => Promise<Proof>
   /** Sends a request for a path with a proof. */
   readonly pay: (path: string, proof: unknown) => Promise<ShopAnswer>
@@ -47,7 +47,7 @@ interface Ending {
   readonly after: (stop: () => Promise<void>) => void
 }
 
-/** Opens a shop for one test; it lies behind a key of the role `merchant`. */
+/** Opens a shop for one test, with a key with the role `merchant`. */
 export async function openShop(
   context: Ending,
   service: TestService,
@@ -61,7 +61,7 @@ export async function openShop(
   const client = new Purser({
     apiKey: await issueKey(service, { role: 'merchant' }),
     baseUrl: proxy.url,
-    random: () => 0, // No pause before a retry.
+    random: () => 0, // Retries without a pause.
   })
   const standard = { client, merchantDomain, onError: (error: unknown) => errors.push(error) }
   const asked = 'routes' in options ? options : { price, category: 'data', ...options }
@@ -73,7 +73,7 @@ export async function openShop(
   const urlOf = (path: string) => server.url + path
 
   async function get(path: string, headers: Record<string, string> = {}): Promise<ShopAnswer> {
-    // Without keep-alive, nobody is taken for present who is gone.
+    // Without keep-alive, a closed connection is noticed.
     const init = { headers: { connection: 'close', ...headers }, signal: AbortSignal.timeout(20_000) }
     const response = await fetch(urlOf(path), { ...init, redirect: 'manual' })
     const text = await response.text()
@@ -108,7 +108,7 @@ export async function openShop(
   }
 }
 
-/** A value as a header carries it. */
+/** A value encoded for a header. */
 export function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

@@ -7,10 +7,10 @@ export interface RawAnswer {
   readonly text: string
 }
 
-/** Writes the requests to sockets as they are, and gives the answers in their order. */
+/** Writes the requests to sockets unchanged, and returns the responses in order. */
 export async function sendAll(url: string, requests: readonly RawRequest[]): Promise<readonly RawAnswer[]> {
   const answers: RawAnswer[] = []
-  // A server that closes a connection, as after a request that it cannot read, gets the rest over another one.
+  // If a server closes a connection, as after an invalid request, the rest is sent over another one.
   while (answers.length < requests.length) {
     const before = answers.length
     answers.push(...(await pipeline(url, requests.slice(before, before + 500))))
@@ -19,7 +19,7 @@ export async function sendAll(url: string, requests: readonly RawRequest[]): Pro
   return answers
 }
 
-/** Sends all requests over one connection, and gives the answers until the server closes it. */
+/** Sends all requests over one connection, and returns the responses until the server closes it. */
 function pipeline(url: string, requests: readonly RawRequest[]): Promise<RawAnswer[]> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

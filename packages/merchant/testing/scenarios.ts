@@ -8,7 +8,7 @@ import type { TestService } from '../../../service/testing/service.ts'
 import { encode, price, type Purchase, type ShopAnswer } from './purchase.ts'
 import { largeBytes } from './shop.ts'
 
-/** What every adapter does alike. `spent` is what the whole scenario charges. */
+/** The behavior that all adapters share. `spent` is the total that a scenario charges. */
 export interface Scenario {
   readonly title: string
   readonly options?: Partial<PaymentOptions>
@@ -44,7 +44,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof gets the goods with a receipt, and is charged',
+    title: 'A proof is charged and gets the goods with a receipt',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }, service) => {
       const proof = await proofFor('/data')
@@ -63,7 +63,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof as plain JSON is taken as well',
+    title: 'A proof as plain JSON is accepted',
     spent: '4.00',
     play: async ({ proofFor, get }) => {
       const proof = await proofFor('/data')
@@ -72,25 +72,25 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A header that is no proof is refused, and says what is wrong',
+    title: 'An invalid proof header is refused with an explanation',
     spent: '0.00',
     play: async ({ proofFor, get, shop }) => {
       const proof = await proofFor('/data')
       const malformed: Record<string, string> = {
         empty: '',
-        'no base64url': '%%%',
-        'base64url of no JSON': Buffer.from('rows, please').toString('base64url'),
-        'base64url of no UTF-8': Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'),
+        'not base64url': '%%%',
+        'base64url of something else than JSON': Buffer.from('rows, please').toString('base64url'),
+        'base64url of invalid UTF-8': Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url'),
         'half a JSON': '{"scheme":',
         null: encode(null),
         'an array': encode([proof]),
         'a text': encode('proof'),
-        'a field that is missing': encode({ ...proof, signature: undefined }),
-        'a field of another type': encode({ ...proof, amount: 4 }),
+        'a missing field': encode({ ...proof, signature: undefined }),
+        'a field of the wrong type': encode({ ...proof, amount: 4 }),
         'two proofs, joined by a comma': `${encode(proof)}, ${encode(proof)}`,
         'two proofs of plain JSON': `${JSON.stringify(proof)}, ${JSON.stringify(proof)}`,
         'a timestamp that the service cannot read': encode({ ...proof, timestamp: 'yesterday' }),
-        'a nonce without end': encode({ ...proof, nonce: 'a'.repeat(500) }),
+        'an overlong nonce': encode({ ...proof, nonce: 'a'.repeat(500) }),
       }
       for (const [what, header] of Object.entries(malformed)) {
         const { status, challenge } = await get('/data', { 'x-payment-proof': header })
@@ -102,7 +102,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that is shown again buys nothing',
+    title: 'A used proof buys nothing',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data')
@@ -113,7 +113,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that is shown ten times at once buys once',
+    title: 'Ten concurrent requests with one proof buy once',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data')
@@ -123,7 +123,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof of another amount is refused, and so is the same amount written otherwise',
+    title: 'A proof for another amount is refused, and so is the same amount in another spelling',
     spent: '0.00',
     play: async ({ proofFor, pay, shop }) => {
       for (const amount of ['3.99', '4.0', '4']) {
@@ -138,14 +138,14 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof for another resource is refused, and can still be used for its own',
+    title: 'A proof for another resource is refused, and stays valid for its own',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data?a=1&b=2')
       const others = ['/data', '/data/?a=1&b=2', '/data?b=2&a=1', '/d%61ta?a=1&b=2', '/DATA?a=1&b=2']
       for (const path of others) {
         const { status, challenge } = await pay(path, proof)
-        // Next itself sends whoever writes a slash at the end to the path without it.
+        // Next itself redirects a path with a trailing slash to the path without it.
         if (status === 308) continue
         assert.deepEqual([status, challenge?.reason], [402, 'proof_for_another_resource'], path)
       }
@@ -154,7 +154,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A proof that was tampered with is refused',
+    title: 'A modified proof is refused',
     spent: '0.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/data', { amount: '1.00' })
@@ -170,7 +170,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'While the service is down nothing is given away, and the proof is good afterwards',
+    title: 'While the service is down, no goods are delivered, and the proof stays valid',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, errors }) => {
       const proof = await proofFor('/data')
@@ -186,7 +186,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A service that does not answer in time gets nobody the goods',
+    title: 'If the service does not answer in time, no goods are delivered',
     options: { timeout: 300 },
     spent: '0.00',
     play: async ({ proofFor, pay, proxy, shop }) => {
@@ -197,7 +197,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'When the reply is lost after the charge, the retry gets the goods out',
+    title: 'If the reply is lost after the charge, a retry gets the goods',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop }) => {
       const proof = await proofFor('/data')
@@ -210,7 +210,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'When every reply is lost, the same proof gets what it has paid for later, once',
+    title: 'If every reply is lost, the same proof gets its goods later, once',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, spent }) => {
       const proof = await proofFor('/data')
@@ -225,7 +225,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A customer who goes while the payment is verified gets the goods with the same proof',
+    title: 'A customer who disconnects during verification gets the goods with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, proxy, shop, urlOf, deserted, spent }) => {
       const proof = await proofFor('/data')
@@ -238,15 +238,15 @@ export const scenarios: readonly Scenario[] = [
       await assert.rejects(gone)
       await deserted()
       assert.equal(await spent(), price, 'the charge stands')
-      // It comes back at once, while the first request still waits for its answer.
+      // The customer retries at once, while the first request still waits.
       const answers = [pay('/data', proof), pay('/data', proof)]
       proxy.set('pass')
       assert.deepEqual(statusesOf(await Promise.all(answers)), [200, 402])
-      assert.equal(shop.runs, 1, 'nothing was made for somebody who had gone')
+      assert.equal(shop.runs, 1, 'the handler did not run for the closed connection')
     },
   },
   {
-    title: 'A customer who goes before the answer was begun gets the goods with the same proof',
+    title: 'A customer who disconnects before the response starts gets the goods with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/waiting')
@@ -264,8 +264,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title:
-      'A customer whose connection is killed in the middle of the answer gets it again with the same proof',
+    title: 'A customer whose connection breaks during the response gets it again with the same proof',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/large')
@@ -280,7 +279,8 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'An answer that is broken off three times is not made a fourth time, and each handler is told',
+    title:
+      'A response that is interrupted three times is not produced a fourth time, and each handler notices',
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
       const proof = await proofFor('/stream')
@@ -291,12 +291,12 @@ export const scenarios: readonly Scenario[] = [
       }
       const { challenge } = await pay('/stream', proof)
       assert.equal(challenge.reason, 'nonce_reused')
-      assert.match(challenge.how_to_pay, /not been delivered whole in three attempts/)
+      assert.match(challenge.how_to_pay, /three attempts to deliver its goods completely have failed/)
       assert.equal(shop.runs, 3)
     },
   },
   {
-    title: 'Where unfinished answers count as delivered, a customer who goes in the middle has had it',
+    title: 'With redeliverUnfinished off, an interrupted response counts as delivered',
     options: { redeliverUnfinished: false },
     spent: '4.00',
     play: async ({ proofFor, pay, shop, urlOf, deserted }) => {
@@ -309,7 +309,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'An answer without a body is delivered when it was sent',
+    title: 'A response without a body counts as delivered once sent',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/empty')
@@ -320,7 +320,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'A handler that fails has delivered nothing, and gets three tries for one payment',
+    title: 'A failing handler has delivered nothing, and gets three attempts per payment',
     spent: '4.00',
     play: async ({ proofFor, pay, shop }) => {
       const proof = await proofFor('/broken')
@@ -333,7 +333,7 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
-    title: 'With preflight, a category that the mandate does not allow is refused before the charge',
+    title: 'With preflight, a disallowed category is refused before the charge',
     options: { preflight: true, category: 'games' },
     mandate: { allowed_categories: ['data'] },
     spent: '0.00',
@@ -345,7 +345,7 @@ export const scenarios: readonly Scenario[] = [
   },
 ]
 
-/** Asks again and again until it is so; the test's own time limit ends it. */
+/** Polls until the condition holds; the test's timeout ends it. */
 async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 2))
 }
@@ -354,7 +354,7 @@ function statusesOf(answers: readonly ShopAnswer[]): number[] {
   return answers.map(({ status }) => status).sort((one, other) => one - other)
 }
 
-/** Asks for goods with a proof, reads the beginning of an answer, and resets the connection. */
+/** Requests goods with a proof, reads the start of the response, and resets the connection. */
 async function killInTheMiddle(address: string, proof: unknown): Promise<void> {
   const { hostname, port, host, pathname } = new URL(address)
   const socket = connect(Number(port), hostname)

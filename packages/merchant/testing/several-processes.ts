@@ -19,7 +19,7 @@ after(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Two processes that share a store, at an address or in a folder of its own. */
+/** Two processes that share a store, at a URL or in a temporary folder. */
 async function openShops(kind: string, address?: string) {
   const key = await issueKey(service, { role: 'merchant' })
   const place = address ?? join(folder, `${kind}-${processes.length}`)
@@ -41,18 +41,18 @@ async function buyProof(path: string): Promise<string> {
   )
 }
 
-/** What a request is told: a status, and for a 402 the reason with what is said about the goods. */
+/** The response to a request: a status, and for a 402 the reason with the state of the goods. */
 async function show(url: string, path: string, proof: string): Promise<string> {
   const answer = await fetch(url + path, { headers: { 'x-payment-proof': proof } })
   const text = await answer.text()
   if (answer.status !== 402) return `${answer.status} ${text}`
   const { reason, how_to_pay: howToPay } = JSON.parse(text) as Challenge
-  return `${reason}: ${/bought its goods already|not been delivered whole|does not know/.exec(howToPay)?.[0]}`
+  return `${reason}: ${/bought its goods already|deliver its goods completely have failed|does not know/.exec(howToPay)?.[0]}`
 }
 
-/** What every store is held to that two processes share. */
+/** Tests every store that two processes can share. */
 export function sharedByProcesses(kind: string, address?: string): void {
-  test(`Two processes with a ${kind} store answer the retries of a proof as one would`, async () => {
+  test(`Two processes with a ${kind} store answer retries of a proof like one process`, async () => {
     const [one, other] = await openShops(kind, address)
     assert(one && other)
     const paths = Array.from({ length: 10 }, (_, number) => number)
@@ -63,7 +63,7 @@ export function sharedByProcesses(kind: string, address?: string): void {
         for (const { url } of [one, other, one, other, one, other]) {
           answers.push(await show(url, `/broken?${number}`, broken))
         }
-        const gaveUp = 'nonce_reused: not been delivered whole'
+        const gaveUp = 'nonce_reused: deliver its goods completely have failed'
         assert.deepEqual(answers, ['500 broken', '500 broken', '500 broken', gaveUp, gaveUp, gaveUp])
 
         const once = await buyProof(`/once?${number}`)
@@ -81,7 +81,7 @@ export function sharedByProcesses(kind: string, address?: string): void {
     )
   })
 
-  test(`What a killed process had charged, another one delivers from a ${kind} store`, async () => {
+  test(`A payment charged by a killed process is delivered by another one from a ${kind} store`, async () => {
     const [one, other] = await openShops(kind, address)
     assert(one && other)
     const proof = await buyProof('/killed')
@@ -91,7 +91,7 @@ export function sharedByProcesses(kind: string, address?: string): void {
     assert.equal(await show(other.url, '/killed', proof), '503 {"error":"delivery_in_progress"}')
     one.shop.kill('SIGKILL')
     await assert.rejects(cut)
-    // It waits until the claim of the first one has lapsed.
+    // It waits until the first claim has expired.
     const resumed = once(other.shop, 'message')
     const delivery = show(other.url, '/killed', proof)
     assert.deepEqual((await resumed)[0], 'entered', 'the handler runs again for the same payment')

@@ -1,16 +1,16 @@
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
-/** What a handler answers with: a text, or chunks that are made while they are sent. */
+/** The response of a handler: text, or chunks produced while they are sent. */
 export type Goods = string | AsyncIterable<Uint8Array>
 
-/** How large `/large` is: far more than what lies in buffers on the way. */
+/** The size of `/large`: far more than all buffers hold. */
 export const largeBytes = 30_000_000
 
-/** The same shop behind every adapter. It counts how often a handler was run. */
+/** The shop that all adapters serve. It counts handler runs. */
 export class Shop {
   runs = 0
-  /** Chunks of `/stream` that were made, and whether the stream has come to its end. */
+  /** Chunks of `/stream` produced so far, and whether the stream has ended. */
   chunks = 0
   streamsEnded = 0
   /** What the handler of `/waiting` waits for. */
@@ -18,7 +18,7 @@ export class Shop {
   /** Resolves when that handler waits. */
   readonly entered = Promise.withResolvers<void>()
 
-  /** The goods at the end of a path; `/broken` throws. */
+  /** The goods of a path; `/broken` throws. */
   async sell(path: string): Promise<Goods> {
     this.runs++
     if (path.endsWith('/broken')) throw new Error('the shelf has fallen down')
@@ -32,7 +32,7 @@ export class Shop {
     return JSON.stringify({ goods: 'rows', path })
   }
 
-  /** Chunks without end. */
+  /** An endless stream of chunks. */
   private async *stream(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {
@@ -46,15 +46,15 @@ export class Shop {
   }
 }
 
-/** A server that a test has opened. */
+/** A server opened by a test. */
 export interface OpenServer {
   readonly url: string
-  /** Resolves when no connection is open: the customers have gone, and the server has noticed. */
+  /** Resolves when the server has noticed that all connections are closed. */
   readonly deserted: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Lets a server listen on a free port of this machine. */
+/** Listens on a free local port. */
 export async function listen(server: Server): Promise<OpenServer> {
   const sockets = new Set<Socket>()
   let onDeserted: (() => void)[] = []

@@ -1,6 +1,6 @@
 import { seededRandom, type SeededRandom } from '../../../service/testing/seeded-random.ts'
 
-/** A request as it goes over the wire, without the tidying that `fetch` does. */
+/** A raw request, without the normalization of `fetch`. */
 export interface RawRequest {
   readonly target: string
   /** The `Host` header. */
@@ -8,8 +8,8 @@ export interface RawRequest {
 }
 
 /**
- * Requests that some HTTP server could take for one of the paths: random mixtures of everything that URL parsers, file
- * servers and routers treat differently. The same seed makes the same requests.
+ * Requests that some HTTP server could take for one of the paths: random combinations of everything that URL parsers,
+ * file servers and routers treat differently. The same seed produces the same requests.
  */
 export function spellingsOf(
   paths: readonly [string, ...string[]],
@@ -30,17 +30,17 @@ export function spellingsOf(
 
 type Mutation = (request: RawRequest, random: SeededRandom) => RawRequest
 
-/** A mutation that puts one of the texts at the beginning. */
+/** A mutation that prepends one of the texts. */
 function prepend(texts: readonly [string, ...string[]]): Mutation {
   return ({ target, host }, random) => ({ target: random.pick(texts) + target, host })
 }
 
-/** A mutation that puts one of the texts at the end. */
+/** A mutation that appends one of the texts. */
 function append(texts: readonly [string, ...string[]]): Mutation {
   return ({ target, host }, random) => ({ target: target + random.pick(texts), host })
 }
 
-/** A mutation that replaces one of the characters that match. */
+/** A mutation that replaces a matching character. */
 function replaceOne(pattern: RegExp, replace: (char: string, random: SeededRandom) => string): Mutation {
   return ({ target, host }, random) => {
     const places = [...target.matchAll(pattern)]

@@ -4,10 +4,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { fileDeliveries } from '@purser/merchant/file-store'
 import { sqliteDeliveries } from '@purser/merchant/sqlite-store'
 
-/** Tries to claim every id and then to take every claim over, and tells its parent how often each succeeded. */
+/** Tries to claim every id, then to take over every claim, and reports how often each succeeded. */
 const [kind, place = '', count = '0'] = process.argv.slice(2)
 const store = kind === 'file' ? fileDeliveries(place) : sqliteDeliveries(new DatabaseSync(place))
-// Spread over the folders of a file store, so that none of them is full.
+// Spread over the folders of a file store, so that none fills up.
 const ids = Array.from({ length: Number(count) }, (_, number) =>
   createHash('sha256').update(String(number)).digest('hex'),
 )

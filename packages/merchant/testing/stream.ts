@@ -11,12 +11,12 @@ import { issueKey, preparePurchase, type TestService } from '../../../service/te
 import { encode } from './purchase.ts'
 import { totalMegabytes, type StreamingOrder, type StreamingReport } from './streaming-merchant.ts'
 
-/** Buys one large answer through an adapter, and looks at the memory of the merchant's process. */
+/** Buys one large response through an adapter, and measures the memory of the merchant's process. */
 export function streamThrough(
   order: Pick<StreamingOrder, 'adapter' | 'nextBuild'>,
   service: TestService,
 ): void {
-  test(`${order.adapter} sells ${totalMegabytes} MB without holding them`, async (context) => {
+  test(`${order.adapter} sells ${totalMegabytes} MB without buffering them`, async (context) => {
     const apiKey = await issueKey(service, { role: 'merchant' })
     const { agentId, mandateId } = await preparePurchase(service)
     const agent = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
@@ -43,7 +43,7 @@ export function streamThrough(
 
     const [{ liveGrowthMb, residentGrowthMb }] = await reported
     context.diagnostic(`live +${liveGrowthMb.toFixed(1)} MB, resident +${residentGrowthMb.toFixed(1)} MB`)
-    // Some chunks are on their way, and what was collected is given back a little later.
+    // Some chunks are in flight, and garbage is released a little later.
     assert(liveGrowthMb < 25, `${liveGrowthMb} MB were held`)
     assert(residentGrowthMb < 50, `the process grew by ${residentGrowthMb} MB`)
   })

@@ -8,21 +8,21 @@ import { adapters } from './adapters.ts'
 import { serveNext } from './next-adapter.ts'
 import { price } from './purchase.ts'
 
-/** What the parent process asks for. */
+/** The order from the parent process. */
 export interface StreamingOrder {
   readonly adapter: string
-  /** Where Next's application was built, when it is that adapter. */
+  /** The folder of the built Next application, for that adapter. */
   readonly nextBuild?: string
   readonly serviceUrl: string
   readonly apiKey: string
 }
 
-/** What the memory of the merchant's process did while it sold 100 MB. */
+/** The memory of the merchant's process while it sold 100 MB. */
 export interface StreamingReport {
   readonly megabytes: number
-  /** Most that was reachable at one time, above what was before; after a collection each. */
+  /** Max heap growth, measured after garbage collections. */
   readonly liveGrowthMb: number
-  /** Most that the process had of the machine, above what it had before. */
+  /** Max growth of resident memory. */
   readonly residentGrowthMb: number
 }
 
@@ -34,10 +34,10 @@ const chunksPerLook = (5 * megabyte) / chunkBytes
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-// The parent kills this process, so nothing is tidied up.
+// The parent kills this process, so there is no cleanup.
 const after = () => undefined
 
-/** A process of its own, so that nobody else's memory is measured: sells 100 MB in one answer, and looks at itself. */
+/** A separate process, so that only the merchant's memory is measured: sells 100 MB in one response. */
 process.once('message', ({ adapter: name, nextBuild, serviceUrl, apiKey }: StreamingOrder) => {
   void (async () => {
     const isNamed = (one: { name: string }) => one.name === name

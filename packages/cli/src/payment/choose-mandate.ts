@@ -5,8 +5,8 @@ import { CommandError } from '../exit-codes.ts'
 import type { Surroundings } from '../surroundings.ts'
 
 /**
- * The mandate with that id, or the only active one that the key sees; if none is active, the only paused one,
- * for which the service's denial says what would help. Throws a `CommandError` if --mandate is needed.
+ * The mandate with that id, or the only active one that the key sees. If none is active, the only paused one, for
+ * which the service's denial explains the remedy. Throws a `CommandError` if --mandate is needed.
  */
 export async function chooseMandate(
   { mandates }: Pick<Purser, 'mandates'>,

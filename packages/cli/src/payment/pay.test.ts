@@ -13,7 +13,7 @@ import { testCommand } from '../../testing/command.ts'
 
 const service = await startTestService({ after })
 
-/** An agent with its own key and a mandate over 10.00, at most 5.00 at once; and a merchant that asks 4.00. */
+/** An agent with its own key and a mandate of 10.00, at most 5.00 per payment; and a merchant that charges 4.00. */
 async function prepareMarket(context: TestContext, options: MerchantOptions = {}) {
   const merchant = await startMerchant(context, service, options)
   const limits = {
@@ -35,7 +35,7 @@ async function prepareMarket(context: TestContext, options: MerchantOptions = {}
   return { ...command, merchant, mandateId, sums, addMandate }
 }
 
-test('pay fetches, pays what is asked for, and gives the body alone to standard output', async (context) => {
+test('pay fetches, pays what is asked, and prints only the body to standard output', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context)
   const { code, output, errors } = await purser('pay', `${merchant.url}/data`)
   assert.deepEqual([code, output], [0, '{"data":[1,2,3]}'])
@@ -46,7 +46,7 @@ test('pay fetches, pays what is asked for, and gives the body alone to standard 
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('pay sends the method, the headers and the body that it is given, twice the same', async (context) => {
+test('pay sends the same method, headers and body twice', async (context) => {
   const seen: unknown[] = []
   const { merchant, purser } = await prepareMarket(context, {
     deliver: (request, response) => {
@@ -66,7 +66,7 @@ test('pay sends the method, the headers and the body that it is given, twice the
   )
 })
 
-test("pay tells the merchant's receipt, and what it says is not obeyed", async (context) => {
+test("pay prints the merchant's receipt without obeying control characters in it", async (context) => {
   const { merchant, purser } = await prepareMarket(context, {
     deliver: (request, response) => {
       const { nonce } = JSON.parse(decode(request.headers['x-payment-proof']))
@@ -81,7 +81,7 @@ test("pay tells the merchant's receipt, and what it says is not obeyed", async (
   )
 })
 
-test('A receipt for another proof is not believed', async (context) => {
+test('A receipt for another proof is ignored', async (context) => {
   const receipt = { transaction_id: 'txn_of_another', amount: '4.00', merchant_domain: 'a', nonce: 'n' }
   const { merchant, purser } = await prepareMarket(context, {
     deliver: (_, response) => {
@@ -94,7 +94,7 @@ test('A receipt for another proof is not believed', async (context) => {
   assert.doesNotMatch(errors, /txn_of_another/)
 })
 
-test('A payment that the policy denies ends with 3, and costs nothing', async (context) => {
+test('A payment that the policy denies exits with 3 and costs nothing', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context, { price: '6.00' })
   const { code, output, errors } = await purser('pay', merchant.url)
   assert.deepEqual([code, output], [3, ''])
@@ -106,7 +106,7 @@ test('A payment that the policy denies ends with 3, and costs nothing', async (c
   assert.equal(merchant.visits.length, 1)
 })
 
-test('A payment above --max-amount ends with 3, and nobody is asked', async (context) => {
+test('A payment above --max-amount exits with 3 without asking the service', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context)
   const { code, errors } = await purser('pay', merchant.url, '--max-amount', '3.99')
   assert.equal(code, 3)
@@ -117,14 +117,14 @@ test('A payment above --max-amount ends with 3, and nobody is asked', async (con
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
 
-test('What asks for no payment is fetched, and no mandate is touched', async (context) => {
+test('A free resource is fetched without using a mandate', async (context) => {
   const { purser, sums } = await prepareMarket(context)
   const { code, output, errors } = await purser('pay', `${service.url}/healthz`)
   assert.deepEqual([code, JSON.parse(output), errors], [0, { status: 'ok' }, ''])
   assert.deepEqual(await sums(), { spent: '0.00', held: '0.00' })
 })
 
-test('--output takes the body, and --json tells the rest as one document', async (context) => {
+test('--output writes the body, and --json prints the rest as one document', async (context) => {
   const { merchant, purser, folder } = await prepareMarket(context)
   const { code, output, errors } = await purser('pay', merchant.url, '--output', 'data.json', '--json')
   assert.deepEqual([code, errors], [0, ''])
@@ -139,7 +139,7 @@ test('--output takes the body, and --json tells the rest as one document', async
   assert.deepEqual(readdirSync(folder), ['data.json'], 'nothing is left of what was not bought')
 })
 
-test('What cannot be written is not bought', async (context) => {
+test('Nothing is bought if the output cannot be written', async (context) => {
   const { merchant, purser, folder } = await prepareMarket(context)
   writeFileSync(join(folder, 'data.json'), 'precious')
   const { code, errors } = await purser('pay', merchant.url, '--output', 'data.json')
@@ -153,7 +153,7 @@ test('What cannot be written is not bought', async (context) => {
   assert.equal(readFileSync(join(folder, 'data.json'), 'utf8'), 'precious')
 })
 
-test('A merchant that fails after the charge ends with 7, and the payment is told', async (context) => {
+test('If a merchant fails after the charge, pay exits with 7 and reports the payment', async (context) => {
   const { merchant, purser, sums, folder } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(500).end('out of \u001b[31mpaper'),
   })
@@ -161,7 +161,7 @@ test('A merchant that fails after the charge ends with 7, and the payment is tol
   assert.deepEqual([code, output], [7, ''])
   assert.match(
     errors,
-    /\nThe payment was charged \(transaction txn_\w+\), but the goods did not arrive: contact 127\.0\.0\.1:\d+\.\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper\npurser pay: http.* took the payment and failed\.$/,
+    /\nThe payment was charged \(transaction txn_\w+\), but the goods did not arrive: contact 127\.0\.0\.1:\d+\.\nThe merchant answers 500 .*\nout of \\u001b\[31mpaper\npurser pay: http.* accepted the payment but failed\.$/,
   )
   assert.equal(new Set(merchant.visits.map(({ nonce }) => nonce)).size, 2, 'one proof, shown again')
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
@@ -175,7 +175,7 @@ test('A merchant that fails after the charge ends with 7, and the payment is tol
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('pay shows the same proof again to a merchant that fails, and gets the goods', async (context) => {
+test('pay retries with the same proof if the merchant fails, and gets the goods', async (context) => {
   let failures = 2
   const { merchant, purser, sums } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(failures-- > 0 ? 502 : 200).end('goods'),
@@ -185,7 +185,7 @@ test('pay shows the same proof again to a merchant that fails, and gets the good
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('pay with a purchase id goes on where it failed, and never pays twice', async (context) => {
+test('pay with a purchase id continues after a failure and never pays twice', async (context) => {
   let isOpen = false
   const { merchant, purser, sums, folder } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(isOpen ? 200 : 500).end('goods'),
@@ -193,7 +193,7 @@ test('pay with a purchase id goes on where it failed, and never pays twice', asy
   const words = ['pay', merchant.url, '--purchase-id', 'report-7']
   const failed = await purser(...words)
   assert.equal(failed.code, 7)
-  assert.match(failed.errors, /\nRun it again with the same --purchase-id: the same payment goes on/)
+  assert.match(failed.errors, /\nRun it again with the same --purchase-id: the same payment continues/)
   isOpen = true
   assert.deepEqual(
     [await purser(...words), await purser(...words)].map(({ code, output }) => [code, output]),
@@ -210,7 +210,7 @@ test('pay with a purchase id goes on where it failed, and never pays twice', asy
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('pay sends the proof to no other origin, and ends with 7 when it was charged', async (context) => {
+test('pay sends the proof to no other origin, and exits with 7 if it was charged', async (context) => {
   const proofs: unknown[] = []
   const thief = await startServer(context, ({ headers }, response) => {
     proofs.push(headers['x-payment-proof'])
@@ -223,7 +223,7 @@ test('pay sends the proof to no other origin, and ends with 7 when it was charge
   assert.deepEqual([code, output], [1, ''])
   assert.match(
     errors,
-    /\nNothing was charged\.\nThe merchant answers 307 .*\npurser pay: http.* redirects to http.*, where the proof was not sent\.$/,
+    /\nNothing was charged\.\nThe merchant answers 307 .*\npurser pay: http.* redirects to http.*, to which the proof was not sent\.$/,
   )
   const late = await prepareMarket(context, { deliver: (_, response) => void redirect(_, response) })
   assert.equal((await late.purser('pay', late.merchant.url)).code, 7)
@@ -234,7 +234,7 @@ for (const [what, fail] of [
   ['503', (response) => void response.writeHead(503, { 'retry-after': '1' }).end(storeUnavailable)],
   ['nothing', (response) => void response.destroy()],
 ] as readonly (readonly [string, (response: ServerResponse) => void])[]) {
-  test(`Goods that came are delivered, though the service answers ${what} when it is asked for the payment`, async (context) => {
+  test(`Received goods are delivered even if the service answers ${what} when asked about the payment`, async (context) => {
     const { merchant, purser, folder, environment, sums } = await prepareMarket(context)
     environment['PURSER_URL'] = await startServer(context, (request, response) => {
       if (request.url?.includes('/payments/proofs/')) fail(response)
@@ -254,7 +254,7 @@ for (const [what, fail] of [
   })
 }
 
-test('A merchant that fails while the service cannot tell of the payment is told, with what is not known', async (context) => {
+test('If a merchant fails while the service is unreachable, pay reports what is unknown', async (context) => {
   const { merchant, purser, environment } = await prepareMarket(context, {
     deliver: (_, response) => void response.writeHead(500).end('out of paper'),
   })
@@ -270,16 +270,16 @@ test('A merchant that fails while the service cannot tell of the payment is told
   )
 })
 
-test('A merchant that does not answer a shown proof is given up, and what is held is told', async (context) => {
+test('If a merchant does not answer a proof, pay gives up and reports what is held', async (context) => {
   const { merchant, purser, sums } = await prepareMarket(context, { beforeVerify: () => true })
   const { code, errors } = await purser('pay', merchant.url, '--timeout', '1')
   assert.equal(code, 8)
   assert.match(errors, /\nNothing has been charged yet\. The proof [\w-]+ holds 4\.00 USDC until .*\./)
-  assert.match(errors, /\npurser pay: http:.* did not answer in time; --timeout gives it more\.$/)
+  assert.match(errors, /\npurser pay: http:.* did not answer in time; use --timeout to wait longer\.$/)
   assert.deepEqual(await sums(), { spent: '0.00', held: '4.00' })
 })
 
-test('A merchant that breaks off in the middle of the goods is told, with what was charged', async (context) => {
+test('If a merchant interrupts the response, pay reports what was charged', async (context) => {
   const { merchant, purser, folder } = await prepareMarket(context, {
     deliver: (_, response) => {
       response.writeHead(200, { 'content-length': '1000' })
@@ -295,7 +295,7 @@ test('A merchant that breaks off in the middle of the goods is told, with what w
   assert.ok(existsSync(join(folder, 'goods')), 'what came is kept')
 })
 
-test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown', async (context) => {
+test('Ctrl-C during a purchase exits with 130 and reports what is unknown', async (context) => {
   const controller = new AbortController()
   const { merchant, purserWith } = await prepareMarket(context, {
     beforeVerify: () => {
@@ -311,14 +311,14 @@ test('Ctrl-C in the middle of a purchase ends with 130, and says what is unknown
   )
 })
 
-test('A merchant that cannot be reached ends with 1', async (context) => {
+test('If a merchant is unreachable, pay exits with 1', async (context) => {
   const { purser } = await prepareMarket(context)
   const { code, errors } = await purser('pay', 'http://127.0.0.1:9/data')
   assert.equal(code, 1)
-  assert.match(errors, /^purser pay: http:\/\/127\.0\.0\.1:9\/data cannot be fetched \(.*\)\.$/)
+  assert.match(errors, /^purser pay: http:\/\/127\.0\.0\.1:9\/data could not be fetched \(.*\)\.$/)
 })
 
-test('A terminal gets text that it does not obey, and keeps what is no text in a file', async (context) => {
+test('Text is escaped for a terminal, and binary content is saved to a file', async (context) => {
   const goods = [Buffer.from('a\u001b[2Jb\r\nc'), Buffer.from([0x50, 0x4b, 3, 4, 0, 0xff, 0xfe])]
   const { merchant, purserWith, folder } = await prepareMarket(context, {
     price: '1.00',
@@ -332,7 +332,7 @@ test('A terminal gets text that it does not obey, and keeps what is no text in a
   assert.ok(path.startsWith(folder))
 })
 
-test('The mandate is named when the key sees several', async (context) => {
+test('--mandate is required if the key sees several', async (context) => {
   const { merchant, purser, mandateId, addMandate, sums } = await prepareMarket(context)
   await addMandate()
   const { code, errors } = await purser('pay', merchant.url)
@@ -346,7 +346,7 @@ test('The mandate is named when the key sees several', async (context) => {
   assert.deepEqual(await sums(), { spent: '4.00', held: '0.00' })
 })
 
-test('The only mandate is taken though it is paused, and the refusal says what would help', async (context) => {
+test('The only mandate is used even if paused, and the denial explains the remedy', async (context) => {
   const { merchant, purser, mandateId } = await prepareMarket(context)
   const move = async (act: string) =>
     assert.equal((await service.call('PATCH', `/mandates/${mandateId}/${act}`)).status, 200)
@@ -364,7 +364,7 @@ function decode(header: string | string[] | undefined): string {
 
 const storeUnavailable = '{"detail":"store_unavailable"}'
 
-/** Has the service answer what was asked of something before it. */
+/** Makes the service give the answer to an earlier request. */
 async function passOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { method = '', url = '', headers } = request
   const init: RequestInit = {
@@ -386,14 +386,14 @@ const wrongCalls: readonly (readonly [words: readonly string[], error: RegExp])[
   [['pay', 'http://a', '--timeout', '0'], /It must be a whole number of seconds/],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`A wrong call is told, with exit code 2: purser ${words.join(' ')}`, async (context) => {
+  test(`An invalid call is reported with exit code 2: purser ${words.join(' ')}`, async (context) => {
     const { code, output, errors } = await testCommand(context).purser(...words)
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)
   })
 }
 
-test('Of an answer without end, or one that drips, the beginning is told', async (context) => {
+test('Of an endless or slow response, the beginning is printed', async (context) => {
   const { purser, sums } = await prepareMarket(context)
   const sent = Promise.withResolvers<number>()
   const url = await startServer(context, (request, response) => {

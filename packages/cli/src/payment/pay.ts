@@ -19,13 +19,13 @@ import { openDelivery, type Delivery } from './delivery.ts'
 import { purchasesFolder } from './purchases-folder.ts'
 import { decisionWords, paidWords, proofWords } from './words.ts'
 
-/** What is bought, and with what. */
+/** The options of a purchase. */
 interface Purchase {
   readonly url: string
   readonly init: RequestInit
   readonly client: Purser
   readonly mandate: Pick<Mandate, 'id' | 'agent_id'>
-  /** By which a purchase that was begun before goes on. */
+  /** Identifies a purchase across runs. */
   readonly purchaseId: string | undefined
   readonly timeoutMs: number
 }
@@ -36,13 +36,13 @@ interface PayOptions {
   readonly json?: true
 }
 
-/** Fetches and pays, delivers the body, and tells on standard error what was decided and paid. */
+/** Fetches and pays, delivers the body, and prints the decision and the payment to standard error. */
 export async function pay(
   purchase: Purchase,
   { maxAmount, output, json }: PayOptions,
   surroundings: Surroundings,
 ): Promise<void> {
-  // Before anything is paid: what cannot be written must not be bought.
+  // Before paying: what cannot be written must not be bought.
   const delivery = openDelivery(output, surroundings)
   let decision: PaymentDecision | undefined
   try {
@@ -70,7 +70,7 @@ export async function pay(
   }
 }
 
-/** What `--json` says of a payment whose proof was shown. */
+/** The `--json` output for a payment whose proof was sent. */
 type PaymentOutcome = 'paid' | 'paid_not_delivered' | 'not_paid' | 'uncertain'
 
 function reportOf(outcome: PaymentOutcome, { nonce, amount, transaction_id }: PaymentFacts) {
@@ -116,7 +116,7 @@ function isDenied(decision: PaymentDecision | undefined): boolean {
   )
 }
 
-/** The merchant's receipt of what was paid; where it gives none, what the service says; null when nothing was paid. */
+/** The merchant's receipt; without one, the service's record; null if nothing was paid. */
 function receiptOf(
   result: PaymentResult | undefined,
   decision: PaymentDecision | undefined,
@@ -127,11 +127,11 @@ function receiptOf(
   return receipt ?? { transaction_id, amount, merchant_domain, nonce }
 }
 
-/** How much of an answer that is no success is told. */
+/** How much of an error response is printed. */
 const toldCharacters = 2_000
 
 async function refusalWords(answer: Response, decision: PaymentDecision | undefined): Promise<string> {
-  // The challenge is told already, by the decision.
+  // The decision already showed the challenge.
   if (answer.status === 402 && decision && decision.outcome !== 'approved') {
     await answer.body?.cancel()
     return 'Nothing was paid.'
@@ -139,7 +139,7 @@ async function refusalWords(answer: Response, decision: PaymentDecision | undefi
   return answerWords(answer)
 }
 
-/** What a merchant answers instead of the goods. */
+/** An error response of the merchant. */
 async function answerWords(answer: Response): Promise<string> {
   const text = await beginningOf(answer)
   return [`The merchant answers ${answer.status} ${answer.statusText}`.trimEnd(), text]
@@ -147,7 +147,7 @@ async function answerWords(answer: Response): Promise<string> {
     .join('\n')
 }
 
-/** The beginning of an answer that may have no end, as far as it comes in time. */
+/** The beginning of a possibly endless response, within a time limit. */
 async function beginningOf({ body }: Response): Promise<string> {
   if (!body) return ''
   const reader = body.getReader()
@@ -160,14 +160,14 @@ async function beginningOf({ body }: Response): Promise<string> {
       text += decoder.decode(value, { stream: true })
     }
   } catch {
-    // What came before the connection broke, or the time was over, is told.
+    // Print what arrived before the connection broke or time ran out.
   } finally {
     void reader.cancel().catch(() => {})
   }
   return text.slice(0, toldCharacters)
 }
 
-/** How long the service is asked what became of a proof, each time. */
+/** Time limit for each lookup of a proof. */
 const lookUpTimeoutMs = 5_000
 
 interface Failed {
@@ -176,7 +176,7 @@ interface Failed {
   readonly json: true | undefined
 }
 
-/** The failure, with what became of the money where a proof was out by then. */
+/** The error, with the state of the money if a proof was sent. */
 async function explainFailure(
   error: unknown,
   { decision, purchase, json }: Failed,
@@ -187,7 +187,7 @@ async function explainFailure(
   const isInterrupted = interruption().aborted
   const nonce = error instanceof PaymentUncertainError ? error.nonce : nonceOf(decision)
   if (nonce !== undefined) {
-    // Whoever pressed Ctrl-C is not kept waiting.
+    // Ctrl-C ends the command without waiting.
     const proof = isInterrupted ? undefined : await lookUp(client, nonce)
     printError(harmlessLines(proofWords(proof, { nonce }, surroundings)))
     if (isInterrupted) return interruption().reason
@@ -203,19 +203,21 @@ async function explainFailure(
         printError(harmlessLines(await answerWords(response)))
       }
       if (purchase.purchaseId !== undefined) {
-        printError('Run it again with the same --purchase-id: the same payment goes on, and is charged once.')
+        printError(
+          'Run it again with the same --purchase-id: the same payment continues, and is charged once.',
+        )
       }
       return new CommandError(whyNoGoods(error, url), failureExits[outcome])
     }
   }
   if (isInterrupted || !(error instanceof Error)) return error
   if (error.name === 'TimeoutError') {
-    return new CommandError(`${url} did not answer in time; --timeout gives it more`)
+    return new CommandError(`${url} did not answer in time; use --timeout to wait longer`)
   }
-  if (error instanceof TypeError) return new CommandError(`${url} cannot be fetched (${causeOf(error)})`)
-  // What a full or failing disk answers.
+  if (error instanceof TypeError) return new CommandError(`${url} could not be fetched (${causeOf(error)})`)
+  // Error codes of a full or failing disk.
   if ('code' in error && 'syscall' in error)
-    return new CommandError(`the body cannot be written (${error.message})`)
+    return new CommandError(`the body could not be written (${error.message})`)
   return error
 }
 
@@ -228,15 +230,15 @@ function whyNoGoods({ reason, location, cause }: PaymentUncertainError, url: str
     case 'no_answer':
       return `${url} did not answer the payment (${causeOf(cause)})`
     case 'aborted':
-      return `${url} did not answer in time; --timeout gives it more`
+      return `${url} did not answer in time; use --timeout to wait longer`
     case 'merchant_failed':
-      return `${url} took the payment and failed`
+      return `${url} accepted the payment but failed`
     case 'refused':
-      return `${url} took the payment and gave something else`
+      return `${url} accepted the payment but returned something else`
     case 'redirected':
-      return `${url} redirects to ${location}, where the proof was not sent`
+      return `${url} redirects to ${location}, to which the proof was not sent`
     case 'incomplete':
-      return `what ${url} gave broke off`
+      return `the response of ${url} was interrupted`
     default:
       return reason satisfies never
   }
@@ -253,13 +255,13 @@ const failureExits = {
   uncertain: 'uncertain',
 } as const satisfies Partial<Record<PaymentOutcome, Exit>>
 
-/** The reason behind what fetch throws when there is no way to the merchant. */
+/** The reason for a network error of fetch. */
 function causeOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message
 }
 
-/** What the service says of a proof; undefined when it does not answer. */
+/** The service's record of a proof; undefined if it does not answer. */
 async function lookUp(
   { payments }: Purser,
   nonce: string,

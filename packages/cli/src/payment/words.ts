@@ -17,7 +17,7 @@ export function decisionWords(decision: PaymentDecision, maxAmount: string | und
   }
 }
 
-/** The client's message names its option; here the flag is known instead. */
+/** The client's message names its option; here the flag is more useful. */
 function skipDetail(
   { why, detail, challenge }: PaymentDecision & { readonly outcome: 'skipped' },
   maxAmount: string | undefined,

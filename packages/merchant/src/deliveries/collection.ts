@@ -7,18 +7,18 @@ import type { DeliveryStore } from './delivery-store.ts'
 import { hasChargedNothing, refusalOf, retryAfterMsOf } from './service-errors.ts'
 import { createTurns } from './turns.ts'
 
-/** What has become of a proof that was shown. */
+/** The outcome for a proof. */
 export type Collection =
   | { readonly outcome: 'refused'; readonly reason: RefusalReason; readonly howToPay?: string }
   | { readonly outcome: 'unknown'; readonly retryAfterMs: number | undefined }
-  /** Another request is delivering for the same proof. */
+  /** Another request is delivering the goods for the same proof. */
   | { readonly outcome: 'in progress' }
   | ({ readonly outcome: 'charged'; readonly transactionId: string } & Pick<
       Claim,
       'delivered' | 'notDelivered'
     >)
 
-/** A proof that was shown, for what, and whether somebody will say how the delivery ended. */
+/** A proof, the resource it is for, and whether the result of the delivery will be reported. */
 interface Shown {
   readonly proof: Proof
   readonly offer: Offer
@@ -35,14 +35,14 @@ interface CollectorOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** What every offer is in. */
+/** The currency of every offer. */
 const currency = 'USDC' as const
 
 /**
- * Makes what charges for a delivery of goods. Each delivery has a key of its own, random and never shown: it is
- * the idempotency key of the verification, so the service's answer says whether *this* delivery was paid. The key is
- * kept before the service is asked, so that whatever happens afterwards, the next request that shows the same proof goes
- * on with it; and one request at a time has it.
+ * Returns a function that charges for deliveries. Each delivery has a random, secret key, the idempotency key of its
+ * verification, so the service's answer says whether this delivery was paid. The key is stored before the service is
+ * called, so the next request with the same proof can continue the delivery after any failure. Only one request at a
+ * time owns a delivery.
  */
 export function createCollector(options: CollectorOptions) {
   const { client, merchantDomain, timeout, leaseTimeout, deliveries: store, onError } = options
@@ -70,7 +70,7 @@ export function createCollector(options: CollectorOptions) {
   async function collect(shown: Shown, claim: Claim, signal: AbortSignal): Promise<Collection> {
     const { proof, offer, preflight } = shown
     try {
-      // What may have been paid before an interruption needs no permission any more.
+      // A delivery that may already be paid needs no pre-flight check.
       if (preflight && !claim.isResumed) {
         const { authorized, reason_code } = await client.verifyAgent(proposal(proof, offer), { signal })
         if (!authorized) {
@@ -92,13 +92,13 @@ export function createCollector(options: CollectorOptions) {
         const { delivered, notDelivered } = claim
         return { outcome: 'charged', transactionId: verdict.transaction_id, delivered, notDelivered }
       }
-      // The charge of a resumed delivery may stand, whatever else is wrong with this request.
+      // An earlier request may have been charged, whatever is wrong with this one.
       if (claim.isResumed && verdict.reason !== 'nonce_reused') await claim.inDoubt()
       else await claim.forget()
       return { outcome: 'refused', reason: verdict.reason }
     } catch (error) {
       const refusal = refusalOf(error)
-      // A stranger can have many requests turned away, and nothing of them is worth keeping.
+      // Anyone can send many refused requests, so nothing is stored for them.
       if (hasChargedNothing(error) && !claim.isResumed) await claim.forget()
       else await claim.inDoubt()
       if (refusal?.isForMerchant !== false) onError(error)
@@ -109,13 +109,13 @@ export function createCollector(options: CollectorOptions) {
   }
 }
 
-/** The name under which a proof's delivery is kept; nobody can make a proof of it. */
+/** The id under which a proof's delivery is stored. It reveals nothing about the proof. */
 async function sha256(text: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** What is asked for, in its currency and not in the one that the proof names: that is for verification to judge. */
+/** The requested amount in the merchant's currency; verification compares it with the proof's. */
 function proposal({ agentId, mandateId }: Proof, offer: Offer) {
   return {
     agent_id: agentId,

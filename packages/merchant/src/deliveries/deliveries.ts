@@ -1,15 +1,15 @@
 import { keepInProcess, type DeliveryStore, type KeptDelivery } from './delivery-store.ts'
 
-/** The most runs of a handler that one payment gets, so that a customer who hangs up cannot have work done for ever. */
+/** Max runs of a handler per payment, so that a customer who disconnects cannot cause unlimited work. */
 const maxRuns = 3
 
 const keptForMs = 3_600_000
 
-/** How long a request waits for another one that is delivering for the same proof, and how often it looks. */
+/** How long a request waits for another request that is delivering for the same proof, and its polling interval. */
 const patienceMs = 2_000
 const pollMs = 25
 
-/** For one question to the store. */
+/** Timeout for one call to the store. */
 const storeTimeoutMs = 5_000
 
 interface DeliveriesOptions {
@@ -18,35 +18,37 @@ interface DeliveriesOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** What the store holds about a proof, as JSON. */
+/** The stored state of a proof, as JSON. */
 interface DeliveryRecord {
   readonly state: 'claimed' | 'open' | 'delivered' | 'failed'
-  /** The idempotency key of every verification that is sent for this delivery, and of no other. */
+  /** The idempotency key of this delivery's verifications. */
   readonly key: string
-  /** How often the handler was run for it and the goods did not go out whole. */
+  /** How many handler runs did not deliver the goods completely. */
   readonly runs: number
-  /** While it is claimed: when others may take it over, unless the claim is renewed. */
+  /** While claimed: when others may take over unless the claim is renewed. */
   readonly untilMs?: number | undefined
 }
 
-/** A delivery that this request alone may make. It ends with one of the methods; until then it is renewed. */
+/** A delivery that this request owns. The claim is renewed until one of the methods is called. */
 export interface Claim {
   readonly key: string
   /** Whether an earlier request may have paid for it. */
   readonly isResumed: boolean
-  /** The goods went out. */
+  /** The goods were delivered. */
   readonly delivered: () => Promise<void>
-  /** It was charged and the goods did not go out whole: the next request gets another run of the handler, at most three in all. */
+  /**
+   * Charged but not delivered completely: the next request may run the handler again, at most three times in total.
+   */
   readonly notDelivered: () => Promise<void>
-  /** Nobody knows whether it was charged: the next request asks again, with the same key. */
+  /** The result of the charge is unknown: the next request retries with the same key. */
   readonly inDoubt: () => Promise<void>
-  /** Nothing was charged, or nobody will say how it ended. */
+  /** Nothing was charged, or the result of the delivery will not be reported. */
   readonly forget: () => Promise<void>
 }
 
-/** Makes what gives each delivery to one request at a time, in this process and all others that share the store. */
+/** Gives each delivery to one request at a time, across all processes that share the store. */
 export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: DeliveriesOptions) {
-  /** Claims the delivery of a proof; waits a moment while another request has it. */
+  /** Claims the delivery of a proof, waiting briefly while another request owns it. */
   return async (id: string, signal: AbortSignal): Promise<Claim | 'in progress' | 'delivered' | 'failed'> => {
     const patienceEndsMs = Date.now() + patienceMs
     for (;;) {
@@ -60,7 +62,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
         await new Promise((resolve) => setTimeout(resolve, pollMs))
         continue
       }
-      // A process that died had perhaps begun to run the handler.
+      // A process that died may have started the handler.
       const runs = (found?.runs ?? 0) + (isLapsed ? 1 : 0)
       const key = found?.key ?? crypto.randomUUID()
       const record = runs < maxRuns ? claimed(key, runs) : ({ state: 'failed', key, runs } as const)
@@ -92,7 +94,7 @@ export function createDeliveries({ store = keepInProcess(), leaseMs, onError }: 
 
     async function end(record: DeliveryRecord | undefined): Promise<void> {
       if (isOver) return
-      // What was forgotten at the charge may still turn out not to be delivered.
+      // A delivery marked as delivered when it was charged may still fail.
       isOver = record !== undefined
       clearInterval(timer)
       await renewal
@@ -121,7 +123,7 @@ function kept(record: DeliveryRecord): KeptDelivery {
   return {
     text: JSON.stringify(record),
     keepUntilMs: Date.now() + keptForMs,
-    // A handler is run for what was charged, and for nothing else.
+    // A handler runs only for charged payments.
     worth: isEnded ? 'ended' : record.runs > 0 ? 'paid' : 'doubtful',
   }
 }

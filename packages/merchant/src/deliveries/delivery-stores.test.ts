@@ -36,7 +36,7 @@ const idOf = (number: number) => number.toString(16).padStart(64, '0')
 
 for (const [name, open] of Object.entries(stores)) {
   describe(`Deliveries in ${name}`, () => {
-    test('What is kept is replaced only from what it is', async () => {
+    test('A value is replaced only if it is still the expected one', async () => {
       const store = open({ now: () => 0, max: 40 })
       const id = idOf(1)
       assert.equal(await store.read(id), undefined)
@@ -54,7 +54,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal(await store.replace(id, undefined, kept('c')), true)
     })
 
-    test('What has expired is not there, and may be replaced as such', async () => {
+    test('An expired value is missing, and can be replaced as such', async () => {
       let nowMs = 0
       const store = open({ now: () => nowMs, max: 40 })
       assert.equal(await store.replace(idOf(1), undefined, kept('a')), true)
@@ -65,7 +65,7 @@ for (const [name, open] of Object.entries(stores)) {
       assert.equal(await store.read(idOf(1)), 'c')
     })
 
-    test('A full store forgets what is in doubt before what is paid', async () => {
+    test('A full store drops doubtful deliveries before paid ones', async () => {
       const store = open({ now: () => 0, max: 40 })
       await store.replace(idOf(0), undefined, kept('paid'))
       for (let number = 1; number <= 100; number++) {
@@ -85,7 +85,7 @@ for (const [name, open] of Object.entries(stores)) {
 
 for (const kind of ['file', 'sqlite']) {
   test(
-    `Of three processes that replace the same thing in a ${kind} store, one succeeds`,
+    `If three processes replace the same value in a ${kind} store, one succeeds`,
     { timeout: 60_000 },
     async (context) => {
       const place = newPlace()

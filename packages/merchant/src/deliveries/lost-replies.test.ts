@@ -14,7 +14,7 @@ const atOnce = 10
 const [adapter] = adapters
 assert(adapter)
 
-test(`Of ${purchases} lost verify replies, each retry gets the goods out and each charge stands once`, async (context) => {
+test(`After each of ${purchases} lost verify replies, a retry gets the goods and the payment is charged once`, async (context) => {
   const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
   const { proofFor, pay, proxy, shop, spent } = purchase
   proxy.set('cut first answers')
@@ -26,7 +26,7 @@ test(`Of ${purchases} lost verify replies, each retry gets the goods out and eac
     assert.equal((await pay(path, proof)).status, 402, 'and never twice')
     return answer.receipt?.transaction_id
   })
-  // The second showing is answered from what the merchant knows.
+  // The merchant answers the second request itself.
   assert.equal(proxy.cuts(), purchases)
   assert.equal(new Set(receipts).size, purchases)
   assert.equal(shop.runs, purchases)
@@ -34,7 +34,7 @@ test(`Of ${purchases} lost verify replies, each retry gets the goods out and eac
   assert.equal(await spent(), '800.00')
 })
 
-test(`Of ${purchases} payments that nobody could confirm, each gets the goods out later and is charged once`, async (context) => {
+test(`Each of ${purchases} unconfirmed payments gets its goods later and is charged once`, async (context) => {
   const purchase = await openShop(context, service, adapter, {}, { max_spend_total: '800.00' })
   const { proofFor, pay, proxy, shop, spent } = purchase
   const proofs = await inParallel(async (number) => {
@@ -59,7 +59,7 @@ test(`Of ${purchases} payments that nobody could confirm, each gets the goods ou
   assert.equal(await spent(), '800.00')
 })
 
-test('A fetch that pays gets the goods of a payment that nobody could confirm at first', async (context) => {
+test('A paying fetch gets the goods of a payment that could not be confirmed at first', async (context) => {
   const { agentId, mandateId, urlOf, proxy, shop, spent } = await openShop(context, service, adapter)
   proxy.set('cut answers')
   const fetchPaid = wrapFetchWithPayment(
@@ -68,7 +68,7 @@ test('A fetch that pays gets the goods of a payment that nobody could confirm at
       client: new Purser({ apiKey: service.sandboxKey, baseUrl: service.url }),
       agentId,
       mandateId,
-      // It was answered 503 and waits: meanwhile the network heals.
+      // It got a 503 and waits; meanwhile the network recovers.
       sleep: async () => proxy.set('pass'),
     },
   )
@@ -77,7 +77,7 @@ test('A fetch that pays gets the goods of a payment that nobody could confirm at
   assert.deepEqual([shop.runs, await spent()], [1, '4.00'])
 })
 
-/** The service's own record: one payment for each resource. */
+/** The service's own record: one payment per resource. */
 async function chargedOnceEach({ mandateId }: Purchase): Promise<void> {
   const query = `status=paid&mandate_id=${mandateId}&limit=200`
   const { body, headers } = await service.call('GET', `/v1/transactions?${query}`)

@@ -1,12 +1,12 @@
 /**
- * Lets requests of this process that show the same proof claim its delivery one after the other, so that only one of them
- * asks the store at a time. Nothing but this order rests on it: the store decides who gets the delivery.
+ * Serializes the claims of requests in this process that have the same proof, so that only one of them polls the
+ * store. This only saves work: the store decides who gets the delivery.
  */
 export function createTurns() {
   const last = new Map<string, Promise<void>>()
   let waiting = 0
 
-  /** Runs an act when those before it with the same id are done; rejects when the signal aborts earlier. */
+  /** Runs an operation after earlier ones with the same id; rejects if the signal aborts first. */
   return async <Value>(id: string, signal: AbortSignal, act: () => Promise<Value>): Promise<Value> => {
     const earlier = last.get(id)
     if (earlier && waiting >= maxWaiting)
@@ -21,7 +21,7 @@ export function createTurns() {
       }
       return await act()
     } finally {
-      // After the act's outcome was heard, and what follows from it was done.
+      // After the operation's result and its follow-ups are done.
       setTimeout(() => {
         endTurn?.()
         if (last.get(id) === turn) last.delete(id)
@@ -30,7 +30,7 @@ export function createTurns() {
   }
 }
 
-/** Each has a connection of its own, which some servers do not limit. */
+/** Each has its own connection, whose number some servers do not limit. */
 const maxWaiting = 1_000
 
 function aborted(signal: AbortSignal): Promise<never> {

@@ -16,7 +16,7 @@ export function readingsOf(
   const found = new Set<string>()
   for (const target of targets) for (const path of pathsOf(target)) found.add(path)
   let budget = maxCharacters
-  // A set also iterates over what is added meanwhile.
+  // A set also iterates over items that are added during the loop.
   for (const path of found) {
     budget -= path.length + 1
     if (found.size > maxReadings || budget < 0) return undefined
@@ -26,35 +26,35 @@ export function readingsOf(
   return [...found].filter((path) => !/[?#]/.test(path))
 }
 
-/** A path's segments, of which the beginning is dropped where all of these say that it is the mount. */
+/** The segments of a path without the mount path, if the path starts with it. */
 export type Mount = readonly ((segment: string) => boolean)[]
 
-/** An ordinary path has one reading or two; nobody needs as many as these, or a path of this length in two of them. */
+/** An ordinary path has one or two readings. No legitimate path has this many, or is this long with several. */
 const maxReadings = 200
 const maxCharacters = 40_000
 
 const rules: readonly ((path: string) => string)[] = [
   withoutQuery,
-  // Fastify's `useSemicolonDelimiter`; then what Java calls matrix parameters.
+  // Fastify's `useSemicolonDelimiter`; then Java's matrix parameters.
   (path) => path.split(';', 1)[0] ?? '',
   (path) => path.replace(/;[^/]*/g, ''),
   decode,
   (path) => path.replaceAll('\\', '/'),
   (path) => path.replace(/^[/\\]{2,}[^/\\?#]*/, ''),
-  // Also drops tabs and line breaks, and spaces at the end.
+  // Also removes tabs, line breaks and trailing spaces.
   (path) => (URL.canParse(path, 'http://localhost') ? new URL(path, 'http://localhost').pathname : path),
   resolveAsFile,
   (path) => path.replace(/\/{2,}/g, '/'),
   (path) => path.replace(/\/$/, ''),
 ]
 
-/** Path and query of a request target, also of one in absolute form (`GET http://host/path`). */
+/** Path and query of a request target, which may be in absolute form (`GET http://host/path`). */
 export function pathOf(target: string): string {
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path === '*' ? '/' : rooted(path)
 }
 
-/** Percent-decoded; what is no UTF-8 stays encoded, as Hono has it. */
+/** Percent-decodes; invalid UTF-8 stays encoded, as in Hono. */
 export function decode(text: string): string {
   if (!text.includes('%')) return text
   try {
@@ -70,7 +70,7 @@ export function decode(text: string): string {
   }
 }
 
-/** As `path.posix.normalize` does: `..` also climbs over empty segments. */
+/** Like `path.posix.normalize`: `..` also removes empty segments. */
 function resolveAsFile(path: string): string {
   const resolved: string[] = []
   const segments = path.split('/')
@@ -83,9 +83,9 @@ function resolveAsFile(path: string): string {
 }
 
 /**
- * The paths to begin with. A query is no part of one, so that it may hold paths that nobody asks for; but
- * `/free?/../report` is `/report` to a server that joins the whole target to a folder, and the authority of
- * `http://x%2Freport` ends elsewhere for one that decodes first.
+ * The initial readings. A query is not part of the path and may contain any path. But `/free?/../report` is `/report`
+ * for a server that joins the whole target to a folder, and the authority of `http://x%2Freport` ends earlier for a
+ * server that decodes first.
  */
 function* pathsOf(target: string): Generator<string> {
   yield withoutQuery(pathOf(target))

@@ -24,12 +24,12 @@ const targets: readonly [target: string, resource: string][] = [
 ]
 
 for (const [target, resource] of targets) {
-  test(`The target ${target} is the resource ${resource}, whatever host it names`, () => {
+  test(`The target ${target} is the resource ${resource}, whatever host it contains`, () => {
     assert.equal(resourceOf(publicUrl, target), resource)
   })
 }
 
-test('A path that a proxy takes away is part of the public address', () => {
+test('A path that a proxy strips is part of the public URL', () => {
   for (const text of [
     'https://example.com/api',
     'https://example.com/api/',
@@ -39,7 +39,7 @@ test('A path that a proxy takes away is part of the public address', () => {
   }
 })
 
-test('A public address that is none is refused at the start', () => {
+test('An invalid public URL is refused at startup', () => {
   for (const text of [
     'api.example.com',
     'ftp://a.example',

@@ -1,30 +1,30 @@
 import { pathOf } from './readings.ts'
 import { spell } from './spell.ts'
 
-/** The beginning of all addresses of a merchant, without a slash at its end. */
+/** The base of all URLs of a merchant, without a trailing slash. */
 export function readPublicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  // A query or a fragment that is empty shows only here, and would swallow the path that is written behind it.
+  // An empty query or fragment is visible only here, and would swallow the path appended to it.
   if (url && /^https?:\/\/[^?#]*$/.test(url.href) && !url.username && !url.password) {
     return url.href.replace(/\/+$/, '')
   }
-  // A password is not for a log.
+  // Passwords must not appear in logs.
   const given = url?.password ? 'one with a password' : spell(url ? url.href : text)
   throw new TypeError(
-    `publicUrl must be an http or https address such as "https://api.example.com", without user, query and fragment, not ${given}`,
+    `publicUrl must be an http or https URL such as "https://api.example.com", without user, query or fragment, not ${given}`,
   )
 }
 
 /**
- * The address that a request is for, in the one spelling in which addresses are compared. It begins with what
- * the merchant calls itself, never with what the request says in `Host` or `X-Forwarded-…`.
+ * The URL of a request in the normalized spelling used for comparison. Its base comes from the options, never from
+ * the `Host` or `X-Forwarded-…` headers.
  */
 export function resourceOf(publicUrl: string, target: string): string {
-  // Put together as text: resolving `//other.example/` or `http://other.example/` would change the host.
+  // Concatenated as text: resolving `//other.example/` or `http://other.example/` would change the host.
   return withoutFragment(new URL(publicUrl + pathOf(target)))
 }
 
-/** Whether a proof is for the resource. Both are spelled as WHATWG URLs; nothing else is taken for the same. */
+/** Whether a proof is for the resource. Both are normalized as WHATWG URLs and must then be equal. */
 export function isForResource(proofResource: string, resource: string): boolean {
   try {
     return withoutFragment(new URL(proofResource)) === resource

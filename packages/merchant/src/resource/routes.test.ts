@@ -3,7 +3,7 @@ import { test } from 'node:test'
 
 import { compileRoutes } from './routes.ts'
 
-/** The name of the entry that a request is charged by; `free`, or `ambiguous`. */
+/** The name of the entry that prices a request; `free` or `ambiguous` otherwise. */
 function finder(table: Readonly<Record<string, string>>, publicPath?: string) {
   const find = compileRoutes(table, publicPath)
   return (method: string, target: string, place: { rewritten?: string; mount?: string } = {}) => {
@@ -55,7 +55,7 @@ const cases: readonly [method: string, target: string, found: string][] = [
   ['GET', '/files', 'file'],
   ['GET', '/filesystem', 'free'],
   ['GET', '/people/jo/photo', 'photo'],
-  // What `new URL(target, base)` makes of it.
+  // Interpretations by `new URL(target, base)`.
   ['GET', '//x/data', 'data'],
   ['GET', '///x/data', 'data'],
   ['GET', '/\\x/data', 'data'],
@@ -64,11 +64,11 @@ const cases: readonly [method: string, target: string, found: string][] = [
   ['GET', '/da%09ta', 'data'],
   ['GET', '/data%20', 'data'],
   ['GET', 'http:///x/data', 'data'],
-  // What comes of decoding before, or twice.
+  // Interpretations after decoding once or twice.
   ['GET', '/%2564ata', 'data'],
   ['GET', '/data%3Fx', 'data'],
   ['GET', '/data%23x/y', 'data'],
-  // What servers ignore that join the target to a folder.
+  // Characters that file servers ignore.
   ['GET', '/free?/../data', 'data'],
   ['GET', '/free%3f/%2e%2E/data', 'data'],
   ['GET', '/free#\\..\\data', 'data'],
@@ -77,7 +77,7 @@ const cases: readonly [method: string, target: string, found: string][] = [
   ['GET', '/;x/data', 'data'],
   ['GET', '*/../data', 'data'],
   ['POST', '/reports', 'free'],
-  // A query may name a path that nobody asks for.
+  // A query may contain any path.
   ['GET', '/sign-in?next=/data', 'free'],
   ['GET', '/sign-in?next=%2Fdata', 'free'],
   ['GET', '/proxy/https://example.com/data', 'free'],
@@ -103,7 +103,7 @@ const doubtful: readonly [target: string, found: string][] = [
   ['/menu', 'menu'],
   ['/menu?page=2', 'menu'],
   ['/other', 'page'],
-  // A router that compares letter for letter sells a report here, and another one the sample.
+  // A case-sensitive router sells a report here, another one the sample.
   ['/reports/Sample', 'ambiguous'],
   ['/reports/sample;x', 'ambiguous'],
   ['/reports/%2573ample', 'ambiguous'],
@@ -114,22 +114,22 @@ const doubtful: readonly [target: string, found: string][] = [
   ['//menu/other', 'page'],
   ['/x;/../menu', 'ambiguous'],
   ['/menu;/../other', 'ambiguous'],
-  // Nobody needs such an address.
+  // No legitimate request has such a target.
   [`/${'%2525252541;\\..//'.repeat(40)}`, 'ambiguous'],
 ]
 
 for (const [target, found] of doubtful) {
-  test(`With prices that lie close together, ${target.slice(0, 60)} is ${found}`, () => {
+  test(`With similar priced routes, ${target.slice(0, 60)} is ${found}`, () => {
     assert.equal(menu('GET', target), found)
   })
 }
 
-test('The root is not taken for an empty parameter where it has an entry of its own', () => {
+test('The root does not match a parameter if it has its own entry', () => {
   assert.equal(finder({ 'GET /': 'home', 'GET /:id': 'page' })('GET', '/'), 'home')
   assert.equal(finder({ 'GET /:id': 'page' })('GET', '/'), 'page')
 })
 
-test('Below a mount and a public path, a table names paths with them or without', () => {
+test('Below a mount and a public path, routes may include or omit them', () => {
   const rows: readonly [table: string, publicPath: string, target: string, place: object, found: string][] = [
     ['GET /data', '', '/shop/data', { rewritten: '/data' }, 'paid'],
     ['GET /data', '', '/shop/data', { mount: '/shop' }, 'paid'],
@@ -152,15 +152,15 @@ test('Below a mount and a public path, a table names paths with them or without'
 
 const wrongPatterns = [
   ['data', 'get /data', '/a/*/b', '/a*b', 'GET  data', '', '/a b', ' /a', 'GET', 'http://x.com/a'],
-  // What other routers read in another way would match nothing here, and its goods would be free.
+  // Patterns of other routers would match nothing here, and their goods would be free.
   ['/a*', '/:a*', '/:a+', '/**', '/*a', '/:a(.+)', '/:a?', '/{:a}', '/[a]', '/{a}', '/:a{.+}', '/:a|b'],
   ['/a?b=1', '/a#b', '/a/../b', '/./a', '/%2e%2E/a', '/a\\b'],
   ['ALL /a', 'GTE /a', 'HEAD /a', 'CONNECT /a', 'GET,POST /a', 'GET|POST /a', '* /a'],
 ].flat()
 
 for (const pattern of wrongPatterns) {
-  test(`The pattern "${pattern}", which could match nothing, is refused at the start`, () => {
-    const told = /^A route (is written|names a method).*, not ".*"$/
+  test(`The pattern "${pattern}", which could match nothing, is refused at startup`, () => {
+    const told = /^A route must (look like|have a method).*, not ".*"$/
     assert.throws(
       () => compileRoutes({ [pattern]: '' }),
       (error) => error instanceof TypeError && told.test(error.message),
@@ -185,15 +185,15 @@ const hiddenRoutes: readonly [early: string, late: string, isHidden: boolean][] 
 ]
 
 for (const [early, late, isHidden] of hiddenRoutes) {
-  test(`Behind "${early}", "${late}" is ${isHidden ? 'never' : 'sometimes'} reached`, () => {
+  test(`After "${early}", "${late}" is ${isHidden ? 'unreachable' : 'reachable'}`, () => {
     const compile = () => compileRoutes({ [early]: 1, [late]: 2 })
     if (!isHidden) return assert.doesNotThrow(compile)
-    const message = `The route "${late}" is never reached behind "${early}", which takes all of its requests: put it first, or leave it out`
+    const message = `The route "${late}" is unreachable after "${early}", which matches all of its requests: put it first, or remove it`
     return assert.throws(compile, new TypeError(message))
   })
 }
 
-test('Letters of every script, encoded ones, and colons and dots within a segment are no mistake', () => {
+test('Non-ASCII and encoded letters, and colons and dots within a segment, are allowed', () => {
   const requests = {
     '/données': '/donn%C3%A9es',
     '/a%5Bb%5D': '/a[b]',

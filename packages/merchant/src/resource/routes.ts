@@ -1,19 +1,19 @@
 import { decode, pathOf, readingsOf, type Mount } from './readings.ts'
 import { spell } from './spell.ts'
 
-/** What a table says about a request. */
+/** The entry of a table for a request. */
 export type Finding<Route> =
   | { readonly outcome: 'free' }
   | { readonly outcome: 'found'; readonly route: Route }
-  // One server would take the request for this entry, and another server for that one; or nobody can tell.
+  // Servers could match different entries, or the match cannot be determined.
   | { readonly outcome: 'ambiguous' }
 
-/** Where a request may be looked for in a table. */
+/** The possible locations of a request in a table. */
 export interface Place {
   readonly method: string
-  /** The target as it came, and as a framework has rewritten it. */
+  /** The original target, and the one rewritten by a framework. */
   readonly targets: Iterable<string>
-  /** The path below which the framework has mounted the gate, such as `/shop` or `/:tenant`. */
+  /** The path at which the framework mounted the gate, such as `/shop` or `/:tenant`. */
   readonly mount?: string | undefined
 }
 
@@ -33,7 +33,7 @@ export function compileRoutes<Route>(table: Readonly<Record<string, Route>>, pub
     const early = routes.slice(0, index).find((one) => takesAllOf(one, late))
     if (!early) continue
     throw new TypeError(
-      `The route "${late.pattern}" is never reached behind "${early.pattern}", which takes all of its requests: put it first, or leave it out`,
+      `The route "${late.pattern}" is unreachable after "${early.pattern}", which matches all of its requests: put it first, or remove it`,
     )
   }
 
@@ -61,9 +61,9 @@ export function compileRoutes<Route>(table: Readonly<Record<string, Route>>, pub
 
 interface Pattern {
   readonly method: string
-  /** The segments as a router that compares letter for letter has them. */
+  /** The segments for a case-sensitive router. */
   readonly exact: readonly string[]
-  /** The segments as `fold` has them. */
+  /** The segments after `fold`. */
   readonly folded: readonly string[]
 }
 
@@ -72,24 +72,24 @@ function readPattern(pattern: string): Pattern {
   const exact = segmentsOf(path.replace(/\/{2,}/g, '/').replace(/\/$/, '') || '/')
   if (path === '' || !exact.every(isReadable)) {
     throw new TypeError(
-      `A route is written "GET /path/:parameter" or "GET /path/*", without a query, not ${spell(pattern)}`,
+      `A route must look like "GET /path/:parameter" or "GET /path/*", without a query, not ${spell(pattern)}`,
     )
   }
   if (method !== '' && !methods.split(' ').includes(method)) {
     throw new TypeError(
-      `A route names a method that brings goods, such as GET, which covers HEAD, or none for all of them, not ${spell(pattern)}`,
+      `A route must have a method that returns goods, such as GET, which includes HEAD, or no method for all of them, not ${spell(pattern)}`,
     )
   }
   return { method, exact, folded: exact.map((segment) => (isParameter(segment) ? segment : fold(segment))) }
 }
 
-/** What is a whole `*` at the end, a whole `:parameter`, or a text that stands in the paths which come. */
+/** A final `*`, a `:parameter`, or literal text. */
 function isReadable(segment: string, index: number, { length }: readonly string[]): boolean {
   if (segment === '*') return index === length - 1
   return !/\*|^\.\.?$|^:.*[+()]/.test(segment)
 }
 
-/** All that Node's servers and those in the style of Fetch hand on, but HEAD, which is never charged. */
+/** All methods that servers on Node and Fetch support, except HEAD, which is never charged. */
 const methods =
   'ACL BIND CHECKOUT COPY DELETE GET LINK LOCK MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE'
 
@@ -102,19 +102,19 @@ function takesAllOf(early: Pattern, late: Pattern): boolean {
   )
 }
 
-/** Routers answer HEAD with the handler of GET. */
+/** Routers handle HEAD with the handler of GET. */
 function isMethod(expected: string, method: string): boolean {
   return expected === '' || expected === method || (expected === 'GET' && method === 'HEAD')
 }
 
-/** The decoded segments of a path; none for the root, and an empty one at the end for a slash there. */
+/** The decoded segments of a path; none for the root. A trailing slash adds an empty one. */
 function segmentsOf(path: string): string[] {
   return path === '/' ? [] : path.split('/').slice(1).map(decode)
 }
 
 /**
- * A segment without what some servers and file systems ignore: case, the two ways to write an accented letter, dots and
- * spaces at the end.
+ * A segment without differences that some servers and file systems ignore: case, Unicode normalization, trailing dots
+ * and spaces.
  */
 function fold(segment: string): string {
   const text = segment.replace(/(?<=[^. ])[. ]+$/, '')
@@ -125,13 +125,13 @@ function isAscii(text: string): boolean {
   return !/[^\x20-\x7e]/.test(text)
 }
 
-/** Says of each segment of a path below which a router is mounted whether another one is it. */
+/** Whether each segment of a mount path equals another. */
 function toMount(path: string): Mount {
   const expected = segmentsOf(path.replace(/\/+$/, '') || '/')
   return expected.map((one) => (segment) => isParameter(one) || fold(one) === fold(decode(segment)))
 }
 
-/** A `:parameter` also takes an empty segment, as Fastify's routers do. */
+/** A `:parameter` also matches an empty segment, as in Fastify's routers. */
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
   const isPrefix = pattern.at(-1) === '*'
   const fixed = isPrefix ? pattern.slice(0, -1) : pattern

@@ -1,4 +1,4 @@
-/** A value as a message shows it, in one line, whatever it is. */
+/** Any value on one line, for messages. */
 export function spell(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (Array.isArray(value)) return 'a list'

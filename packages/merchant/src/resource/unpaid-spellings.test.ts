@@ -34,7 +34,7 @@ const routes = {
 const merchant = { client, merchantDomain: 'shop.example', routes }
 const paths = ['/report', '/archive/2024', '/archive/', '/files/a'] as const
 
-/** The requests that Node's own parser lets through, below a mount or not. */
+/** The requests that Node's parser accepts, with and without a mount. */
 const spellings = {
   '': await readableOf(spellingsOf(paths, count, seed)),
   '/shop': await readableOf(
@@ -58,7 +58,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const isPaidPath = (path: string) => /^\/(?:report|archive\/[^/]*|files(?:\/.*)?)$/.test(path)
 const toFile = (path: string) => normalize(join('/', path)).replaceAll('\\', '/')
 
-/** How handlers on `node:http` make a path of a request: each is to be found in tutorials. */
+/** How handlers on `node:http` derive a path from a request; all of these appear in tutorials. */
 const readings: Readonly<Record<string, (request: IncomingMessage) => string>> = {
   'string comparison': ({ url = '' }) => url.split('?')[0] ?? '',
   'new URL(url, base)': ({ url = '' }) => new URL(url, 'http://localhost').pathname,
@@ -81,9 +81,9 @@ const readings: Readonly<Record<string, (request: IncomingMessage) => string>> =
 }
 
 interface Router {
-  /** The path below which the routes lie. */
+  /** The path at which the routes are mounted. */
   readonly mount?: '/shop'
-  /** Opens the routes; behind a gate unless `isOpen`. */
+  /** Serves the routes; behind a gate unless `isOpen`. */
   readonly open: (isOpen: boolean) => Server | Promise<Server>
 }
 
@@ -154,7 +154,7 @@ const fetchHandler = (read: (request: Request) => string): Router => {
   }
 }
 
-/** Takes away what a reverse proxy or a version prefix would. */
+/** Strips a prefix, like a reverse proxy or an API version. */
 const stripPrefix = (url: string) => url.replace(/^\/old(?=\/)/, '').replace(/^\/+shop(?=\/)/i, '')
 
 const routers: Readonly<Record<string, Router>> = {
@@ -211,7 +211,7 @@ const routers: Readonly<Record<string, Router>> = {
   ),
 }
 
-describe(`Of ${count} spellings, none gets paid goods for nothing`, () => {
+describe(`None of ${count} spellings gets paid goods for free`, () => {
   for (const [name, router] of Object.entries(routers)) {
     test(name, async (context) => {
       const open = await listen(await router.open(true))
