@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
 import { findProgram } from '../src/store/backup/programs.ts'
-import { StoreOpenError } from '../src/store/store.ts'
+import { StoreOpenError } from '../src/store/open-error.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgresServers } from '../testing/postgres.ts'
 import { issueKey, issueProof, preparePurchase, startTestService, verifyProof } from '../testing/service.ts'

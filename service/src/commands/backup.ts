@@ -8,7 +8,7 @@ import { dumpPostgres } from '../store/backup/dump.ts'
 import { syncFile } from '../store/backup/private-file.ts'
 import { copySqliteFile } from '../store/backup/copy-file.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
 import { readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
@@ -82,7 +82,7 @@ async function copySqlite(
   refuseOtherOwner(from)
   const version = readSqliteVersion(from)
   if (version === undefined || version === 0) {
-    throw new StoreOpenError(`There is no ledger at ${from}; name its file with --database sqlite:/path`)
+    throw new StoreOpenError('no_ledger', { place: from })
   }
   await copySqliteFile({ from, to: path, signal, onProgress })
   return version === neededVersion ? sumUpSqlite(path) : undefined

@@ -1,6 +1,6 @@
 import type { CopyProgress, CopyReport } from '../store/copy/copy-ledger.ts'
-import { StoreOpenError } from '../store/store.ts'
-import type { Surroundings } from './surroundings.ts'
+import { StoreOpenError } from '../store/open-error.ts'
+import { CommandError, type Surroundings } from './surroundings.ts'
 
 /** How many rows of a table are copied from one line of progress to the next, where lines are kept. */
 const rowsPerLine = 50_000n
@@ -23,19 +23,16 @@ export function showProgress({ isWatched, overwrite, printError }: Surroundings)
   }
 }
 
-/**
- * An error while a ledger is copied, with the flags named that would help. Once the copy had begun, another run
- * goes on with it.
- */
-export function explainCopyFailure(error: unknown, hasBegun: boolean): unknown {
+/** Explains an error of a copy by its flags. A copy that has begun continues with the next run. */
+export function explainCopyFailure(
+  error: unknown,
+  { hasBegun, calledAs }: { readonly hasBegun: boolean; readonly calledAs: string },
+): unknown {
   if (!(error instanceof StoreOpenError)) return error
-  const goOn = 'run the same command again: it goes on from here'
-  const message = hasBegun
-    ? error.message.replace('start it, or correct PURSER_DATABASE', `start it, and ${goOn}`)
-    : error.message
-  return new StoreOpenError(
-    message.replace('PURSER_DATABASE=sqlite:', '--from sqlite:').replace('PURSER_DATABASE', '--to'),
-  )
+  const { place = '', cause = '' } = error.values
+  const isLost = hasBegun && error.code === 'no_server'
+  const failure = isLost ? new StoreOpenError('server_lost', { place, cause }) : error
+  return new CommandError(failure.tell({ purser: calledAs, server: '--to', file: '--from sqlite:' }))
 }
 
 /** What was proved, or what does not agree. */

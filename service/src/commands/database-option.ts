@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings'
 
-import { readDatabase, type Database } from '../settings/config.ts'
+import { readDatabase, readDatabaseFlag, type Database } from '../settings/config.ts'
 import { UsageError, type Surroundings } from './surroundings.ts'
 
 /** `--database`, of every command that is about a ledger. */
@@ -37,14 +37,13 @@ export function readAddress(
   text: string,
   { folder }: Pick<Surroundings, 'folder'>,
 ): Database {
-  if (/^(sqlite:.|postgres(ql)?:)/s.test(text)) return addressOf(readDatabase(text, {}, folder), flag)
+  if (/^(sqlite:.|postgres(ql)?:)/s.test(text)) return addressOf(readDatabaseFlag(`--${flag}`, text, folder))
   // What may hold a password is not repeated.
   const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
   throw new UsageError(`--${flag} must be ${forms[kind]}${found}`)
 }
 
-function addressOf(reading: ReturnType<typeof readDatabase>, flag?: string): Database {
+function addressOf(reading: ReturnType<typeof readDatabase>): Database {
   if ('database' in reading) return reading.database
-  const fault = reading.faults.join('\n')
-  throw new UsageError(flag === undefined ? fault : fault.replaceAll('PURSER_DATABASE', `--${flag}`))
+  throw new UsageError(reading.faults.join('\n'))
 }

@@ -7,9 +7,8 @@ import { checkLedgerPlace } from '../start/ledger-place.ts'
 import { nodeFault } from '../node-version.ts'
 import { placeOfLedger } from '../start/open-store.ts'
 import { proofSecretPath, readKeptProofSecret } from '../start/proof-secret.ts'
-import { asCalled } from '../processes/start-failure.ts'
 import { codeOf } from '../store/error-code.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { readSchemaStatus } from './schema-status.ts'
 import { inUnits } from './sizes.ts'
 import type { Surroundings } from './surroundings.ts'
@@ -75,7 +74,7 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
         : `${place} has schema ${found} of ${needed}; the next start, or ${calledAs} migrate up, brings it up to date`
     return { mark: found === needed ? 'ok' : 'warn', subject, finding }
   } catch (error) {
-    const known = error instanceof StoreOpenError ? error.message : undefined
+    const known = error instanceof StoreOpenError ? error.tell({ purser: calledAs }) : undefined
     return { mark: 'fail', subject, finding: known ?? `${placeOfLedger(database)} answers ${codeOf(error)}` }
   }
 }
@@ -88,7 +87,7 @@ async function examinePlace(config: Config, calledAs: string): Promise<Finding[]
     return warnings.map((finding) => ({ mark: 'warn', subject, finding }))
   } catch (error) {
     if (!(error instanceof StoreOpenError)) throw error
-    return [{ mark: 'fail', subject, finding: asCalled(error.message, calledAs) }]
+    return [{ mark: 'fail', subject, finding: error.tell({ purser: calledAs }) }]
   }
 }
 

@@ -58,7 +58,10 @@ async function copyVisibly(
       },
     })
   } catch (error) {
-    throw explainCopyFailure(error, interruption !== undefined)
+    throw explainCopyFailure(error, {
+      hasBegun: interruption !== undefined,
+      calledAs: surroundings.calledAs,
+    })
   } finally {
     progress.end()
   }

@@ -9,7 +9,7 @@ import { copySqliteFile, removeSqliteFile } from '../store/backup/copy-file.ts'
 import { absorbLog, forgetOpen } from '../store/backup/forget-open.ts'
 import { createFolder, lockFile } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
 
 export interface RestoreFileOptions {
@@ -53,9 +53,7 @@ export async function restoreFile({
     const endedProofs = forgetOpen(draft)
     const sums = await sumUpSqlite(draft)
     if (sums.faults.length > 0) {
-      throw new StoreOpenError(
-        `${backup} does not add up (${sums.faults.length} faults), and nothing was changed; restore another backup (purser ledger check --database sqlite:${backup} lists the faults)`,
-      )
+      throw new StoreOpenError('backup_unsound', { place: backup, faults: sums.faults.length })
     }
     const revived = existsSync(place) ? await compare(place, draft) : undefined
     renewProofSecret(path)
@@ -71,12 +69,10 @@ export async function restoreFile({
 
 function refuseUnfitBackup(backup: string): void {
   const version = readSqliteVersion(backup)
-  if (version === undefined) throw new StoreOpenError(`There is no file at ${backup}; name a backup`)
-  if (version === 0) throw new StoreOpenError(`${backup} holds no ledger; name a backup`)
+  if (version === undefined) throw new StoreOpenError('no_backup', { place: backup })
+  if (version === 0) throw new StoreOpenError('backup_empty', { place: backup })
   if (version > neededVersion) {
-    throw new StoreOpenError(
-      `${backup} was written by a newer Purser (schema ${version}, this release knows ${neededVersion}); restore it with that release`,
-    )
+    throw new StoreOpenError('backup_too_new', { place: backup, found: version, needed: neededVersion })
   }
 }
 

@@ -1,6 +1,5 @@
 import { nodeFault } from '../node-version.ts'
-import { asCalled } from '../processes/start-failure.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 
 /** What a command is called in: its settings, its folder, and where its words go. */
 export interface Surroundings {
@@ -52,7 +51,7 @@ export function action<Args extends unknown[], Result>(
       return await act(...args)
     } catch (error) {
       if (!(error instanceof StoreOpenError)) throw error
-      throw new CommandError(asCalled(error.message, calledAs))
+      throw new CommandError(error.tell({ purser: calledAs }))
     }
   }
 }

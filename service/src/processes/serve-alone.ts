@@ -1,9 +1,7 @@
 import type { Config } from '../settings/config.ts'
-import { ListenError } from '../start/listening.ts'
 import { startService, type RunningService } from '../start/start.ts'
-import { tellStartFailure } from './start-failure.ts'
+import { explainStartFailure, tellStartFailure } from './start-failure.ts'
 import { stopMessage } from './stop-message.ts'
-import { StoreOpenError } from '../store/store.ts'
 import { welcome } from './welcome.ts'
 
 /** Starts the service in this process; resolves to whether it started. */
@@ -16,15 +14,11 @@ export async function serveAlone(config: Config, calledAs: string): Promise<bool
     void service.ended.then((cause) => giveUp(service, cause))
     return true
   } catch (error) {
-    if (!isStartFailure(error)) throw error
-    tellStartFailure(error.message, calledAs)
+    const failure = explainStartFailure(error, calledAs)
+    if (failure === undefined) throw error
+    tellStartFailure(failure)
     return false
   }
-}
-
-/** Whether an error is one that its message explains in a sentence. */
-export function isStartFailure(error: unknown): error is StoreOpenError | ListenError {
-  return error instanceof StoreOpenError || error instanceof ListenError
 }
 
 /** Whoever watches the process starts it anew; one that stayed would answer 503 for ever. */

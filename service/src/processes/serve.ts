@@ -1,8 +1,7 @@
 import { warningsOf, type Config } from '../settings/config.ts'
 import { writeLogLine } from './log-line.ts'
 import { outliveReaders } from './standard-streams.ts'
-import { tellStartFailure } from './start-failure.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { explainStartFailure, tellStartFailure } from './start-failure.ts'
 
 /**
  * Starts the service, in this process or in several; it runs until a signal ends it. Resolves to whether
@@ -29,8 +28,9 @@ async function isLedgerFit(config: Config, calledAs: string): Promise<boolean> {
     for (const msg of await checkLedgerPlace(config, 'start')) writeLogLine({ level: 'warn', msg }, config)
     return true
   } catch (error) {
-    if (!(error instanceof StoreOpenError)) throw error
-    tellStartFailure(error.message, calledAs)
+    const failure = explainStartFailure(error, calledAs)
+    if (failure === undefined) throw error
+    tellStartFailure(failure)
     return false
   }
 }

@@ -1,9 +1,13 @@
+import { ListenError } from '../start/listening.ts'
+import { StoreOpenError } from '../store/open-error.ts'
+
 /** Says on standard error why the service cannot start. */
-export function tellStartFailure(message: string, calledAs: string): void {
-  console.error(`Purser cannot start: ${asCalled(message, calledAs)}.`)
+export function tellStartFailure(message: string): void {
+  console.error(`Purser cannot start: ${message}.`)
 }
 
-/** What a store advises, spelled as commands are called here: it does not know whether `purser` is installed. */
-export function asCalled(advice: string, calledAs: string): string {
-  return advice.replaceAll(/purser (?=migrate |restore\b)/g, `${calledAs} `)
+/** Why a start failed, in a sentence; undefined if the error is a bug. */
+export function explainStartFailure(error: unknown, calledAs: string): string | undefined {
+  if (error instanceof StoreOpenError) return error.tell({ purser: calledAs })
+  return error instanceof ListenError ? error.message : undefined
 }

@@ -4,7 +4,7 @@ import type { Family } from '../metrics/families.ts'
 
 /** What the primary tells a worker. */
 export type ToWorker =
-  | { readonly kind: 'start'; readonly config: Config }
+  | { readonly kind: 'start'; readonly config: Config; readonly calledAs: string }
   | { readonly kind: 'stop'; readonly drainMs: number }
   /** Asks for its metrics. */
   | { readonly kind: 'read_metrics'; readonly scrapeId: number; readonly readsLedger: boolean }

@@ -6,8 +6,8 @@ import type { Config } from '../settings/config.ts'
 import { workerMetricsTimeoutMs } from '../limits.ts'
 import { shared } from '../metrics/scrape.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
-import { isStartFailure } from './serve-alone.ts'
 import { outliveReaders } from './standard-streams.ts'
+import { explainStartFailure } from './start-failure.ts'
 import { startService, type RunningService } from '../start/start.ts'
 import type { FromWorker, ToWorker } from './worker-messages.ts'
 
@@ -17,13 +17,14 @@ let starting: Promise<RunningService> | undefined
 let isStopping = false
 let logLevel: Config['logLevel'] = 'info'
 let drainMs = 0
+let calledAs = 'purser'
 /** Who waits for the metrics of all workers. */
 let scraped: ((text: string | undefined) => void) | undefined
 
 process.on('message', (message: ToWorker) => {
   switch (message.kind) {
     case 'start':
-      void start(message.config)
+      void start(message)
       break
     case 'stop':
       void stop(message.drainMs)
@@ -45,7 +46,8 @@ process.on('SIGINT', () => undefined)
 // The primary says that it goes on.
 process.on('SIGHUP', () => undefined)
 
-async function start(config: Config): Promise<void> {
+async function start({ config, calledAs: name }: ToWorker & { kind: 'start' }): Promise<void> {
+  calledAs = name
   logLevel = config.logLevel
   drainMs = config.drainSeconds * 1_000
   starting = startService(config, { scrapeAll: shared(askPrimary) })
@@ -53,8 +55,9 @@ async function start(config: Config): Promise<void> {
     const { url, minted, metricsUrl } = await starting
     tell({ kind: 'ready', url, minted, metricsUrl })
   } catch (error) {
-    if (!isStartFailure(error)) throw error
-    tell({ kind: 'failed', message: error.message }, () => process.exit(1))
+    const message = explainStartFailure(error, calledAs)
+    if (message === undefined) throw error
+    tell({ kind: 'failed', message }, () => process.exit(1))
   }
 }
 
@@ -89,8 +92,9 @@ async function stop(requestsGoOnMs: number): Promise<void> {
 
 /** A worker that waits for its own start to stop learns there that it could not start. */
 function lineOf(error: unknown): LogLine {
-  if (isStartFailure(error)) {
-    return { level: 'error', msg: `A worker that was told to stop could not start: ${error.message}` }
+  const failure = explainStartFailure(error, calledAs)
+  if (failure !== undefined) {
+    return { level: 'error', msg: `A worker that was told to stop could not start: ${failure}` }
   }
   const err = error instanceof Error ? error : new Error(String(error))
   return { level: 'error', msg: 'A worker could not stop in good order', err }

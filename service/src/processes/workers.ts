@@ -7,10 +7,10 @@ import type { Config } from '../settings/config.ts'
 import { closeUntakenConnections } from './handed-connections.ts'
 import { stopTimeoutMs, workerMetricsTimeoutMs } from '../limits.ts'
 import { writeLogLine, type LogLine } from './log-line.ts'
-import { ListenError, listenForMetrics } from '../start/listening.ts'
+import { listenForMetrics } from '../start/listening.ts'
 import type { MetricsServer } from '../metrics/metrics-server.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
-import { tellStartFailure } from './start-failure.ts'
+import { explainStartFailure, tellStartFailure } from './start-failure.ts'
 import { stopMessage } from './stop-message.ts'
 import { codeOf } from '../store/error-code.ts'
 import { welcome } from './welcome.ts'
@@ -22,20 +22,21 @@ import type { FromStart, FromWorker, ToWorker } from './worker-messages.ts'
  * stops all in good order.
  */
 export async function serveWithWorkers(config: Config, calledAs: string): Promise<boolean> {
-  const crew = new Crew(config)
+  const crew = new Crew(config, calledAs)
   stopOnSignals(crew, config)
   let metricsServer: MetricsServer | undefined
   try {
     metricsServer = await listenForMetrics(config, () => crew.scrape())
   } catch (error) {
-    if (!(error instanceof ListenError)) throw error
-    tellStartFailure(error.message, calledAs)
+    const failure = explainStartFailure(error, calledAs)
+    if (failure === undefined) throw error
+    tellStartFailure(failure)
     return false
   }
   // The first goes ahead: it makes the keys of an empty store, and tells what would hinder all of them.
   const first = await crew.start()
   if (first.kind === 'failed') {
-    tellStartFailure(first.message, calledAs)
+    tellStartFailure(first.message)
     await metricsServer?.close()
     return false
   }
@@ -58,13 +59,15 @@ export function restartDelayMs(failuresInARow: number): number {
 /** The workers of one primary. */
 class Crew {
   #config: Config
+  readonly #calledAs: string
   /** Where the service answers; known once a worker did. */
   #url: string | undefined
   #isStopping = false
   readonly #metrics: WorkerMetrics
 
-  constructor(config: Config) {
+  constructor(config: Config, calledAs: string) {
     this.#config = config
+    this.#calledAs = calledAs
     this.#metrics = new WorkerMetrics({ expected: config.workers, timeoutMs: workerMetricsTimeoutMs })
     cluster.setupPrimary({
       // Beside this file, and compiled as it is.
@@ -123,7 +126,7 @@ class Crew {
         else resolve(this.#couldNotStart(error, failuresInARow))
       })
     })
-    tell(worker, { kind: 'start', config: this.#config })
+    tell(worker, { kind: 'start', config: this.#config, calledAs: this.#calledAs })
     return Promise.race([said, couldNotStart])
   }
 

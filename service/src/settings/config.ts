@@ -146,6 +146,17 @@ export function readDatabase(
   return faults.length > 0 ? { faults } : { database: found }
 }
 
+/** The ledger in the value of a flag, or the errors, which name the flag. */
+export function readDatabaseFlag(
+  flag: string,
+  text: string,
+  folder: string,
+): ReturnType<typeof readDatabase> {
+  const faults: string[] = []
+  const found = database(text, folder, faults, flag)
+  return faults.length > 0 ? { faults } : { database: found }
+}
+
 function nonEmpty(text: string, { name, standard }: SettingFlag, faults: string[]): string {
   if (text.trim() === '') faults.push(`${name} is empty; leave it out for ${standard}`)
   return text
@@ -221,11 +232,16 @@ function quota(text: string, { name, standard }: SettingFlag, faults: string[]):
   return { requests: Number(requests), seconds: Number(seconds) }
 }
 
-function database(text: string | undefined, folder: string, faults: string[]): Database {
+function database(
+  text: string | undefined,
+  folder: string,
+  faults: string[],
+  name: string = settings.database.name,
+): Database {
   // An unreadable value has already been reported, and conflicts with no other setting.
   if (text === undefined) return { kind: 'postgres', url: '' }
   if (/^postgres(ql)?:/.test(text)) {
-    faults.push(...addressFaults(text))
+    faults.push(...addressFaults(text, name))
     return { kind: 'postgres', url: text }
   }
   const path = /^sqlite:(.+)$/s.exec(text)?.[1]
@@ -233,7 +249,7 @@ function database(text: string | undefined, folder: string, faults: string[]): D
     // Do not echo a value that may contain a password.
     const found = text.includes('@') ? '' : `, not ${JSON.stringify(text)}`
     faults.push(
-      `PURSER_DATABASE must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
+      `${name} must be sqlite: and a file's path, such as sqlite:./data/purser.db, or a postgresql:// address${found}`,
     )
   }
   return { kind: 'sqlite', path: resolve(folder, path ?? 'data/purser.db') }

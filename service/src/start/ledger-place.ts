@@ -4,7 +4,7 @@ import type { Config } from '../settings/config.ts'
 import { checkConnections } from '../store/ledger/postgres/connection-checks.ts'
 import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
 import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 
 /** How long a SQLite file is looked through for damage: a start is in a hurry, `purser doctor` is not. */
 const fileCheckMs = { start: 2_000, doctor: 30_000 }
@@ -35,9 +35,7 @@ export async function checkLedgerPlace(
       `${path} could not be looked through within ${seconds} s, so damage is not ruled out; a purser backup reads all of it, and says so if it is damaged`,
     ]
   }
-  throw new StoreOpenError(
-    `${path} is damaged (${outcome.damage}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
-  )
+  throw new StoreOpenError('file_damaged', { place: path, cause: outcome.damage })
 }
 
 /** Whether there is a ledger of ours. Of any other file the store says more. */

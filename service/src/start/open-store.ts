@@ -8,7 +8,8 @@ import { openPostgresLedgerStore } from '../store/ledger/postgres/postgres-ledge
 import { keepSecret } from '../store/ledger/postgres/service-secrets.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 import type { StoreMetrics } from '../store/store-metrics.ts'
-import { StoreOpenError, StoreUnavailableError, type Store } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
+import { StoreUnavailableError, type Store } from '../store/store.ts'
 
 /** The store that the settings name, and what proofs are signed with. */
 export interface OpenedStore {
@@ -86,9 +87,6 @@ export function placeOfSecret(database: Config['database']): string {
 /** A store that fails while the service starts, as a `StoreOpenError`; any other error as it is. */
 export function explainStoreFailure(error: unknown, { database }: Pick<Config, 'database'>): unknown {
   if (!(error instanceof StoreUnavailableError)) return error
-  const remedy =
-    database.kind === 'sqlite'
-      ? 'restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db'
-      : 'see what the log of the server says'
-  return new StoreOpenError(`${placeOfLedger(database)} cannot be used (${error.message}); ${remedy}`)
+  const code = database.kind === 'sqlite' ? 'file_failed' : 'server_failed'
+  return new StoreOpenError(code, { place: placeOfLedger(database), cause: error.message })
 }

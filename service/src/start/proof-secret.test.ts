@@ -14,7 +14,7 @@ import { basename, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
 import { loadProofSecrets, proofSecretPath } from './proof-secret.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 
 const configured = 'a-configured-secret-of-more-than-32-bytes'
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, write
 import { dirname } from 'node:path'
 
 import { codeOf } from '../store/error-code.ts'
-import { StoreOpenError } from '../store/store.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 
 /**
  * The secrets that sign and verify proofs: the configured ones, or the one kept in a file beside the
@@ -23,9 +23,7 @@ export function readKeptProofSecret(databasePath: string): string | undefined {
   const path = proofSecretPath(databasePath)
   const kept = readSecret(path)
   if (kept !== undefined && kept.length < 64) {
-    throw new StoreOpenError(
-      `${path} holds no proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
-    )
+    throw new StoreOpenError('secret_invalid', { place: path })
   }
   return kept
 }
@@ -40,9 +38,7 @@ function readSecret(path: string): string | undefined {
     return readFileSync(path, 'utf8').trim()
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw new StoreOpenError(
-      `${path} cannot be read (${codeOf(error)}); let this user read it, or set PURSER_PROOF_SECRET`,
-    )
+    throw new StoreOpenError('secret_unreadable', { place: path, cause: codeOf(error) })
   }
 }
 
@@ -66,9 +62,7 @@ export function renewProofSecret(databasePath: string): string {
     fsyncSync(folder)
     closeSync(folder)
   } catch (error) {
-    throw new StoreOpenError(
-      `${path} cannot be written (${codeOf(error)}); let this user write there, or set PURSER_PROOF_SECRET`,
-    )
+    throw new StoreOpenError('secret_not_written', { place: path, cause: codeOf(error) })
   }
   return secret
 }

@@ -1,4 +1,4 @@
-import { StoreOpenError } from './store.ts'
+import { StoreOpenError } from './open-error.ts'
 
 /** A step of the schema that failed, as an error that says so; all steps of a start are one transaction. */
 export function explainFailedStep(
@@ -6,7 +6,5 @@ export function explainFailedStep(
   { place, step }: { readonly place: string; readonly step: number },
 ): StoreOpenError {
   const cause = error instanceof Error ? error.message : String(error)
-  return new StoreOpenError(
-    `Step ${step} of the schema failed on ${place} (${cause}), and nothing was changed; start the earlier release again, and report this message`,
-  )
+  return new StoreOpenError('schema_step_failed', { place, step, cause })
 }

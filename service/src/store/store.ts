@@ -296,11 +296,6 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** The store cannot be opened; the message says in one sentence what is wrong and what would help. */
-export class StoreOpenError extends Error {
-  override readonly name = 'StoreOpenError'
-}
-
 /** A read of the console took longer than it may; payments go on. */
 export class QueryTooSlowError extends Error {
   override readonly name = 'QueryTooSlowError'

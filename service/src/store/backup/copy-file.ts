@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 import { createPrivateFile, syncFile } from './private-file.ts'
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 
 export interface CopyFileOptions {
   readonly from: string
@@ -58,19 +58,17 @@ async function vacuumInto({ from, to, signal, onProgress }: CopyFileOptions): Pr
     const [code, said] = await Promise.all([ended, text(copying.stderr)])
     signal?.throwIfAborted()
     if (code === 0) return
-    throw new StoreOpenError(explain(said.trim() || `code ${code}`, { from, to }))
+    throw explain(said.trim() || `code ${code}`, { from, to })
   } finally {
     clearInterval(progress)
     signal?.removeEventListener('abort', kill)
   }
 }
 
-function explain(said: string, { from, to }: Pick<CopyFileOptions, 'from' | 'to'>): string {
-  if (said.startsWith('SQLITE_FULL')) {
-    return `There is no room for ${to} (SQLITE_FULL); make room, or name a file on another disk`
-  }
+function explain(said: string, { from, to }: Pick<CopyFileOptions, 'from' | 'to'>): StoreOpenError {
+  if (said.startsWith('SQLITE_FULL')) return new StoreOpenError('no_room', { place: to })
   if (said.startsWith('SQLITE_CORRUPT') || said.startsWith('SQLITE_NOTADB')) {
-    return `${from} is damaged (${said}) and cannot be copied; keep the file, and restore an older backup`
+    return new StoreOpenError('source_damaged', { place: from, cause: said })
   }
-  return `${from} cannot be copied to ${to} (${said})`
+  return new StoreOpenError('file_not_copied', { place: from, target: to, cause: said })
 }

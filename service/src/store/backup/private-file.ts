@@ -2,16 +2,14 @@ import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import { codeOf } from '../error-code.ts'
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 
 /** Makes an empty file that only this user may read. Throws a `StoreOpenError` when it cannot. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (error) {
-    throw new StoreOpenError(
-      `${path} cannot be made (${codeOf(error)}); name a file in a folder that this user may write to`,
-    )
+    throw new StoreOpenError('file_not_made', { place: path, cause: codeOf(error) })
   }
 }
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 
 import { Client } from 'pg'
 
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 
 /** A program of PostgreSQL, such as `pg_dump`, and the release that it is of. */
 export interface PostgresProgram {
@@ -23,9 +23,7 @@ export function findProgram(name: 'pg_dump' | 'pg_restore', serverMajor: number)
   const fit = found.filter(({ major }) => major >= serverMajor).sort((one, other) => one.major - other.major)
   if (fit[0]) return fit[0]
   const there = found.length === 0 ? 'is not installed here' : `here is of release ${found[0]?.major}`
-  throw new StoreOpenError(
-    `${name} ${there}, and the server is PostgreSQL ${serverMajor}; install ${name} ${serverMajor} (Debian: apt-get install postgresql-client-${serverMajor})`,
-  )
+  throw new StoreOpenError('program_missing', { program: name, there, needed: serverMajor })
 }
 
 function readMajor(path: string): PostgresProgram | undefined {
@@ -67,8 +65,9 @@ export async function runProgram(
     })
     const [code, said] = await Promise.all([ended, text(running.stderr)])
     signal?.throwIfAborted()
-    if (code !== 0)
-      throw new StoreOpenError(said.trim().slice(-toldCharacters) || `${path} ended with ${code}`)
+    if (code === 0) return
+    const cause = said.trim().slice(-toldCharacters) || `${path} ended with ${code}`
+    throw new StoreOpenError('program_failed', { cause })
   } finally {
     signal?.removeEventListener('abort', stop)
   }

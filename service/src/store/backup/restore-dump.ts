@@ -1,5 +1,5 @@
 import { restoreMark } from '../copy/unfinished-copy.ts'
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 import { countOpen, endOpen } from './end-open.ts'
 import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 import { withClient } from '../ledger/postgres/connection.ts'
@@ -28,9 +28,7 @@ export async function restoreDump(
   const program = findProgram('pg_restore', await readServerMajor(url))
   const database = await withClient(url, async (client, place) => {
     if ((await readSchemaVersion(client)) > 0) {
-      throw new StoreOpenError(
-        `${place} holds a ledger; make an empty database, restore to that, and keep this one until all is well`,
-      )
+      throw new StoreOpenError('restore_not_empty', { place })
     }
     await refuseForeignTables(client, place)
     await client.query(`create table ${restoreMark} ()`)

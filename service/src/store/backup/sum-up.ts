@@ -12,7 +12,8 @@ import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
 import { mandates, payments } from '../ledger/tables.ts'
 import { explainOpenFailure } from '../ledger/sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
-import { StoreOpenError, type LedgerFault } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
+import type { LedgerFault } from '../store.ts'
 
 /** What a whole ledger adds up to at one moment, and what in it does not. */
 export interface LedgerSums {
@@ -32,7 +33,7 @@ export interface LedgerSums {
 export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   const version = readSqliteVersion(path)
   if (version === undefined) {
-    throw new StoreOpenError(`There is no ledger at ${path}; name its file with --database sqlite:/path`)
+    throw new StoreOpenError('no_ledger', { place: path })
   }
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
@@ -53,9 +54,7 @@ export async function sumUpPostgres(
 ): Promise<LedgerSums> {
   await withClient(url, async (client, place) => {
     if (await hasUnfinishedCopy(client)) {
-      throw new StoreOpenError(
-        `${place} holds a copy that is not finished; run the same purser migrate copy again`,
-      )
+      throw new StoreOpenError('copy_unfinished', { place })
     }
     refuseOtherSchema(place, await readSchemaVersion(client), neededPostgresVersion)
   })
@@ -68,11 +67,8 @@ export async function sumUpPostgres(
 
 function refuseOtherSchema(place: string, found: number, needed: number): void {
   if (found === needed) return
-  const remedy =
-    found > needed ? 'check it with that release' : 'bring it up to date first, with purser migrate up'
-  throw new StoreOpenError(
-    `${place} has version ${found} of the schema, and this release checks version ${needed}; ${remedy}`,
-  )
+  const code = found > needed ? 'check_needs_newer_release' : 'check_needs_migration'
+  throw new StoreOpenError(code, { place, found, needed })
 }
 
 async function sumUp(

@@ -10,7 +10,8 @@ import { writeStatements } from '../ledger/postgres/statements.ts'
 import { valueOf } from '../ledger/reads/dialect.ts'
 import { findLedgerFaults } from '../ledger/reads/faults.ts'
 import { sqlName, type Column, type Table } from '../ledger/table.ts'
-import { StoreOpenError, type LedgerFault } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
+import type { LedgerFault } from '../store.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 import { hasUnfinishedCopy } from './unfinished-copy.ts'
 
@@ -99,14 +100,10 @@ async function refuseUnlessFinishedCopy(
     anyAccountId === undefined ? null : uuidOf('account', anyAccountId),
   ])
   if (rows.length === 0) {
-    throw new StoreOpenError(
-      `${place} holds another ledger, and was left untouched; copy to an empty database, made with createdb`,
-    )
+    throw new StoreOpenError('copy_target_taken', { place })
   }
   if (isDeepStrictEqual(sourceTotals, await totalsOf(client))) return
-  throw new StoreOpenError(
-    `${place} holds a finished copy of this ledger, and something was written there or in ${sourcePath} since; nothing was copied: keep the copy when the service has run on it, or copy again, to an empty database, when it has run on the file`,
-  )
+  throw new StoreOpenError('copy_changed_since', { place, source: sourcePath })
 }
 
 async function totalsOf(client: ClientBase): Promise<TableTotals[]> {
@@ -122,12 +119,10 @@ async function lockClaim(client: ClientBase, place: string, source: string): Pro
     .query<{ source: string }>('select source from purser_copy for update nowait')
     .catch((error: unknown) => {
       if (codeOf(error) !== '55P03') throw error
-      throw new StoreOpenError(`Another copy to ${place} is running; let it finish`)
+      throw new StoreOpenError('copy_running', { place })
     })
   if (rows[0]?.source !== source) {
-    throw new StoreOpenError(
-      `${place} holds an unfinished copy of another ledger, or the source has changed since; begin again with an empty database`,
-    )
+    throw new StoreOpenError('copy_of_another', { place })
   }
 }
 

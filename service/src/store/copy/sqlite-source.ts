@@ -7,7 +7,7 @@ import { RowCodec, type SqlValue } from '../ledger/sqlite/row-codec.ts'
 import { columnList, wholeName } from '../ledger/sqlite/schema.ts'
 import { neededVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
 import { sqlName, type Column, type Table } from '../ledger/table.ts'
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 
 /** The ledger that is copied, which nobody else may use meanwhile. */
@@ -45,11 +45,9 @@ export function openSqliteSource(path: string): SqliteSource {
 
 function refuseUnlessCurrent(path: string): void {
   const version = existsSync(path) ? readSqliteVersion(path) : undefined
-  if (version === undefined) throw new StoreOpenError(`There is no ledger at ${path}; correct --from`)
+  if (version === undefined) throw new StoreOpenError('copy_source_missing', { place: path })
   if (version < neededVersion) {
-    throw new StoreOpenError(
-      `${path} has schema ${version}, and this release copies schema ${neededVersion}; run purser migrate up --database sqlite:${path} first`,
-    )
+    throw new StoreOpenError('copy_source_old', { place: path, found: version, needed: neededVersion })
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-import { StoreOpenError } from '../store.ts'
+import { StoreOpenError } from '../open-error.ts'
 
 /** Whether a database is the target of a copy that has not come to its end. */
 export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
@@ -14,9 +14,7 @@ export async function hasUnfinishedCopy(client: ClientBase): Promise<boolean> {
 export async function refuseUnfinishedCopy(client: ClientBase, place: string): Promise<void> {
   await refuseUnfinishedRestore(client, place)
   if (!(await hasUnfinishedCopy(client))) return
-  throw new StoreOpenError(
-    `${place} holds a copy that is not finished; run the same purser migrate copy again, or use another database`,
-  )
+  throw new StoreOpenError('copy_unfinished', { place })
 }
 
 /** Stands in a database while a backup is restored to it. */
@@ -28,7 +26,5 @@ async function refuseUnfinishedRestore(client: ClientBase, place: string): Promi
     restoreMark,
   ])
   if (rows[0]?.oid == null) return
-  throw new StoreOpenError(
-    `${place} holds a restore that is not finished; run purser restore again, with an empty database`,
-  )
+  throw new StoreOpenError('restore_unfinished', { place })
 }

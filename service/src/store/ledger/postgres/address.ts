@@ -56,35 +56,36 @@ const knownParameters = [
   'idle_in_transaction_session_timeout',
 ]
 
-/** What is wrong with an address, each time with what would be right; never with anything of its password. */
-export function addressFaults(text: string): string[] {
+/**
+ * What is wrong with the address in a setting, each time with what would be right; never with anything of its
+ * password.
+ */
+export function addressFaults(text: string, setting = 'PURSER_DATABASE'): string[] {
   const address = readPostgresAddress(text)
   // A slash that is not encoded ends the password: the rest of it would stand where the name of the database is.
   if (!address || /[@/]/.test(address.name)) {
     return [
-      'PURSER_DATABASE is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded',
+      `${setting} is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded`,
     ]
   }
   if (address.name === '') {
-    return [
-      'PURSER_DATABASE names a server but no database; add its name, as in postgresql://host:5432/purser',
-    ]
+    return [`${setting} names a server but no database; add its name, as in postgresql://host:5432/purser`]
   }
-  return [...address.parameters].flatMap(([name, value]) => parameterFault(name, value) ?? [])
+  return [...address.parameters].flatMap(([name, value]) => parameterFault(setting, name, value) ?? [])
 }
 
-function parameterFault(name: string, value: string): string | undefined {
+function parameterFault(setting: string, name: string, value: string): string | undefined {
   if (!knownParameters.includes(name)) {
     // What is no word may be the rest of a password.
     const named = /^\w{1,40}$/.test(name) ? `the parameter ${name}` : 'a parameter'
-    return `PURSER_DATABASE has ${named}, which is not known; those that are: ${knownParameters.join(', ')}`
+    return `${setting} has ${named}, which is not known; those that are: ${knownParameters.join(', ')}`
   }
   const known = choices[name]
   if (known && !known.includes(value)) {
-    return `PURSER_DATABASE: ${name} must be one of ${known.join(', ')}, not ${JSON.stringify(value)}`
+    return `${setting}: ${name} must be one of ${known.join(', ')}, not ${JSON.stringify(value)}`
   }
   if (name === 'port' && !/^\d{1,5}$/.test(value)) {
-    return `PURSER_DATABASE: port must be a whole number, not ${JSON.stringify(value)}`
+    return `${setting}: port must be a whole number, not ${JSON.stringify(value)}`
   }
   return undefined
 }

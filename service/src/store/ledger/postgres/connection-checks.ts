@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { connectionConfig, withClient } from './connection.ts'
 import { connectionCounts } from './connection-counts.ts'
 
@@ -84,9 +84,12 @@ function judge(
   const ofAll = processes === 1 ? 'a process' : `${processes} processes`
   const fewer = processes === 1 ? '' : ', or PURSER_WORKERS to less'
   if (limit < least) {
-    throw new StoreOpenError(
-      `${place} allows ${limit} connections, with which ${ofAll} cannot work; set ${remedy}${fewer}`,
-    )
+    throw new StoreOpenError('too_few_connections', {
+      place,
+      limit,
+      processes: ofAll,
+      settings: `${remedy}${fewer}`,
+    })
   }
   return [
     `${place} allows ${limit} connections, and ${ofAll} may open ${most}: under load, requests may be answered 503; set ${remedy}${fewer}`,
@@ -151,9 +154,7 @@ async function checkPreparedStatements(
     return []
   } catch (error) {
     if (codeOf(error) === forgottenStatement) {
-      throw new StoreOpenError(
-        `${place} is behind a pool that forgets prepared statements, as PgBouncer does in transaction mode before 1.21 or without max_prepared_statements; use PgBouncer 1.21 or newer with max_prepared_statements = 100, or pool_mode = session, or the address of the server itself`,
-      )
+      throw new StoreOpenError('pool_forgets_statements', { place })
     }
     if (!(error instanceof TooSlowError)) throw error
     return [

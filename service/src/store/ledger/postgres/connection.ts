@@ -2,7 +2,7 @@ import { Client, Pool, type ClientBase, type PoolConfig } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { describeUrl } from './address.ts'
 
 /** The oldest server that the store is tested with. */
@@ -75,8 +75,9 @@ export async function withClient<Result>(
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await refuseUnfitServer(client, url)
-    return await work(client, describeUrl(url))
+    const place = describeUrl(url)
+    await refuseUnfitServer(client, place)
+    return await work(client, place)
   } catch (error) {
     throw explainOpenFailure(error, url)
   } finally {
@@ -94,26 +95,20 @@ export function connectionConfig(url: string) {
   }
 }
 
-async function refuseUnfitServer(client: ClientBase, url: string): Promise<void> {
+async function refuseUnfitServer(client: ClientBase, place: string): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string; is_read_only: string }>(`
     select current_setting('server_version_num') as version, current_setting('server_encoding') as encoding,
       current_setting('transaction_read_only') as is_read_only`)
   const { version = '0', encoding = '', is_read_only: isReadOnly = '' } = rows[0] ?? {}
   const major = Math.floor(Number(version) / 10_000)
   if (major < oldestServer) {
-    throw new StoreOpenError(
-      `The server of ${describeUrl(url)} is PostgreSQL ${major}; use ${oldestServer} or newer`,
-    )
+    throw new StoreOpenError('server_too_old', { place, found: major, needed: oldestServer })
   }
   if (encoding !== 'UTF8') {
-    throw new StoreOpenError(
-      `${describeUrl(url)} keeps text as ${encoding}, which cannot hold every name; create a database with the encoding UTF8`,
-    )
+    throw new StoreOpenError('encoding_not_utf8', { place, encoding })
   }
   if (isReadOnly === 'on') {
-    throw new StoreOpenError(
-      `${describeUrl(url)} takes no writes, as a standby does; name the primary server in PURSER_DATABASE`,
-    )
+    throw new StoreOpenError('read_only', { place })
   }
 }
 
@@ -121,43 +116,29 @@ function explainOpenFailure(error: unknown, url: string): unknown {
   if (error instanceof StoreOpenError || !(error instanceof Error)) return error
   const place = describeUrl(url)
   if (/^SASL: .*client password must be a/.test(error.message)) {
-    return new StoreOpenError(
-      `${place} asks for a password; put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD`,
-    )
+    return new StoreOpenError('password_missing', { place })
   }
   if (error.message === 'The server does not support SSL connections') {
-    return new StoreOpenError(
-      `${place} offers no TLS, which the address asks for with sslmode; turn it on at the server, or take sslmode out of the address`,
-    )
+    return new StoreOpenError('no_tls', { place })
   }
   const code = codeOf(error)
   switch (code) {
     case '28P01':
     case '28000':
-      return new StoreOpenError(
-        `${place} refuses this user or password; correct PURSER_DATABASE, or what the server allows in pg_hba.conf`,
-      )
+      return new StoreOpenError('login_refused', { place })
     case '3D000':
-      return new StoreOpenError(`${place} does not exist; make the database first, with createdb`)
+      return new StoreOpenError('no_database', { place })
     case '42501':
-      return new StoreOpenError(
-        `${place} does not let this user make its tables (${error.message}); grant it create on the schema, or let it own the database`,
-      )
+      return new StoreOpenError('create_refused', { place, cause: error.message })
     case '42P07':
-      return new StoreOpenError(
-        `${place} holds tables of another program (${error.message}), and was left untouched; give Purser a database of its own`,
-      )
+      return new StoreOpenError('foreign_tables', { place, cause: error.message })
     case '53300':
-      return new StoreOpenError(
-        `${place} has no connection left for this user; raise max_connections, or put a pool in front of it`,
-      )
+      return new StoreOpenError('no_connection_left', { place })
     case '57P03':
-      return new StoreOpenError(`${place} is not ready yet (${error.message}); start Purser once it is`)
+      return new StoreOpenError('not_ready', { place, cause: error.message })
     default:
       return isConnectionFailure(error) || ['57P01', '57P02'].includes(code)
-        ? new StoreOpenError(
-            `No PostgreSQL server answers at ${place} (${code.startsWith('E') ? code : error.message}); start it, or correct PURSER_DATABASE`,
-          )
+        ? new StoreOpenError('no_server', { place, cause: code.startsWith('E') ? code : error.message })
         : error
   }
 }

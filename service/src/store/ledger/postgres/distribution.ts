@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { allTables } from '../tables.ts'
 
 /** The tables whose rows belong to one account each. The others are small, or hold only what never changes. */
@@ -38,7 +38,7 @@ export async function distribute(client: ClientBase, place: string): Promise<rea
     // The lock of the migrations: whoever comes second finds everything spread.
     await client.query('select version from purser_schema for update')
     const distribution = await readDistribution(client)
-    if (!distribution) throw new StoreOpenError(await whyNoCitus(client, place))
+    if (!distribution) throw await whyNoCitus(client, place)
     let [together] = distribution.spread
     for (const table of distribution.unspread) {
       // A group of their own: no shard of another program moves with ours.
@@ -56,11 +56,9 @@ export async function distribute(client: ClientBase, place: string): Promise<rea
   }
 }
 
-async function whyNoCitus(client: ClientBase, place: string): Promise<string> {
+async function whyNoCitus(client: ClientBase, place: string): Promise<StoreOpenError> {
   const { rows } = await client.query(`select 1 from pg_available_extensions where name = 'citus'`)
-  return rows.length > 0
-    ? `${place} has no Citus yet; run create extension citus in it, here and on every worker, and add the workers`
-    : `The server of ${place} has no Citus, so nothing can be spread over machines; leave --distribute out`
+  return new StoreOpenError(rows.length > 0 ? 'citus_not_created' : 'citus_not_installed', { place })
 }
 
 /** Throws a `StoreOpenError` when the tables are spread, and the settings do not fit that. */
@@ -72,13 +70,9 @@ export async function refuseUnfitDistribution(
   const distribution = await readDistribution(client)
   if (!distribution || distribution.spread.length === 0) return
   if (!accountLanes) {
-    throw new StoreOpenError(
-      `The tables of ${place} are spread over machines; start Purser with PURSER_ACCOUNT_LANES=on`,
-    )
+    throw new StoreOpenError('lanes_off', { place })
   }
   const [missing] = distribution.unspread
   if (missing === undefined) return
-  throw new StoreOpenError(
-    `The table ${missing} of ${place} is not spread over machines as the others are; run purser migrate up --distribute`,
-  )
+  throw new StoreOpenError('table_not_spread', { place, table: missing })
 }

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg'
 
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 
 /** How many tables of another program are named. */
 const namedTables = 3
@@ -14,9 +14,10 @@ export async function refuseForeignTables(client: ClientBase, place: string): Pr
   if (names.length === 0) return
   const named = names.slice(0, namedTables).join(', ')
   const others = names.length - namedTables
-  throw new StoreOpenError(
-    `${place} holds tables of another program (${named}${others > 0 ? ` and ${others} more` : ''}), and was left untouched; give Purser a database of its own`,
-  )
+  throw new StoreOpenError('foreign_tables', {
+    place,
+    cause: others > 0 ? `${named} and ${others} more` : named,
+  })
 }
 
 /**

@@ -9,7 +9,7 @@ import { Client, type ClientBase } from 'pg'
 
 import type { PostgresDatabase } from '../../../../testing/postgres-databases.ts'
 import { postgres18, postgresServers, startPostgres18 } from '../../../../testing/postgres.ts'
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { describeUrl } from './address.ts'
 import { withClient } from './connection.ts'
 import { migrate, neededVersion, readSchemaVersion } from './migrate.ts'

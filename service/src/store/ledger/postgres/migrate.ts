@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg'
 
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { refuseForeignTables } from './foreign-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
@@ -82,7 +82,5 @@ async function applyMissingSteps(
 
 function refuseNewer(version: number, place: string, wanted: number): void {
   if (version <= wanted) return
-  throw new StoreOpenError(
-    `${place} was written by a newer Purser (schema ${version}, this release knows ${wanted}); start that release or a later one`,
-  )
+  throw new StoreOpenError('newer_schema', { place, found: version, needed: wanted })
 }

@@ -19,7 +19,7 @@ import Database from 'better-sqlite3'
 
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
-import { StoreOpenError } from '../../store.ts'
+import { StoreOpenError } from '../../open-error.ts'
 import { ledgerSteps } from './schema.ts'
 
 /** Marks a file as Purser's own: "PURS" as SQLite's application id. */
@@ -67,28 +67,21 @@ export function openSqliteFile(path: string, steps: readonly string[] = ledgerSt
 function placeOf(path: string): string {
   const file = statSync(path, { throwIfNoEntry: false })
   if (file?.isFile() && file.nlink > 1) {
-    throw new StoreOpenError(
-      `${path} is one file with ${file.nlink} names (hard links), and a service under each would harm it; keep one name, and remove or copy the other`,
-    )
+    throw new StoreOpenError('hard_links', { place: path, names: file.nlink })
   }
   if (file) return realpathSync(path)
   const link = lstatSync(path, { throwIfNoEntry: false })
   if (!link) return path
-  throw new StoreOpenError(
-    `${path} is a symbolic link to ${readlinkSync(path)}, which is not there; bring that file back, or remove the link for a new ledger`,
-  )
+  throw new StoreOpenError('dangling_link', { place: path, target: readlinkSync(path) })
 }
 
 export function createFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
-    throw new StoreOpenError(`The folder ${folder} cannot be made (${codeOf(error)}); ${writableRemedy}`)
+    throw new StoreOpenError('folder_not_made', { place: folder, cause: codeOf(error) })
   }
 }
-
-const writableRemedy =
-  'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
 
 /**
  * The lock is a transaction that stays open on a small database beside the file: the operating system
@@ -106,11 +99,9 @@ export function lockFile(place: string, path: string): SqliteDatabase {
   } catch (error) {
     lock?.close()
     if (codeOf(error).startsWith('SQLITE_BUSY')) {
-      throw new StoreOpenError(
-        `Another Purser process is using ${path}; stop it first; a second service needs a file of its own, with PURSER_DATABASE=sqlite:/path/other.db`,
-      )
+      throw new StoreOpenError('file_in_use', { place: path })
     }
-    throw new StoreOpenError(`${lockPath} cannot be written (${codeOf(error)}); ${writableRemedy}`)
+    throw new StoreOpenError('lock_not_writable', { place: lockPath, cause: codeOf(error) })
   }
 }
 
@@ -209,17 +200,13 @@ function checkOwnership(database: SqliteDatabase, path: string): void {
 }
 
 export function refuseForeign(path: string): never {
-  throw new StoreOpenError(
-    `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
-  )
+  throw new StoreOpenError('foreign_file', { place: path })
 }
 
 function migrate(database: SqliteDatabase, path: string, steps: readonly string[]): void {
   const version = Number(database.pragma('user_version', { simple: true }))
   if (version > steps.length) {
-    throw new StoreOpenError(
-      `${path} was written by a newer Purser (schema ${version}, this release knows ${steps.length}); start that release or a later one`,
-    )
+    throw new StoreOpenError('newer_schema', { place: path, found: version, needed: steps.length })
   }
   database
     .transaction(() => {
@@ -241,10 +228,8 @@ export function explainOpenFailure(error: unknown, path: string): unknown {
   if (error instanceof StoreOpenError) return error
   const code = codeOf(error)
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) {
-    return new StoreOpenError(
-      `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`,
-    )
+    return new StoreOpenError('no_sqlite_file', { place: path, cause: code })
   }
   if (code === 'unknown') return error
-  return new StoreOpenError(`${path} cannot be opened for writing (${code}); ${writableRemedy}`)
+  return new StoreOpenError('file_not_writable', { place: path, cause: code })
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { StoreOpenError } from './open-error.ts'
+
+test('An error about a ledger names its place and a remedy', () => {
+  const error = new StoreOpenError('no_server', { place: 'postgresql://db/purser', cause: 'ECONNREFUSED' })
+  assert.equal(
+    error.message,
+    'No PostgreSQL server answers at postgresql://db/purser (ECONNREFUSED); start it, or correct PURSER_DATABASE',
+  )
+})
+
+test('An error about a ledger spells commands and settings as the user does, and leaves paths alone', () => {
+  const place = '/home/purser restore/{purser}/purser.db'
+  const unsound = new StoreOpenError('backup_unsound', { place, faults: 2 })
+  assert.equal(
+    unsound.tell({ purser: 'npx purser' }),
+    `${place} does not add up (2 faults), and nothing was changed; restore another backup (npx purser ledger check --database sqlite:${place} lists the faults)`,
+  )
+  const foreign = new StoreOpenError('foreign_file', { place })
+  assert.equal(
+    foreign.tell({ file: '--from sqlite:' }),
+    `${place} is a database of another program, and was left untouched; name another file with --from sqlite:/path/purser.db`,
+  )
+})

@@ -1,0 +1,282 @@
+/**
+ * Why a ledger cannot be opened, checked, backed up, copied or restored, and what helps. Words in braces are
+ * values of the error, except for those of `Spelling`.
+ */
+const sentences = {
+  server_too_old: {
+    problem: 'The server of {place} is PostgreSQL {found}',
+    remedy: 'use {needed} or newer',
+  },
+  encoding_not_utf8: {
+    problem: '{place} keeps text as {encoding}, which cannot hold every name',
+    remedy: 'create a database with the encoding UTF8',
+  },
+  read_only: {
+    problem: '{place} takes no writes, as a standby does',
+    remedy: 'name the primary server in {server}',
+  },
+  password_missing: {
+    problem: '{place} asks for a password',
+    remedy: 'put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD',
+  },
+  no_tls: {
+    problem: '{place} offers no TLS, which the address asks for with sslmode',
+    remedy: 'turn it on at the server, or take sslmode out of the address',
+  },
+  login_refused: {
+    problem: '{place} refuses this user or password',
+    remedy: 'correct {server}, or what the server allows in pg_hba.conf',
+  },
+  no_database: { problem: '{place} does not exist', remedy: 'make the database first, with createdb' },
+  create_refused: {
+    problem: '{place} does not let this user make its tables ({cause})',
+    remedy: 'grant it create on the schema, or let it own the database',
+  },
+  foreign_tables: {
+    problem: '{place} holds tables of another program ({cause}), and was left untouched',
+    remedy: 'give Purser a database of its own',
+  },
+  no_connection_left: {
+    problem: '{place} has no connection left for this user',
+    remedy: 'raise max_connections, or put a pool in front of it',
+  },
+  not_ready: { problem: '{place} is not ready yet ({cause})', remedy: 'start Purser once it is' },
+  no_server: {
+    problem: 'No PostgreSQL server answers at {place} ({cause})',
+    remedy: 'start it, or correct {server}',
+  },
+  server_lost: {
+    problem: 'No PostgreSQL server answers at {place} ({cause})',
+    remedy: 'start it, and run the same command again: it goes on from here',
+  },
+  too_few_connections: {
+    problem: '{place} allows {limit} connections, with which {processes} cannot work',
+    remedy: 'set {settings}',
+  },
+  pool_forgets_statements: {
+    problem:
+      '{place} is behind a pool that forgets prepared statements, as PgBouncer does in transaction mode before 1.21 or without max_prepared_statements',
+    remedy:
+      'use PgBouncer 1.21 or newer with max_prepared_statements = 100, or pool_mode = session, or the address of the server itself',
+  },
+  citus_not_created: {
+    problem: '{place} has no Citus yet',
+    remedy: 'run create extension citus in it, here and on every worker, and add the workers',
+  },
+  citus_not_installed: {
+    problem: 'The server of {place} has no Citus, so nothing can be spread over machines',
+    remedy: 'leave --distribute out',
+  },
+  lanes_off: {
+    problem: 'The tables of {place} are spread over machines',
+    remedy: 'start Purser with PURSER_ACCOUNT_LANES=on',
+  },
+  table_not_spread: {
+    problem: 'The table {table} of {place} is not spread over machines as the others are',
+    remedy: 'run {purser} migrate up --distribute',
+  },
+  server_failed: {
+    problem: '{place} cannot be used ({cause})',
+    remedy: 'see what the log of the server says',
+  },
+
+  hard_links: {
+    problem: '{place} is one file with {names} names (hard links), and a service under each would harm it',
+    remedy: 'keep one name, and remove or copy the other',
+  },
+  dangling_link: {
+    problem: '{place} is a symbolic link to {target}, which is not there',
+    remedy: 'bring that file back, or remove the link for a new ledger',
+  },
+  folder_not_made: {
+    problem: 'The folder {place} cannot be made ({cause})',
+    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+  },
+  file_in_use: {
+    problem: 'Another Purser process is using {place}',
+    remedy: 'stop it first; a second service needs a file of its own, with {file}/path/other.db',
+  },
+  lock_not_writable: {
+    problem: '{place} cannot be written ({cause})',
+    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+  },
+  file_not_writable: {
+    problem: '{place} cannot be opened for writing ({cause})',
+    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+  },
+  foreign_file: {
+    problem: '{place} is a database of another program, and was left untouched',
+    remedy: 'name another file with {file}/path/purser.db',
+  },
+  no_sqlite_file: {
+    problem: '{place} is damaged or is no SQLite database ({cause}), and was left untouched',
+    remedy: 'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
+  },
+  file_damaged: {
+    problem: '{place} is damaged ({cause}), and was left untouched',
+    remedy: 'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
+  },
+  file_failed: {
+    problem: '{place} cannot be used ({cause})',
+    remedy: 'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
+  },
+
+  newer_schema: {
+    problem: '{place} was written by a newer Purser (schema {found}, this release knows {needed})',
+    remedy: 'start that release or a later one',
+  },
+  schema_step_failed: {
+    problem: 'Step {step} of the schema failed on {place} ({cause}), and nothing was changed',
+    remedy: 'start the earlier release again, and report this message',
+  },
+  check_needs_newer_release: {
+    problem: '{place} has version {found} of the schema, and this release checks version {needed}',
+    remedy: 'check it with that release',
+  },
+  check_needs_migration: {
+    problem: '{place} has version {found} of the schema, and this release checks version {needed}',
+    remedy: 'bring it up to date first, with {purser} migrate up',
+  },
+  no_ledger: {
+    problem: 'There is no ledger at {place}',
+    remedy: 'name its file with --database sqlite:/path',
+  },
+
+  secret_invalid: {
+    problem: '{place} holds no proof secret of this service',
+    remedy:
+      'restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)',
+  },
+  secret_unreadable: {
+    problem: '{place} cannot be read ({cause})',
+    remedy: 'let this user read it, or set PURSER_PROOF_SECRET',
+  },
+  secret_not_written: {
+    problem: '{place} cannot be written ({cause})',
+    remedy: 'let this user write there, or set PURSER_PROOF_SECRET',
+  },
+
+  file_not_made: {
+    problem: '{place} cannot be made ({cause})',
+    remedy: 'name a file in a folder that this user may write to',
+  },
+  no_room: {
+    problem: 'There is no room for {place} (SQLITE_FULL)',
+    remedy: 'make room, or name a file on another disk',
+  },
+  source_damaged: {
+    problem: '{place} is damaged ({cause}) and cannot be copied',
+    remedy: 'keep the file, and restore an older backup',
+  },
+  file_not_copied: { problem: '{place} cannot be copied to {target} ({cause})', remedy: undefined },
+  program_missing: {
+    problem: '{program} {there}, and the server is PostgreSQL {needed}',
+    remedy: 'install {program} {needed} (Debian: apt-get install postgresql-client-{needed})',
+  },
+  /** What the program says is all that is known. */
+  program_failed: { problem: '{cause}', remedy: undefined },
+  no_backup: { problem: 'There is no file at {place}', remedy: 'name a backup' },
+  backup_empty: { problem: '{place} holds no ledger', remedy: 'name a backup' },
+  backup_too_new: {
+    problem: '{place} was written by a newer Purser (schema {found}, this release knows {needed})',
+    remedy: 'restore it with that release',
+  },
+  backup_unsound: {
+    problem: '{place} does not add up ({faults} faults), and nothing was changed',
+    remedy: 'restore another backup ({purser} ledger check --database sqlite:{place} lists the faults)',
+  },
+  restore_not_empty: {
+    problem: '{place} holds a ledger',
+    remedy: 'make an empty database, restore to that, and keep this one until all is well',
+  },
+  restore_unfinished: {
+    problem: '{place} holds a restore that is not finished',
+    remedy: 'run {purser} restore again, with an empty database',
+  },
+
+  copy_source_missing: { problem: 'There is no ledger at {place}', remedy: 'correct --from' },
+  copy_source_old: {
+    problem: '{place} has schema {found}, and this release copies schema {needed}',
+    remedy: 'run {purser} migrate up --database sqlite:{place} first',
+  },
+  copy_target_taken: {
+    problem: '{place} holds another ledger, and was left untouched',
+    remedy: 'copy to an empty database, made with createdb',
+  },
+  copy_changed_since: {
+    problem:
+      '{place} holds a finished copy of this ledger, and something was written there or in {source} since',
+    remedy:
+      'nothing was copied: keep the copy when the service has run on it, or copy again, to an empty database, when it has run on the file',
+  },
+  copy_running: { problem: 'Another copy to {place} is running', remedy: 'let it finish' },
+  copy_of_another: {
+    problem: '{place} holds an unfinished copy of another ledger, or the source has changed since',
+    remedy: 'begin again with an empty database',
+  },
+  copy_unfinished: {
+    problem: '{place} holds a copy that is not finished',
+    remedy: 'run the same {purser} migrate copy again, or use another database',
+  },
+} as const satisfies Record<string, { problem: string; remedy: string | undefined }>
+
+type OpenErrorCode = keyof typeof sentences
+
+/** How the user spells what a remedy names. */
+interface Spelling {
+  /** The command: `purser`, or `npx purser`. */
+  readonly purser: string
+  /** The setting or flag with the address of a server. */
+  readonly server: string
+  /** The setting or flag with a SQLite file, up to its path. */
+  readonly file: string
+}
+
+const defaultSpelling: Spelling = {
+  purser: 'purser',
+  server: 'PURSER_DATABASE',
+  file: 'PURSER_DATABASE=sqlite:',
+}
+
+/** The words in braces of a template. */
+type Words<Template> = Template extends `${string}{${infer Word}}${infer Rest}` ? Word | Words<Rest> : never
+
+type Values = Readonly<Record<string, string | number>>
+
+/** Each code with the values that its sentence needs. */
+type OpenFailure = {
+  [Code in OpenErrorCode]: [
+    code: Code,
+    values: Readonly<
+      Record<
+        Exclude<Words<(typeof sentences)[Code][keyof (typeof sentences)[Code]]>, keyof Spelling>,
+        string | number
+      >
+    >,
+  ]
+}[OpenErrorCode]
+
+/** The ledger cannot be used: why, where, and what helps. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+  readonly code: OpenErrorCode
+  readonly values: Values
+
+  constructor(...[code, values]: OpenFailure) {
+    super(render(code, values, {}))
+    this.code = code
+    this.values = values
+  }
+
+  /** The sentence, with commands and settings spelled as the user spells them. */
+  tell(spelling: Partial<Spelling>): string {
+    return render(this.code, this.values, spelling)
+  }
+}
+
+function render(code: OpenErrorCode, values: Values, spelling: Partial<Spelling>): string {
+  const { problem, remedy } = sentences[code]
+  const words: Values = { ...defaultSpelling, ...spelling, ...values }
+  const template = remedy === undefined ? problem : `${problem}; ${remedy}`
+  return template.replace(/\{(\w+)\}/g, (_, word: string) => String(words[word]))
+}
