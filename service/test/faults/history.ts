@@ -136,6 +136,8 @@ export interface HoldContent {
   readonly status: ProofStatus
   readonly issuedAtMs: number
   readonly expiresAtMs: number
+  /** When it was committed, where that is known. */
+  readonly writtenAtMs?: number | undefined
   readonly transactionId: string | null
   /** The key that captured it, and with which idempotency key. */
   readonly capturedBy: string | null
@@ -152,6 +154,8 @@ export interface TransactionContent {
   readonly amountMicro: bigint
   readonly nonce: string | null
   readonly createdAtMs: number
+  /** When it was committed, where that is known. */
+  readonly writtenAtMs?: number | undefined
 }
 
 export interface EventContent {

@@ -20,6 +20,8 @@ export interface ReadOptions {
   readonly clockSkewMs?: number
   /** When each payment was asked for and captured, by its nonce and its transaction, where clocks of services may be wrong. */
   readonly madeAtMs?: ReadonlyMap<string, number>
+  /** When each was committed, where that is known. */
+  readonly writtenAtMs?: ReadonlyMap<string, number>
 }
 
 /** The tables that the checker looks at. */
@@ -28,7 +30,7 @@ export const checkedTables: readonly Table[] = [agents, mandates, payments, eval
 /** The content of a ledger as the checker has it, from all rows of its tables, which no service has read. */
 export function readContent(
   allRows: (table: Table) => readonly unknown[],
-  { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0, madeAtMs = new Map() }: ReadOptions,
+  { readAtMs, sweptUntilMs, statusAtMs = 0, clockSkewMs = 0, madeAtMs = new Map(), writtenAtMs }: ReadOptions,
 ): LedgerContent {
   const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
   const mandateOf = new Map(rowsOf(mandates).map((mandate) => [mandate.id, mandate]))
@@ -60,6 +62,7 @@ export function readContent(
         ...payment,
         issuedAtMs,
         expiresAtMs,
+        writtenAtMs: writtenAtMs?.get(payment.nonce),
         status: mandate ? statusOf(payment, mandate, statusAtMs) : payment.status,
       }
     }),
@@ -79,6 +82,7 @@ export function readContent(
         isBetweenAccounts: entry.kind === 'received' || betweenAccounts.has(entry.nonce ?? ''),
         status: entry.kind === 'received' ? 'paid' : entry.kind,
         createdAtMs: madeAtMs.get(entry.id) ?? entry.atMs,
+        writtenAtMs: writtenAtMs?.get(entry.id),
       })),
     events: [
       ...rowsOf(auditEvents).map(({ type, subjectId }) => ({ type, subjectId, nonce: null })),

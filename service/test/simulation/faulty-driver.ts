@@ -31,11 +31,13 @@ export interface FaultyDriverOptions {
   readonly faultPercent: number
   /** Whether the service is gone: then its transactions end without an answer. */
   readonly isCrashed: () => boolean
+  /** Called when a transaction has been committed, whoever is told. */
+  readonly onCommitted?: (changes: readonly NetChange[]) => void
 }
 
 /** A driver over tables in memory whose connections fail as those over a network do. */
 export function createFaultyDriver(options: FaultyDriverOptions): Driver {
-  const { database, random, sleep, faultPercent, isCrashed } = options
+  const { database, random, sleep, faultPercent, isCrashed, onCommitted } = options
 
   return {
     async transaction(work) {
@@ -67,6 +69,7 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
             throw new OutcomeUnknownError('nothing was answered in time')
           }
           session.commit(changes)
+          onCommitted?.(changes)
           if (isCrashed()) await never()
           await pause()
           if (fate === 'answer lost') throw new OutcomeUnknownError('the connection has ended')
@@ -88,7 +91,9 @@ export function createFaultyDriver(options: FaultyDriverOptions): Driver {
   async function commitLate(session: MemorySession, changes: readonly NetChange[]): Promise<void> {
     await sleep(random.below(4_000))
     try {
-      if (random.below(3) > 0) session.commit(changes)
+      if (random.below(3) === 0) return
+      session.commit(changes)
+      onCommitted?.(changes)
     } catch {
       // Another has written one of the rows meanwhile: the server undoes the transaction, and nobody is there to be told.
     } finally {

@@ -9,13 +9,24 @@ import { idBytes, type IdKind } from '../../src/domain/type-id.ts'
 import { createIds } from '../../src/ids.ts'
 import { lock, look } from '../../src/store/ledger/operation.ts'
 import { Ledger, type LedgerOptions } from '../../src/store/ledger/ledger.ts'
+import { RolledBackError, type Driver } from '../../src/store/ledger/driver.ts'
+import { revokeApiKey } from '../../src/store/ledger/operations/api-keys.ts'
 import { evaluate } from '../../src/store/ledger/operations/evaluations.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
-import { accounts, entries, mandates, payments, type MandateRow } from '../../src/store/ledger/tables.ts'
+import {
+  accounts,
+  entries,
+  identities,
+  mandates,
+  payments,
+  sellerDomains,
+  type MandateRow,
+} from '../../src/store/ledger/tables.ts'
 import { openPool } from '../../src/store/ledger/postgres/connection.ts'
 import { StoreUnavailableError } from '../../src/store/store.ts'
 import { openCommitThief } from '../../testing/commit-thief.ts'
 import { LedgerTenant } from '../../testing/ledger-tenant.ts'
+import { execute } from '../../testing/postgres-databases.ts'
 import { postgresServers } from '../../testing/postgres.ts'
 import { openPostgres } from './driver-beds.ts'
 
@@ -83,6 +94,67 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       assert.equal((await tenant.capture(held)).outcome, 'captured')
     },
   )
+
+  for (const isKnown of [false, true]) {
+    const rows = isKnown ? 'known rows' : 'rows that it has read'
+    test(
+      about(
+        `a process that freezes after it has decided on ${rows} captures nothing with a key revoked since`,
+      ),
+      async (context) => {
+        const { bed, tenant, open } = await openTenant(context)
+        const { accountId, keyId: id } = tenant.caller
+        const mandateId = await tenant.mandate()
+        const freezing = freezeBeforeCommit(createPostgresDriver(bed.pool))
+        const frozen = tenant.on(open({ driver: freezing.driver }))
+        if (isKnown) await frozen.capture(await frozen.proof(mandateId))
+        const hold = await (isKnown ? frozen : tenant).proof(mandateId)
+        const { isFrozen, thaw } = freezing.freeze()
+        const capturing = frozen.capture(hold)
+        await isFrozen
+        const startedAtMs = performance.now()
+        const event = tenant.event('api_key.revoked', id)
+        await tenant.run(revokeApiKey, { accountId, id, mayBeLast: true, event })
+        assert.ok(performance.now() - startedAtMs < 1_000, 'nobody waits for the frozen process')
+        thaw()
+        assert.deepEqual(await capturing, { outcome: 'refused', code: 'invalid_api_key' })
+        assert.deepEqual(
+          (await bed.rowsOf(payments)).map(({ nonce, status }) => [nonce === hold.nonce, status]).sort(),
+          isKnown
+            ? [
+                [false, 'captured'],
+                [true, 'open'],
+              ]
+            : [[true, 'open']],
+        )
+      },
+    )
+  }
+
+  test(about('a row that was looked at may be added by others, and by the batch itself'), async (context) => {
+    const { bed, tenant } = await openTenant(context)
+    const { accountId } = tenant.caller
+    const domain = { environment: 'sandbox', domain: 'shop.example' } as const
+    const row = { ...domain, accountId, sellerId: 'seller_01h455vb4pex5vsknk084sn02q' }
+    const add = (isAdded: boolean) =>
+      bed.driver.transaction(async ({ read, commit }) => {
+        await read([look(sellerDomains, domain)], { waitsForLocks: false })
+        if (isAdded) return commit([{ table: sellerDomains, before: undefined, now: row }])
+        await bed.driver.transaction((other) =>
+          other.commit([{ table: sellerDomains, before: undefined, now: row }]),
+        )
+        const identity = { idpUserId: 'somebody', accountId }
+        return commit([{ table: identities, before: undefined, now: identity }])
+      })
+    await assert.rejects(add(false), RolledBackError)
+    assert.deepEqual(
+      (await bed.rowsOf(identities)).filter(({ idpUserId }) => idpUserId === 'somebody'),
+      [],
+    )
+    await execute(bed.url, 'delete from seller_domains')
+    await add(true)
+    assert.deepEqual(await bed.rowsOf(sellerDomains), [row])
+  })
 
   test(
     about('a call that adds a row which a frozen transaction adds, too, holds up no other'),
@@ -250,6 +322,35 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     }
     const tenant = await LedgerTenant.create({ ledger: open({}), ids: createIds(() => clock.ms), clock })
     return { bed, tenant, open, clock }
+  }
+}
+
+/** A driver that can be stopped between what a transaction reads and its commit, as a process that freezes is. */
+function freezeBeforeCommit(driver: Driver) {
+  let gate: { readonly reached: () => void; readonly thawed: Promise<void> } | undefined
+  const freezing: Driver = {
+    transaction: (work, limits) =>
+      driver.transaction(
+        (transaction) =>
+          work({
+            ...transaction,
+            commit: async (changes) => {
+              gate?.reached()
+              await gate?.thawed
+              return transaction.commit(changes)
+            },
+          }),
+        limits,
+      ),
+  }
+  return {
+    driver: freezing,
+    freeze() {
+      const { promise: isFrozen, resolve: reached } = Promise.withResolvers<void>()
+      const { promise: thawed, resolve } = Promise.withResolvers<void>()
+      gate = { reached, thawed }
+      return { isFrozen, thaw: () => ((gate = undefined), resolve()) }
+    },
   }
 }
 

@@ -123,7 +123,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       })
     assert.equal(await hold(async () => undefined), 'active')
     const statuses = await hold(async () => {
-      await execute(bed.url, `update agents set status = 'revoked'`)
+      await execute(bed.url, `update agents set status = 'revoked' where status = 'active'`)
       // What others read meanwhile is not taken for what was decided on.
       await bed.driver.transaction(({ read }) =>
         read([look(agents, agent), look(mandates, mandate)], { waitsForLocks: true }),

@@ -3,7 +3,7 @@ import { formatSum, type MicroUsdc } from '../../src/domain/money.ts'
 import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
-import type { Driver } from '../../src/store/ledger/driver.ts'
+import type { Driver, NetChange } from '../../src/store/ledger/driver.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
@@ -83,8 +83,8 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   const time = new VirtualTime(Date.UTC(2026, 10, 20, 12))
   const database = new MemoryDatabase()
   const { changeOperation = (operation) => operation, changeDriver = (driver) => driver } = options
-  const madeAtMs = new Map<string, number>()
-  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver, madeAtMs }
+  const moments = { madeAtMs: new Map<string, number>(), writtenAtMs: new Map<string, number>() }
+  const world: World = { random, time, database, faultPercent, changeOperation, changeDriver, ...moments }
   const ids = createIds(() => time.nowMs, random.bytes)
   const services = [new SimulatedService(world, ids), new SimulatedService(world, ids)] as const
   const closesAtMs = time.nowMs + openMs
@@ -140,6 +140,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
       statusAtMs: time.nowMs,
       clockSkewMs: maxClockSkewMs,
       madeAtMs: world.madeAtMs,
+      writtenAtMs: world.writtenAtMs,
     }),
   }
 }
@@ -151,6 +152,8 @@ interface World {
   readonly faultPercent: number
   /** When each payment was asked for and captured, by its nonce and its transaction. */
   readonly madeAtMs: Map<string, number>
+  /** When it was committed. */
+  readonly writtenAtMs: Map<string, number>
   readonly changeOperation: NonNullable<SimulationOptions['changeOperation']>
   readonly changeDriver: NonNullable<SimulationOptions['changeDriver']>
 }
@@ -389,15 +392,27 @@ class SimulatedService {
     const { random, time, database, faultPercent, changeDriver } = this.#world
     const life = this.#life
     const isCrashed = () => life.isOver
+    const onCommitted = (changes: readonly NetChange[]) => noteWritten(this.#world, changes)
     return new Ledger({
       driver: changeDriver(
-        createFaultyDriver({ database, random, sleep: time.sleep, faultPercent, isCrashed }),
+        createFaultyDriver({ database, random, sleep: time.sleep, faultPercent, isCrashed, onCommitted }),
       ),
       stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
       random: () => random.below(1_000) / 1_000,
       lanes: 2,
       maxBatch: 1 + random.below(16),
     })
+  }
+}
+
+/** Notes when proofs were written, by their nonces, and captures, by their transactions. */
+function noteWritten({ writtenAtMs, time }: World, changes: readonly NetChange[]): void {
+  for (const { table, before, now } of changes) {
+    if (table !== payments || !now) continue
+    const { nonce, transactionId } = now as unknown as PaymentRow
+    if (!before) writtenAtMs.set(nonce, time.nowMs)
+    if (transactionId !== null && before?.['transactionId'] === null)
+      writtenAtMs.set(transactionId, time.nowMs)
   }
 }
 

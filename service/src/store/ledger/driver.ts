@@ -38,7 +38,12 @@ export interface DriverTransaction {
    * `waitsForLocks`; else its read is named in `blocked`.
    */
   read(reads: readonly Read[], options: { readonly waitsForLocks: boolean }): Promise<ReadAnswer>
-  /** Writes the changes and commits; they are durable when it resolves. */
+  /**
+   * Writes the changes and commits; they are durable when it resolves. Rows of tables that are rechecked must then be as they
+   * were read, also those that were not locked.
+   *
+   * @throws RolledBackError when one is not
+   */
   commit(changes: readonly NetChange[]): Promise<void>
 }
 

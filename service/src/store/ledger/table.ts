@@ -33,6 +33,11 @@ export interface TableOptions<Name extends string> {
   readonly indexes?: readonly (readonly Name[])[]
   /** What holds in every row, as SQL that every database understands. */
   readonly checks?: readonly string[]
+  /**
+   * Whether a transaction fails that has only looked at a row which is another when it commits. So a process that freezes
+   * after it has looked writes nothing that is forbidden since, and who forbids it waits for nobody.
+   */
+  readonly isRechecked?: boolean
 }
 
 /**
@@ -46,6 +51,7 @@ export interface Table<Declared extends Columns = Columns, Key extends keyof Dec
   readonly key: readonly Key[]
   readonly indexes: readonly (readonly string[])[]
   readonly checks: readonly string[]
+  readonly isRechecked: boolean
   /** The place of the table in the order in which transactions lock rows. */
   readonly lockOrder: number
 }
@@ -91,9 +97,9 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
   name: string,
   key: readonly Key[],
   columns: Declared,
-  { indexes = [], checks = [] }: TableOptions<keyof Declared & string> = {},
+  { indexes = [], checks = [], isRechecked = false }: TableOptions<keyof Declared & string> = {},
 ): Table<Declared, Key> {
-  return { name, key, columns, indexes, checks, lockOrder: declared++ }
+  return { name, key, columns, indexes, checks, isRechecked, lockOrder: declared++ }
 }
 
 /** The key of a row as one text: no two keys have the same. No text of the ledger contains NUL. */

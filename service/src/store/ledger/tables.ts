@@ -13,16 +13,21 @@ const environment = oneOf('sandbox', 'production')
 // Every table of the ledger. The order is that in which rows are locked: agents before their mandates, mandates before
 // their payments.
 
-export const accounts = table('accounts', ['id'], {
-  id: id('account'),
-  name: text(),
-  email: text(),
-  idpUserId: text(),
-  createdAtMs: integer(),
-  disabledAtMs: nullable(integer()),
-  /** How many keys of owners and operators work: the last is not revoked. */
-  ownerKeys: integer(),
-})
+export const accounts = table(
+  'accounts',
+  ['id'],
+  {
+    id: id('account'),
+    name: text(),
+    email: text(),
+    idpUserId: text(),
+    createdAtMs: integer(),
+    disabledAtMs: nullable(integer()),
+    /** How many keys of owners and operators work: the last is not revoked. */
+    ownerKeys: integer(),
+  },
+  { isRechecked: true },
+)
 
 /** The account of each user of the identity provider. */
 export const identities = table('identities', ['idpUserId'], {
@@ -64,7 +69,7 @@ export const apiKeys = table(
     createdAtMs: integer(),
     revokedAtMs: nullable(integer()),
   },
-  { checks: ["(role = 'agent') = (agent_id is not null)"] },
+  { checks: ["(role = 'agent') = (agent_id is not null)"], isRechecked: true },
 )
 
 /** When a key was used last, as far as services have written it down. */
@@ -98,16 +103,21 @@ export const sessions = table(
 )
 
 /** What was pressed last in a scope: a stop of all agents, or its undo. */
-export const stops = table('stops', ['accountId', 'environment'], {
-  accountId: id('account'),
-  environment,
-  /** How many stops were pressed. */
-  presses: integer(),
-  /** The last stop that was pressed. */
-  stopId: id('stop'),
-  /** The last press that was undone. */
-  undonePress: integer(),
-})
+export const stops = table(
+  'stops',
+  ['accountId', 'environment'],
+  {
+    accountId: id('account'),
+    environment,
+    /** How many stops were pressed. */
+    presses: integer(),
+    /** The last stop that was pressed. */
+    stopId: id('stop'),
+    /** The last press that was undone. */
+    undonePress: integer(),
+  },
+  { isRechecked: true },
+)
 
 /** Stops that have not paused every mandate yet. */
 export const runningStops = table('running_stops', ['accountId', 'environment'], {
@@ -121,17 +131,22 @@ export const runningStops = table('running_stops', ['accountId', 'environment'],
   tryAtMs: integer(),
 })
 
-export const agents = table('agents', ['accountId', 'id'], {
-  accountId: id('account'),
-  id: id('agent'),
-  environment,
-  name: text(),
-  description: nullable(text()),
-  capabilities: json<readonly string[]>(),
-  status: oneOf('active', 'revoked'),
-  createdAtMs: integer(),
-  revokedAtMs: nullable(integer()),
-})
+export const agents = table(
+  'agents',
+  ['accountId', 'id'],
+  {
+    accountId: id('account'),
+    id: id('agent'),
+    environment,
+    name: text(),
+    description: nullable(text()),
+    capabilities: json<readonly string[]>(),
+    status: oneOf('active', 'revoked'),
+    createdAtMs: integer(),
+    revokedAtMs: nullable(integer()),
+  },
+  { isRechecked: true },
+)
 
 export const mandates = table(
   'mandates',
@@ -187,12 +202,17 @@ export const mandates = table(
 )
 
 /** Who is registered under a domain. */
-export const sellerDomains = table('seller_domains', ['environment', 'domain'], {
-  environment,
-  domain: text(),
-  accountId: id('account'),
-  sellerId: id('seller'),
-})
+export const sellerDomains = table(
+  'seller_domains',
+  ['environment', 'domain'],
+  {
+    environment,
+    domain: text(),
+    accountId: id('account'),
+    sellerId: id('seller'),
+  },
+  { isRechecked: true },
+)
 
 export const sellers = table(
   'sellers',

@@ -14,20 +14,30 @@ export function checkStops(dossier: Dossier, complain: Complain): void {
 
 /** Holds and charges by the ledger's own clock, told or not. */
 function checkPayments(dossier: Dossier, complain: Complain): void {
+  const revocationsOfKeys = Map.groupBy(
+    dossier.callsOf('revoke-key').filter(isDone),
+    ({ request }) => request.keyId,
+  )
   for (const hold of dossier.content.holds) {
-    const { nonce, mandateId, issuedAtMs } = hold
-    if (issuedAtMs > revokedSinceMs(dossier, mandateId)) {
+    const { nonce, mandateId, capturedBy } = hold
+    const revokedAtMs = revokedSinceMs(dossier, mandateId)
+    if ((hold.writtenAtMs ?? hold.issuedAtMs) > revokedAtMs) {
       complain('success after stop', nonce, 'the proof was issued after the revocation was answered')
     }
     const [payment] = dossier.paymentsOf(nonce)
     if (!payment) continue
     const heldSinceMs = dossier.heldSinceMs(hold) ?? Infinity
     // A stop ends open holds for good, so that a later resume does not bring them back.
+    const paidAtMs = payment.writtenAtMs ?? payment.createdAtMs
     const isStopped = dossier
       .endsOf(hold)
-      .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < payment.createdAtMs)
-    if (isStopped || payment.createdAtMs > revokedSinceMs(dossier, mandateId)) {
+      .some((stop) => isDone(stop) && stop.beganMs > heldSinceMs && stop.endedMs < paidAtMs)
+    if (isStopped || paidAtMs > revokedAtMs) {
       complain('success after stop', nonce, `${payment.id} was made after a stop was answered`)
+    }
+    const ofKey = revocationsOfKeys.get(capturedBy ?? '') ?? []
+    if (ofKey.some(({ endedMs }) => endedMs < paidAtMs)) {
+      complain('success after stop', nonce, `${payment.id} was made after its key was revoked`)
     }
   }
 }

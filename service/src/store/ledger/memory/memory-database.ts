@@ -1,7 +1,7 @@
 import { isWithin } from '../batch-facts.ts'
 import type { NetChange } from '../driver.ts'
 import { RolledBackError, RowExistsError, type ReadAnswer } from '../driver.ts'
-import type { RangeRead, Read } from '../operation.ts'
+import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, keyText, type Table } from '../table.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -147,6 +147,8 @@ export class MemorySession {
   #isOver = false
   /** The row whose lock it waits for. */
   waitsFor: string | undefined
+  /** What was found for rows that were only looked at. */
+  readonly #looked = new Map<RowRead, Row | undefined>()
 
   constructor(database: MemoryDatabase) {
     this.#database = database
@@ -166,12 +168,20 @@ export class MemorySession {
         if (this.#isOver) throw new RolledBackError('the connection has ended')
       }
     }
-    return { found: reads.map((read) => (blocked.has(read) ? [] : this.#database.find(read))), blocked }
+    const found = reads.map((read) => (blocked.has(read) ? [] : this.#database.find(read)))
+    for (const [index, read] of reads.entries()) {
+      if (read.kind === 'row' && !read.isLocked && read.table.isRechecked)
+        this.#looked.set(read, found[index]?.[0])
+    }
+    return { found, blocked }
   }
 
   commit(changes: readonly NetChange[]): void {
     if (this.#isOver) throw new RolledBackError('the connection has ended')
     try {
+      for (const [read, row] of this.#looked) {
+        if (this.#database.find(read)[0] !== row) throw new RolledBackError('a row has changed')
+      }
       this.#database.write(changes)
     } finally {
       this.end()

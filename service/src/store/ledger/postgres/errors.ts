@@ -24,12 +24,14 @@ export function explainFailure(
   }
   if (code === uniqueViolation) return new RowExistsError(message, options)
   if (code === lockNotAvailable) return new RowLockedError(message, options)
-  const mayPass = code === undefined ? isConnectionFailure(error) : passing.test(code)
+  const mayPass = code === undefined ? isConnectionFailure(error) : code === rowChanged || passing.test(code)
   return mayPass ? new RolledBackError(message, options) : error
 }
 
 const uniqueViolation = '23505'
 const lockNotAvailable = '55P03'
+/** Of the logarithm of zero: a row that was looked at has changed since. */
+export const rowChanged = '2201E'
 
 /**
  * Classes of SQLSTATE, and codes, that the server answers only while it can still roll back, and then does: errors of

@@ -1,6 +1,7 @@
 import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import type { Read, RowRead } from '../operation.ts'
+import { KeyMap } from '../key-map.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import { checkRows, lockKnownRows, writeStatements, type FoundRow, type KnownRow } from './statements.ts'
@@ -94,7 +95,7 @@ const maxPenalty = 255
 
 /**
  * What checks the rows that were decided on, as they were found, and writes: first all that were locked are locked, table by
- * table, then those that were looked at are checked, as they are under these locks.
+ * table; last those that were looked at are checked.
  */
 export function checkAndWrite(
   reads: readonly RowRead[],
@@ -104,7 +105,7 @@ export function checkAndWrite(
   const updates = new Map<Row, NetChange>()
   for (const change of changes) if (change.before) updates.set(change.before, change)
   const versions = new Map<NetChange, string | null>()
-  const looked = new Map<Table, KnownRow[]>()
+  const looked: LookedRow[] = []
   const locked = new Map<Table, { readonly rows: KnownRow[]; readonly updates: NetChange[] }>()
   for (const [index, { table, key, isLocked }] of reads.entries()) {
     const { row, version } = found[index] as Known
@@ -115,11 +116,7 @@ export function checkAndWrite(
       locked.set(table, own)
       own.rows.push({ key, version })
       if (change) own.updates.push(change)
-    } else if (!change) {
-      const own = looked.get(table)
-      if (own) own.push({ key, version })
-      else looked.set(table, [{ key, version }])
-    }
+    } else if (!change) looked.push({ table, key, version })
   }
   const first: Statement[] = []
   const written = new Set<NetChange>()
@@ -131,5 +128,32 @@ export function checkAndWrite(
     }
   }
   const rest = changes.filter((change) => !written.has(change))
-  return [...first, ...(looked.size > 0 ? [checkRows(looked)] : []), ...writeStatements(rest, versions)]
+  return [...first, ...writeStatements(rest, versions), ...checkLooked(looked, changes)]
+}
+
+/** A row that was looked at, as it was found. */
+export interface LookedRow extends KnownRow {
+  readonly table: Table
+}
+
+/**
+ * What fails unless rows that were looked at are as they were found. Only the commit follows it, since what is written may
+ * have to wait. A row that was not there and is added is checked by its key.
+ */
+export function checkLooked(looked: readonly LookedRow[], changes: readonly NetChange[]): Statement[] {
+  const missing = new Set(looked.flatMap(({ table, version }) => (version === null ? [table] : [])))
+  const added = new KeyMap<true>()
+  if (missing.size > 0) {
+    for (const { table, before, now } of changes) {
+      if (now && !before && missing.has(table)) added.set(table, now, true)
+    }
+  }
+  const byTable = new Map<Table, KnownRow[]>()
+  for (const row of looked) {
+    if (row.version === null && added.get(row.table, row.key)) continue
+    const own = byTable.get(row.table)
+    if (own) own.push(row)
+    else byTable.set(row.table, [row])
+  }
+  return byTable.size > 0 ? [checkRows(byTable)] : []
 }

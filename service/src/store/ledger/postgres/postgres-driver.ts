@@ -7,8 +7,8 @@ import type { NetChange } from '../driver.ts'
 import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
-import { explainFailure } from './errors.ts'
-import { checkAndWrite, KnownRows, type Known } from './known-rows.ts'
+import { explainFailure, rowChanged } from './errors.ts'
+import { checkAndWrite, checkLooked, KnownRows, type Known, type LookedRow } from './known-rows.ts'
 import {
   findRanges,
   findRows,
@@ -70,6 +70,8 @@ class PostgresTransaction implements DriverTransaction {
   /** Whether what is known is used at all. */
   #usesKnown = true
   #reads: readonly RowRead[] = []
+  /** Rows that were looked at on the server, which must not have changed by the commit. */
+  #looked: readonly LookedRow[] = []
   /** The error of a round trip; any other error is of the work. */
   #failure: unknown
   isCommitted = false
@@ -135,16 +137,19 @@ class PostgresTransaction implements DriverTransaction {
       if (rows) rows.push(row)
       else found.set(read, [row])
     }
-    this.#known.learn(
-      askable.filter((read) => read.kind === 'row'),
-      byKey,
-    )
+    const rowReads = askable.filter((read) => read.kind === 'row')
+    this.#known.learn(rowReads, byKey)
+    this.#looked = rowReads
+      .filter(({ isLocked, table }) => !isLocked && table.isRechecked)
+      .map((read) => ({ table: read.table, key: read.key, version: byKey.get(read)?.version ?? null }))
     return { found: reads.map((read) => (blocked.has(read) ? [] : (found.get(read) ?? []))), blocked }
   }
 
   async commit(changes: readonly NetChange[]): Promise<void> {
     const real = changes.filter(isReal)
-    const statements = this.#found ? checkAndWrite(this.#reads, this.#found, real) : writeStatements(real)
+    const statements = this.#found
+      ? checkAndWrite(this.#reads, this.#found, real)
+      : [...writeStatements(real), ...(real.length > 0 ? checkLooked(this.#looked, real) : [])]
     this.#known.begin(real)
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
@@ -286,7 +291,7 @@ function isStale(error: unknown, failure: unknown): boolean {
   return (
     error === failure &&
     error instanceof DatabaseError &&
-    /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? '')
+    (error.code === rowChanged || /^(22012|23...|55P03|40P01|40001)$/.test(error.code ?? ''))
   )
 }
 

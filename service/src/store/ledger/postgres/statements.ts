@@ -303,7 +303,10 @@ export interface KnownRow {
   readonly version: string | null
 }
 
-/** Fails unless every row was written last by the transaction that is named, or is not there where none is. */
+/**
+ * Fails unless every row was written last by the transaction that is named, or is not there where none is: with `rowChanged`,
+ * which nothing else answers.
+ */
 export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>): Statement {
   const parts = [...rows]
   const values = parts.flatMap(([table, known]) => [
@@ -324,7 +327,7 @@ export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>): Statem
         return `(select count(*) from ${list} where (
           select own.xmin from ${table.name} own where ${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
       })
-      return `select 1 / (${counts.join(' + ')} = $1::int)::int`
+      return `select ln((${counts.join(' + ')} = $1::int)::int)`
     }),
     values: [parts.reduce((sum, [, known]) => sum + known.length, 0), ...values],
     decodeRow: () => undefined,
