@@ -3,7 +3,7 @@ import { formatSum, type MicroUsdc } from '../src/domain/money.ts'
 import { holdGraceMs, validityWindowMs } from '../src/domain/proof.ts'
 import type { AuditEvent, Caller, Hold, Mandate } from '../src/domain/records.ts'
 import type { Ids } from '../src/ids.ts'
-import type { Ledger } from '../src/store/ledger/ledger.ts'
+import type { Ledger, RunOptions } from '../src/store/ledger/ledger.ts'
 import type { Operation } from '../src/store/ledger/operation.ts'
 import { createAccount } from '../src/store/ledger/operations/accounts.ts'
 import { createAgent } from '../src/store/ledger/operations/agents.ts'
@@ -63,8 +63,12 @@ export class LedgerTenant {
     return new LedgerTenant({ ...this.#options, ledger }, this.caller, this.agentId)
   }
 
-  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
-    return this.#options.ledger.run(operation, call)
+  run<Call, Outcome>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    options?: RunOptions,
+  ): Promise<Outcome> {
+    return this.#options.ledger.run(operation, call, options)
   }
 
   async mandate(maxTotalMicro = 1_000_000_000_000n as MicroUsdc): Promise<string> {

@@ -78,11 +78,22 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof holds nothing', ...inOperation('issueProof', without(mandates)) },
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
-    bug: 'a revoked agent keeps its open proofs',
-    firstSeed: 22,
-    ...inOperation('revokeAgent', without(mandates)),
-    // The sweep ends them soon.
+    bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
+    ...inOperations({
+      capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
+      voidPaymentsOfRevoked: changing(() => []),
+    }),
     minCalls: 600,
+  },
+  {
+    bug: 'what was looked at is not looked at again before the commit',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => {
+        const others = reads.map((read) => ({ ...read, table: { ...read.table, isRechecked: false } }))
+        const { found, blocked } = await transaction.read(others, options)
+        return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
+      },
+    })),
   },
   {
     bug: 'a pause ends no proofs',
@@ -302,11 +313,16 @@ interface Spoiling {
   ) => (call: unknown, facts: Facts) => Decision<unknown>
 }
 
-function inOperation(name: string, { decide }: Spoiling): Planting {
+function inOperation(name: string, spoiling: Spoiling): Planting {
+  return inOperations({ [name]: spoiling })
+}
+
+function inOperations(spoilings: Readonly<Record<string, Spoiling>>): Planting {
   return {
     changeOperation: (operation) => {
-      if (operation.name !== name) return operation
-      const spoiled = decide(operation.decide as (call: unknown, facts: Facts) => Decision<unknown>)
+      const spoiling = spoilings[operation.name]
+      if (!spoiling) return operation
+      const spoiled = spoiling.decide(operation.decide as (call: unknown, facts: Facts) => Decision<unknown>)
       return { ...operation, decide: spoiled as typeof operation.decide }
     },
   }

@@ -31,7 +31,7 @@ import {
   stopMandate,
   undoStop,
 } from '../../src/store/ledger/operations/stops.ts'
-import { voidPayment, voidPayments } from '../../src/store/ledger/operations/voids.ts'
+import { voidPayment, voidPayments, voidPaymentsOfRevoked } from '../../src/store/ledger/operations/voids.ts'
 import type { StoredSession } from '../../src/store/console/store.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 
@@ -318,11 +318,14 @@ export class RandomCalls {
 
   #voidPayments(): RandomCall {
     const { id, agentId, ...scope } = this.#mandate()
-    const of = this.#random.below(2) === 0 ? scope : { accountId: scope.accountId, agentId }
+    const { accountId } = scope
+    const of = this.#random.below(2) === 0 ? scope : { accountId, agentId }
     const afterId = this.#random.pick(['', '', id])
     // Most payments stay.
-    if (this.#random.below(4) > 0) return made(listMandatesOf, { scope, afterId, limit: 5 })
-    return made(voidPayments, { of, afterId, event: this.#event('proofs.voided', id, scope) })
+    if (this.#random.below(4) > 0) return made(listMandatesOf, { of, afterId, limit: 5 })
+    const event = this.#event('proofs.voided', id, scope)
+    if (of === scope) return made(voidPayments, { scope, afterId, event })
+    return made(voidPaymentsOfRevoked, { accountId, mandateId: this.#orInvented(id), event })
   }
 
   #pressOrUndo(): RandomCall {

@@ -4,7 +4,7 @@ import { holdGraceMs, validityWindowMs } from '../../src/domain/proof.ts'
 import type { Caller, Mandate, Scope } from '../../src/domain/records.ts'
 import { createIds, type Ids } from '../../src/ids.ts'
 import type { Driver, NetChange } from '../../src/store/ledger/driver.ts'
-import { Ledger } from '../../src/store/ledger/ledger.ts'
+import { Ledger, type RunOptions } from '../../src/store/ledger/ledger.ts'
 import { MemoryDatabase } from '../../src/store/ledger/memory/memory-database.ts'
 import { createAccount, moveAccount } from '../../src/store/ledger/operations/accounts.ts'
 import { issueProof, revokeAgent } from '../../src/store/ledger/acts.ts'
@@ -180,8 +180,12 @@ class SimulatedService {
     this.#ledger = this.#start()
   }
 
-  run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
-    return this.#ledger.run(this.#world.changeOperation(operation), call)
+  run<Call, Outcome>(
+    operation: Operation<Call, Outcome>,
+    call: Call,
+    options?: RunOptions,
+  ): Promise<Outcome> {
+    return this.#ledger.run(this.#world.changeOperation(operation), call, options)
   }
 
   async answer(keyId: string, request: Request, parties: Parties): Promise<Answer> {

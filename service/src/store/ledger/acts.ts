@@ -1,11 +1,12 @@
-import type { AuditEvent } from '../../domain/records.ts'
-import type { ProofOutcome } from '../store.ts'
+import type { AuditEvent, Scope } from '../../domain/records.ts'
+import { StoreUnavailableError, type ProofOutcome } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import { revokeAgent as revokeAgentAtFirst, type AgentRevocation } from './operations/agents.ts'
 import { recordStrayDenial, type DenialIds } from './operations/denials.ts'
 import { issueProof as issue, type ProofCall } from './operations/payments.ts'
-import { voidPayments, type VoidStep } from './operations/voids.ts'
-import type { AgentRow } from './tables.ts'
+import { listMandatesOf, type MandatePage } from './operations/stops.ts'
+import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
+import type { AgentRow, MandateRow } from './tables.ts'
 
 // What takes several transactions, each of them short.
 
@@ -22,6 +23,12 @@ export async function issueProof(
   return denial
 }
 
+/**
+ * How long the answer to a revocation waits for one mandate. None of its payments is captured any more; the sweep ends them
+ * when the mandate is locked for longer.
+ */
+const revocationPatienceMs = 1_000
+
 /** Revokes an agent and ends its open payments: none is captured after the answer. */
 export async function revokeAgent(
   ledger: Pick<Ledger, 'run'>,
@@ -29,29 +36,71 @@ export async function revokeAgent(
 ): Promise<AgentRow | 'not_found'> {
   const revoked = await ledger.run(revokeAgentAtFirst, call)
   if (revoked === 'not_found') return revoked
-  const { accountId, id: agentId } = call.agent
-  const { agent, endedUpToId } = revoked
-  if (endedUpToId !== undefined) {
-    const rest = { of: { accountId, agentId }, afterId: endedUpToId, isContinued: true }
-    await voidAll(ledger, rest, () => call.event)
-  }
-  return agent
+  const { event, agent } = call
+  const of = { accountId: agent.accountId, agentId: agent.id }
+  await forEachMandate(ledger, of, async ({ accountId, id: mandateId, openPayments }) => {
+    if (openPayments === 0) return
+    const step = { accountId, mandateId, event }
+    await ledger
+      .run(voidPaymentsOfRevoked, step, { patienceMs: revocationPatienceMs })
+      .catch(ignoreUnavailable)
+  }).catch(ignoreUnavailable)
+  return revoked
 }
 
-/** Ends the open payments of a scope or of an agent, those of the mandates after one. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) throw error
+}
+
+/** Ends the open payments of a scope. */
 export async function voidAll(
   ledger: Pick<Ledger, 'run'>,
-  { of, afterId, isContinued = false }: Omit<VoidStep, 'event'>,
+  scope: Scope,
   nextEvent: () => AuditEvent,
 ): Promise<void> {
-  let lastId: string | undefined = afterId
-  while (lastId !== undefined) {
-    const progress: { readonly lastId: string | undefined } = await ledger.run(voidPayments, {
-      of,
-      afterId: lastId,
-      isContinued,
-      event: nextEvent(),
-    })
-    lastId = progress.lastId
+  let afterId: string | undefined = ''
+  while (afterId !== undefined) {
+    const progress: VoidProgress = await ledger.run(voidPayments, { scope, afterId, event: nextEvent() })
+    afterId = progress.lastId
   }
+}
+
+/** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
+const mandatesAtOnce = 100
+
+/** How many mandates are looked at in one step. */
+const pageSize = 500
+
+/** Does something about each mandate of a scope or of an agent, several at once. */
+export async function forEachMandate(
+  ledger: Pick<Ledger, 'run'>,
+  of: MandatePage['of'],
+  work: (mandate: MandateRow) => Promise<void>,
+): Promise<void> {
+  const underWay = new Set<string>()
+  let onEnd: (() => void) | undefined
+  const untilFewer = async (than: number) => {
+    while (underWay.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
+  }
+  let failure: unknown
+  const start = (mandate: MandateRow) => {
+    underWay.add(mandate.id)
+    void work(mandate)
+      .catch((error: unknown) => (failure ??= error))
+      .finally(() => {
+        underWay.delete(mandate.id)
+        onEnd?.()
+      })
+  }
+  let afterId: string | undefined = ''
+  while (afterId !== undefined) {
+    const page: readonly MandateRow[] = await ledger.run(listMandatesOf, { of, afterId, limit: pageSize })
+    for (const mandate of page) {
+      await untilFewer(mandatesAtOnce)
+      start(mandate)
+    }
+    afterId = page.length < pageSize ? undefined : page.at(-1)?.id
+  }
+  await untilFewer(1)
+  if (failure !== undefined) throw failure
 }

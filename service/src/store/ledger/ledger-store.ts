@@ -122,7 +122,7 @@ export function createLedgerActs({
     voidSomeHolds: ({ accountId, environment }, event) =>
       act(async () => {
         const events = [event]
-        await voidAll(ledger, { of: { accountId, environment }, afterId: '' }, () => {
+        await voidAll(ledger, { accountId, environment }, () => {
           return events.pop() ?? { ...event, id: nextId('auditEvent', event.createdAtMs) }
         })
         return { isMoreLeft: false }

@@ -1,10 +1,10 @@
 import type { Scope } from '../../domain/records.ts'
 import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
+import { forEachMandate } from './acts.ts'
 import type { Ledger } from './ledger.ts'
 import {
   endStop,
-  listMandatesOf,
   pressStop,
   readStops,
   resumeMandate,
@@ -13,17 +13,10 @@ import {
   undoStop,
   type StoppedMandate,
 } from './operations/stops.ts'
-import type { MandateRow } from './tables.ts'
 
 export type StopAllOptions = StopCall & { readonly ledger: Pick<Ledger, 'run'>; readonly scope: Scope }
 
 export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
-
-/** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
-const mandatesAtOnce = 100
-
-/** How many mandates are looked at in one step. */
-const pageSize = 500
 
 /** How long a stop waits for one mandate: its caller waits for the answer. */
 const stopPatienceMs = 4_000
@@ -83,7 +76,7 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
   if (!(await ledger.run(undoStop, { scope, press: last.presses }))) return []
   const resumedIds: string[] = []
   let failure: unknown
-  await forEachMandate(options, async ({ id, status, stoppedBy }) => {
+  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     if (status !== 'paused' || stoppedBy === null) return
     const call = { mandate: { ...scope, id }, stopId, actor, atMs: now(), eventId: nextEventId() }
     try {
@@ -125,9 +118,9 @@ async function lookOnce(
     readonly looks: Looks
   },
 ): Promise<boolean> {
-  const { stopId, isClosing } = options
+  const { ledger, scope, stopId, isClosing } = options
   let isMoved = false
-  await forEachMandate(options, async ({ id, status, stoppedBy, stoppedPayments }) => {
+  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy, stoppedPayments }) => {
     const isStopped = status === 'paused' && stoppedBy !== null
     const isOwn = isStopped && stoppedBy === stopId
     if (isOwn && own === 'counted') {
@@ -173,37 +166,4 @@ function stopOne(
   const mandate = { accountId: scope.accountId, environment: scope.environment, id }
   const call = { mandate, stopId, actor, atMs: now(), eventId: nextEventId(), press }
   return ledger.run(stopMandate, call, { patienceMs: stopPatienceMs })
-}
-
-/** Does something about each mandate of a scope, several at once. */
-async function forEachMandate(
-  { ledger, scope }: Pick<StopAllOptions, 'ledger' | 'scope'>,
-  work: (mandate: MandateRow) => Promise<void>,
-): Promise<void> {
-  const underWay = new Set<string>()
-  let onEnd: (() => void) | undefined
-  const untilFewer = async (than: number) => {
-    while (underWay.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
-  }
-  let failure: unknown
-  const start = (mandate: MandateRow) => {
-    underWay.add(mandate.id)
-    void work(mandate)
-      .catch((error: unknown) => (failure ??= error))
-      .finally(() => {
-        underWay.delete(mandate.id)
-        onEnd?.()
-      })
-  }
-  let afterId: string | undefined = ''
-  while (afterId !== undefined) {
-    const page: readonly MandateRow[] = await ledger.run(listMandatesOf, { scope, afterId, limit: pageSize })
-    for (const mandate of page) {
-      await untilFewer(mandatesAtOnce)
-      start(mandate)
-    }
-    afterId = page.length < pageSize ? undefined : page.at(-1)?.id
-  }
-  await untilFewer(1)
-  if (failure !== undefined) throw failure
 }

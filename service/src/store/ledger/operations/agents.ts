@@ -2,7 +2,6 @@ import type { Agent, AuditEvent } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
 import { lock, look, put, unchanged, type Operation } from '../operation.ts'
 import { agentAccounts, agents, auditEvents, type AgentRow } from '../tables.ts'
-import { endPaymentsOf, mandatesAfter, readsOfStep } from './voids.ts'
 
 export interface NewAgent {
   readonly agent: Agent
@@ -35,44 +34,26 @@ export interface AgentRevocation {
   readonly event: AuditEvent
 }
 
-export interface RevokedAgent {
-  readonly agent: AgentRow
-  /** The payments of the mandates after this one are still to be ended; undefined when none is left. */
-  readonly endedUpToId: string | undefined
-}
-
 /**
- * Revokes an agent, for good, and ends the open payments of its first mandates. From then on it is granted no proof.
- * `voidPayments` ends those of its other mandates, before the revocation is answered.
- *
- * A capture does not look at the agent: it has locked its mandate, and who ends the payments of the mandate waits for it.
+ * Revokes an agent, for good. From then on it is granted no proof and none of its proofs is captured, whatever has locked
+ * its mandates: both look at the agent. `voidPaymentsOfRevoked` then ends its open payments.
  */
-export const revokeAgent: Operation<AgentRevocation, RevokedAgent | 'not_found'> = {
+export const revokeAgent: Operation<AgentRevocation, AgentRow | 'not_found'> = {
   name: 'revokeAgent',
 
-  reads: ({ agent: key, event }, facts) => [
-    lock(agents, key),
-    ...readsOfStep(firstMandatesOf(key), facts, event.createdAtMs),
-  ],
+  reads: ({ agent: key }) => [lock(agents, key)],
 
   decide({ agent: key, event }, facts) {
     const agent = facts.row(agents, key)
     if (agent?.environment !== key.environment) return unchanged('not_found')
-    const { voided, lastId, changes } = endPaymentsOf(firstMandatesOf(key), facts, event.createdAtMs)
-    // An earlier revocation may have been cut short after its first mandates.
-    if (agent.status === 'revoked') return { outcome: { agent, endedUpToId: lastId }, changes }
+    if (agent.status === 'revoked') return unchanged(agent)
     const revoked = { ...agent, status: 'revoked' as const, revokedAtMs: event.createdAtMs }
     return {
-      outcome: { agent: revoked, endedUpToId: lastId },
+      outcome: revoked,
       changes: [
         put(agents, revoked),
-        ...changes,
-        put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }),
+        put(auditEvents, { ...event, data: { ...event.data, voided_holds: 0 } }),
       ],
     }
   },
-}
-
-function firstMandatesOf({ accountId, id: agentId }: RecordKey) {
-  return mandatesAfter({ of: { accountId, agentId }, afterId: '' })
 }

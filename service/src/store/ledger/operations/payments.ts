@@ -169,7 +169,10 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
     if (refusal) return unchanged(refused(refusal))
     const status = statusOf(payment, mandate, nowMs)
     if (status === 'captured') return unchanged(failed('nonce_reused')) // 4
-    if (status !== 'open' || isDisabled(payerId, facts)) return unchanged(failed('proof_expired'))
+    const agent = facts.row(agents, { accountId: payerId, id: call.agentId })
+    if (status !== 'open' || agent?.status !== 'active' || isDisabled(payerId, facts)) {
+      return unchanged(failed('proof_expired'))
+    }
     return {
       outcome: { outcome: 'captured', transactionId: call.transactionId },
       changes: changesOfCapture(call, {
@@ -216,11 +219,12 @@ export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutco
 }
 
 function readsOfCapture(call: CaptureCall): Read[] {
-  const { payerId, caller, nonce, mandateId } = call
+  const { payerId, caller, nonce, agentId, mandateId } = call
   return [
     look(accounts, { id: caller.accountId }),
     look(accounts, { id: payerId }),
     look(apiKeys, keyOf(caller)),
+    look(agents, { accountId: payerId, id: agentId }),
     look(sellerDomains, domainOf({ ...call, environment: caller.environment })),
     lock(mandates, { accountId: payerId, id: mandateId }),
     look(payments, { accountId: payerId, nonce }),

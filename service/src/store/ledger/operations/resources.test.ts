@@ -30,7 +30,7 @@ test('A revoked agent has no open payment left, under however many mandates, and
   const revoked = await revoke(ledger)
   assert(typeof revoked === 'object')
   assert.equal(revoked.status, 'revoked')
-  assert.equal(ledger.transactions() - before, 3)
+  assert.ok(ledger.transactions() - before < count / 2, 'mandates share transactions')
   assert.ok(
     ledger.rows(mandates).every(({ openPayments, heldMicro }) => openPayments === 0 && heldMicro === 0n),
   )
@@ -43,23 +43,22 @@ test('A revoked agent has no open payment left, under however many mandates, and
   assert.deepEqual(await revoke(ledger), revoked, 'a repetition changes nothing')
 })
 
-test('A revocation that was cut short after its first mandates is completed by the sweep, or when it is repeated', async () => {
+test('A revocation that was cut short is completed by the sweep, or when it is repeated; no proof is captured meanwhile', async () => {
   for (const by of ['the sweep', 'a repetition'] as const) {
     const ledger = await openMemoryLedger()
-    for (let made = 0; made < mandatesVoidedAtOnce; made++) await ledger.mandate()
-    const last = await ledger.mandate()
-    const hold = await ledger.proof(last, '1.00')
+    const mandate = await ledger.mandate()
+    const hold = await ledger.proof(mandate, '1.00')
     const event = ledger.event('agent.revoked', ledger.agent.id)
     const first = await ledger.run(revokeAgentAtFirst, { agent: ledger.agent, event })
     assert(typeof first === 'object')
-    assert.ok(first.endedUpToId !== undefined)
+    assert.equal(ledger.row(mandates, mandate).openPayments, 1)
+    assert.deepEqual(await ledger.capture(hold), { outcome: 'failed', reason: 'proof_expired' })
     if (by === 'a repetition') await revoke(ledger)
     else {
-      const call = { accountId: scope.accountId, mandateId: last.id, nowMs: ledger.clock.nowMs }
+      const call = { accountId: scope.accountId, mandateId: mandate.id, nowMs: ledger.clock.nowMs }
       await ledger.run(releaseExpiredPayments, call)
     }
-    assert.equal(ledger.row(mandates, last).openPayments, 0)
-    assert.equal((await ledger.capture(hold)).outcome, 'failed')
+    assert.equal(ledger.row(mandates, mandate).openPayments, 0)
   }
 })
 
@@ -92,9 +91,9 @@ test('The open payments of a scope end step by step, and those of the other envi
   for (let made = 0; made < mandatesVoidedAtOnce + 3; made++)
     await ledger.proof(await ledger.mandate(), '1.00')
   const production = { accountId: scope.accountId, environment: 'production' } as const
-  await voidAll(ledger.ledger, { of: production, afterId: '' }, () => ledger.event('proofs.voided', ''))
+  await voidAll(ledger.ledger, production, () => ledger.event('proofs.voided', ''))
   assert.ok(ledger.rows(mandates).every(({ openPayments }) => openPayments === 1))
-  await voidAll(ledger.ledger, { of: scope, afterId: '' }, () => ledger.event('proofs.voided', 'acct_1'))
+  await voidAll(ledger.ledger, scope, () => ledger.event('proofs.voided', 'acct_1'))
   const row = (id: string) => ledger.row(mandates, { ...scope, id })
   for (const payment of ledger.rows(payments)) {
     assert.equal(statusOf(payment, row(payment.mandateId), ledger.clock.nowMs), 'voided')

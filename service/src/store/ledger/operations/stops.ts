@@ -120,12 +120,12 @@ export const undoStop: Operation<StopUndo, boolean> = {
 }
 
 export interface MandatePage {
-  readonly scope: Scope
+  readonly of: Scope | { readonly accountId: string; readonly agentId: string }
   readonly afterId: string
   readonly limit: number
 }
 
-/** The next mandates of a scope. It locks none of them. */
+/** The next mandates of a scope or of an agent. It locks none of them. */
 export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
   name: 'listMandatesOf',
   reads: (page) => [rangeOf(page)],
@@ -267,11 +267,12 @@ function eventOf(
   return auditEvent({ keyId: actor }, mandate, { id: eventId, type, subjectId: mandate.id, data, atMs })
 }
 
-function rangeOf({ scope: { accountId, environment }, afterId, limit }: MandatePage): RangeRead {
+function rangeOf({ of, afterId, limit }: MandatePage): RangeRead {
+  const { accountId } = of
   return {
     kind: 'range',
     table: mandates,
-    where: { accountId, environment },
+    where: 'agentId' in of ? { accountId, agentId: of.agentId } : { accountId, environment: of.environment },
     orderBy: 'id',
     after: afterId === '' ? undefined : afterId,
     limit,

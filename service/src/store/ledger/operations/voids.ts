@@ -1,15 +1,6 @@
 import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
 import { mandatesVoidedAtOnce } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  unchanged,
-  type Change,
-  type Facts,
-  type Operation,
-  type RangeRead,
-} from '../operation.ts'
+import { lock, look, put, unchanged, type Change, type Operation, type RangeRead } from '../operation.ts'
 import { auditEvents, mandates, payments, type PaymentRow } from '../tables.ts'
 import { endPayments, expiredReads } from './mandates.ts'
 import { releasePayment, statusOf } from './payment-rows.ts'
@@ -53,14 +44,12 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
   },
 }
 
-/** The mandates of a scope or of an agent, those after an id. */
+/** The mandates of a scope, those after an id. */
 export interface VoidStep {
-  readonly of: Scope | { readonly accountId: string; readonly agentId: string }
+  readonly scope: Scope
   readonly afterId: string
   /** Recorded when any payment was ended, with how many. */
   readonly event: AuditEvent
-  /** Whether an earlier step has recorded the event, and this one only adds to how many. */
-  readonly isContinued?: boolean
 }
 
 export interface VoidProgress {
@@ -73,58 +62,65 @@ export interface VoidProgress {
 export const voidPayments: Operation<VoidStep, VoidProgress> = {
   name: 'voidPayments',
 
-  reads: (step, facts) => [
-    ...readsOfStep(mandatesAfter(step), facts, step.event.createdAtMs),
-    ...(step.isContinued ? [lock(auditEvents, keyOfEvent(step.event))] : []),
-  ],
+  reads(step, facts) {
+    const range = mandatesAfter(step)
+    const found = facts.knows(range) ? facts.rows(mandates, range) : []
+    return [range, ...found.flatMap((mandate) => expiredReads(mandate, step.event.createdAtMs))]
+  },
 
   decide(step, facts) {
     const { event } = step
-    const { changes, ...progress } = endPaymentsOf(mandatesAfter(step), facts, event.createdAtMs)
-    if (progress.voided === 0) return { outcome: progress, changes }
-    const recorded = step.isContinued ? facts.row(auditEvents, keyOfEvent(event)) : event
-    // Who goes on with what another call has begun does not know its event.
-    if (!recorded) return { outcome: progress, changes }
-    const before = step.isContinued ? Number(recorded.data['voided_holds'] ?? 0) : 0
-    const data = { ...recorded.data, voided_holds: before + progress.voided }
-    return { outcome: progress, changes: [...changes, put(auditEvents, { ...recorded, data })] }
+    const range = mandatesAfter(step)
+    const found = facts.rows(mandates, range)
+    const ended = found
+      .filter(({ openPayments }) => openPayments > 0)
+      .map((mandate) => endPayments(mandate, facts, event.createdAtMs))
+    const voided = ended.reduce((sum, one) => sum + one.voided, 0)
+    const lastId = found.length < range.limit ? undefined : found.at(-1)?.id
+    const changes = ended.flatMap((one) => one.changes)
+    if (voided > 0)
+      changes.push(put(auditEvents, { ...event, data: { ...event.data, voided_holds: voided } }))
+    return { outcome: { voided, lastId }, changes }
   },
 }
 
-function keyOfEvent({ accountId, id }: AuditEvent) {
-  return { accountId, id }
-}
-
-/** What `endPaymentsOf` looks at. */
-export function readsOfStep(range: RangeRead, facts: Facts, nowMs: number) {
-  const found = facts.knows(range) ? facts.rows(mandates, range) : []
-  return [range, ...found.flatMap((mandate) => expiredReads(mandate, nowMs))]
-}
-
-/** What ends the open payments of the mandates of a range. */
-export function endPaymentsOf(range: RangeRead, facts: Facts, nowMs: number) {
-  const found = facts.rows(mandates, range)
-  const ended = found
-    .filter(({ openPayments }) => openPayments > 0)
-    .map((mandate) => endPayments(mandate, facts, nowMs))
-  return {
-    voided: ended.reduce((sum, one) => sum + one.voided, 0),
-    lastId: found.length < range.limit ? undefined : found.at(-1)?.id,
-    changes: ended.flatMap(({ changes }) => changes),
-  }
-}
-
-export function mandatesAfter({ of, afterId }: Pick<VoidStep, 'of' | 'afterId'>): RangeRead {
+function mandatesAfter({ scope: { accountId, environment }, afterId }: VoidStep): RangeRead {
   return {
     kind: 'range',
     table: mandates,
-    where:
-      'agentId' in of
-        ? { accountId: of.accountId, agentId: of.agentId }
-        : { accountId: of.accountId, environment: of.environment },
+    where: { accountId, environment },
     orderBy: 'id',
     after: afterId === '' ? undefined : afterId,
     limit: mandatesVoidedAtOnce,
     isLocked: true,
   }
+}
+
+export interface RevocationStep {
+  readonly accountId: string
+  readonly mandateId: string
+  /** The event of the revocation, which counts what it has ended. */
+  readonly event: AuditEvent
+}
+
+/** Ends the open payments of a mandate whose agent is revoked. */
+export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
+  name: 'voidPaymentsOfRevoked',
+
+  reads({ accountId, mandateId, event }, facts) {
+    const key = { accountId, id: mandateId }
+    const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
+    return [lock(mandates, key), lock(auditEvents, event), ...expiredReads(mandate, event.createdAtMs)]
+  },
+
+  decide({ accountId, mandateId, event }, facts) {
+    const mandate = facts.row(mandates, { accountId, id: mandateId })
+    if (!mandate || mandate.openPayments === 0) return unchanged('voided')
+    const { voided, changes } = endPayments(mandate, facts, event.createdAtMs)
+    // Who goes on with what another call has begun does not know its event.
+    const recorded = facts.row(auditEvents, event)
+    if (!recorded) return { outcome: 'voided', changes }
+    const data = { ...recorded.data, voided_holds: Number(recorded.data['voided_holds']) + voided }
+    return { outcome: 'voided', changes: [...changes, put(auditEvents, { ...recorded, data })] }
+  },
 }
