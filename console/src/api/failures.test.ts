@@ -24,7 +24,15 @@ async function failureOf(status: number, body: unknown): Promise<unknown> {
 
 const refusal = (field: string) =>
   failureOf(422, {
-    detail: [{ type: 'value_error', loc: ['body', field], msg: 'Value error, it is none', input: '' }],
+    detail: [
+      {
+        type: 'value_error',
+        loc: ['body', field],
+        msg: 'Value error, it is none',
+        input: '',
+        ctx: { error: 'it is none' },
+      },
+    ],
   })
 
 test('What is wrong with a form is said once: beside its field, or below where no field shows it', async () => {

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, ValidationError } from '@purser/client'
+import { ApiError, ConnectionError, ValidationError, type ValidationItem } from '@purser/client'
 
 /** A message with a remedy for each error code. */
 const sentences: Record<string, string> = {
@@ -20,7 +20,7 @@ const sentences: Record<string, string> = {
 export function explainFailure(error: unknown): string {
   if (error instanceof ValidationError) {
     return error.items
-      .map(({ loc, msg }) => `${loc.filter((part) => part !== 'body').join('.')}: ${inWords(msg)}`)
+      .map((item) => `${item.loc.filter((part) => part !== 'body').join('.')}: ${inWords(item)}`)
       .join('; ')
   }
   if (error instanceof ApiError)
@@ -37,16 +37,16 @@ export function formFaults<const Field extends string>(
   const byField: Partial<Record<Field, string>> = {}
   if (!error) return { byField, rest: undefined }
   if (!(error instanceof ValidationError)) return { byField, rest: explainFailure(error) }
-  for (const { loc, msg } of error.items) {
-    const field = fields.find((one) => one === loc[1])
+  for (const item of error.items) {
+    const field = fields.find((one) => one === item.loc[1])
     if (!field) return { byField: {}, rest: explainFailure(error) }
-    byField[field] = inWords(msg)
+    byField[field] = inWords(item)
   }
   return { byField, rest: undefined }
 }
 
-/** A validation message without its prefix: "Value error, value is …" → "Value is …". */
-function inWords(finding: string): string {
-  const words = finding.replace(/^Value error, /, '')
+/** What is wrong with a value: `Value is …`. */
+function inWords({ type, msg, ctx }: ValidationItem): string {
+  const words = type === 'value_error' && typeof ctx?.['error'] === 'string' ? ctx['error'] : msg
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
