@@ -57,14 +57,8 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
   const subject = 'ledger'
   try {
     const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
-    if (hasUnfinishedCopy) {
-      const finding = `${place} holds a copy that was interrupted; run the same ${calledAs} migrate copy again`
-      return { mark: 'fail', subject, finding }
-    }
-    if (found > needed) {
-      const finding = `${place} was written by a newer Purser; start that release or a later one`
-      return { mark: 'fail', subject, finding }
-    }
+    if (hasUnfinishedCopy) throw new StoreOpenError('copy_unfinished', { place })
+    if (found > needed) throw new StoreOpenError('newer_schema', { place, found, needed })
     if (found === 0) {
       return { mark: 'warn', subject, finding: `${place} holds no ledger yet; ${calledAs} serve makes it` }
     }
