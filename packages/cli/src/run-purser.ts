@@ -41,7 +41,9 @@ function tellFailure(error: unknown, called: CalledCommand, surroundings: Surrou
     printError(harmlessLines(`${message}\n\n${hint}`))
   } else if (exitCode !== exitCodes.interrupted) {
     // No message is needed after Ctrl-C.
-    printError(harmlessLines(`${['purser', ...path].join(' ')}: ${message.replace(/\.$/, '')}.`))
+    printError(
+      harmlessLines(`${['purser', ...path].join(' ')}: ${message}${message.endsWith('.') ? '' : '.'}`),
+    )
   }
   return exitCode
 }

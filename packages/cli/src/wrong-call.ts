@@ -8,15 +8,14 @@ export function wrongCall(
   { command, rest }: CalledCommand,
   calledAs: string,
 ): string {
-  const [first = '', ...suggestion] = message.split('\n')
-  const [, missing = ''] = /'([^ ']+)/.exec(first) ?? []
+  const [, ...suggestion] = message.split('\n')
   switch (code) {
     case 'commander.missingMandatoryOptionValue':
       return wordsTooMany(command, calledAs) ?? `${unknownOption(command)}${missingOptions(command)}`
     case 'commander.excessArguments':
       return wordsTooMany(command, calledAs) ?? sentence(message)
     case 'commander.missingArgument':
-      return `<${missing}> is missing`
+      return `<${command.registeredArguments[wordsOf(command).length]?.name()}> is missing`
     case 'commander.unknownCommand': {
       const words = [...pathOf(command), ...rest.slice(0, 1)].join(' ')
       return [`purser has no command ${JSON.stringify(words)}.`, ...suggestion].join('\n')
