@@ -169,7 +169,7 @@ test('reason_detail quotes the beginning of what was asked for, and of what is a
     assert.equal(status, 402)
     assert.match(
       body.reason_detail,
-      /^(The category )?(d|x){80}… is not allowed|^d{80}… is not an allowed seller/,
+      /^The category of the payment is not allowed|^d{80}… is not an allowed seller/,
     )
     assert.ok(body.reason_detail.length <= maxLengths.reasonDetail, `${body.reason_detail.length} characters`)
   }

@@ -45,11 +45,6 @@ export function describeDenial(code: DenialCode, mandate: Mandate, amount: strin
   }
 }
 
-/** The service's sentence about a denial without the category, which may be the merchant's text. */
-export function withoutCategory(detail: string): string {
-  return detail.replace(/^The category .* is not allowed;/s, 'Its category is not allowed;')
-}
-
 /** What is neither spent nor held, in the mandate's currency. */
 export function spendableNow(mandate: Mandate): string {
   return subtractAmounts(mandate.remaining_budget, mandate.held_total)

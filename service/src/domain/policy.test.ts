@@ -131,7 +131,7 @@ const failures: readonly Failure[] = [
     name: 'the category is not on the list',
     spoil: changeSeller({ category: 'games' }),
     code: 'merchant_not_allowed',
-    detail: 'The category games is not allowed; the mandate allows data.',
+    detail: 'The category of the payment is not allowed; the mandate allows data.',
   },
   {
     check: 7,

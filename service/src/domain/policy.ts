@@ -66,7 +66,8 @@ export function checkPolicy(facts: PolicyFacts, payment: PolicyPayment, nowMs: n
       )
     }
     if (!admitsCategory(mandate, category)) {
-      const observed = category === null ? 'A payment without a category' : `The category ${quote(category)}`
+      // A merchant may have named the category, so the sentence, which models read, does not repeat it.
+      const observed = category === null ? 'A payment without a category' : 'The category of the payment'
       return deny(
         7,
         'merchant_not_allowed',

@@ -1,6 +1,6 @@
 import type { Agent, DenialCode, Mandate, Purser } from '@purser/client'
 
-import { remedyFor, withoutCategory, type Reason } from '../reason.ts'
+import { remedyFor, type Reason } from '../reason.ts'
 import type { Secrets } from '../secrets.ts'
 import { sellerFor } from '../sellers.ts'
 import { AddressRefusal, type AddressGuard } from '../web/addresses.ts'
@@ -69,10 +69,10 @@ export async function askFirst(
   const bill = billOf(order, answer, mandate)
   if ('reason_code' in bill) return deny(bill, { challenge })
   const { category, ...billed } = bill
-  const explain = (denial: PolicyDenial): Reason => ({
-    reason_code: denial.reason_code,
-    reason_detail: withoutCategory(denial.reason_detail),
-    remedy: remedyFor(denial.reason_code, mandate),
+  const explain = ({ reason_code, reason_detail }: PolicyDenial): Reason => ({
+    reason_code,
+    reason_detail,
+    remedy: remedyFor(reason_code, mandate),
   })
   const payment = {
     agent_id: agentId,

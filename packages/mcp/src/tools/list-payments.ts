@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-import { withoutCategory } from '../reason.ts'
 import { bounded } from '../web/bounded.ts'
 import { defineTool, readsOnly } from './tool.ts'
 
@@ -60,7 +59,7 @@ export const listPayments = defineTool({
         category: item.category === null ? null : bounded(item.category, 128),
         mandate_id: item.mandate_id,
         reason_code: item.reason_code,
-        reason_detail: item.reason_detail === null ? null : withoutCategory(item.reason_detail),
+        reason_detail: item.reason_detail,
         created_at: item.created_at,
       })),
       next_cursor: nextCursor,
