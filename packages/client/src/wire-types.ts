@@ -791,8 +791,12 @@ export interface PolicyCheck {
     | 'within_total_budget'
   /** Result of the check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of decision. `unknown`: not recorded. */
   state: 'passed' | 'failed' | 'not_reached' | 'not_asked' | 'unknown'
-  /** The compared values, such as `4.20 + 6.00 > 10.00`; may be empty. */
-  values: string
+  /** What was checked, such as `api.example.com` or `4.20 + 6.00`; may be empty. */
+  value: string
+  /** How `value` compares with `limits`: `before` or `not_before` a time, `in` or `not_in` a list, `at_most` or `above` an amount. Null if nothing was compared. */
+  relation: 'before' | 'not_before' | 'in' | 'not_in' | 'at_most' | 'above' | null
+  /** What the mandate allows: a time, an amount or a list; empty if nothing was compared. */
+  limits: Array<string>
 }
 
 export interface TransactionDetail {

@@ -30,7 +30,7 @@ export const maxLengths = {
   /** The text of an API key or of a session's token. */
   secret: 400,
   reasonDetail: 2_000,
-  /** Text written by the service: the message of a 422, the values of a policy check. */
+  /** Text written by the service: the message of a 422, the value of a policy check. */
   message: 5_000,
 } as const
 

@@ -4,7 +4,7 @@ import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Moment } from '../../ui/when.tsx'
 import './check-ladder.css'
 import { categoryRule } from '../mandates/category-rule.ts'
-import { valuesInWords } from './check-values.ts'
+import { comparisonInWords } from './check-values.ts'
 
 /** The display text of each check. */
 const questions: Record<PolicyCheck['name'], string> = {
@@ -38,15 +38,15 @@ export function CheckLadder({
   return (
     <>
       <ol className="ladder">
-        {checks.map(({ check, name, state, values }) => (
+        {checks.map(({ check, name, state, ...comparison }) => (
           <li key={check} className={`rung ${state}`} aria-label={`Check ${check}`}>
             <span className="rung-mark">
               <Icon name={states[state].icon} size={14} />
             </span>
             <span className="rung-question">
               {questions[name]}
-              {values !== '' && (
-                <code className="rung-values breakable">{valuesInWords({ name, values })}</code>
+              {comparison.value !== '' && (
+                <code className="rung-values breakable">{comparisonInWords(comparison)}</code>
               )}
               {name === 'category_allowed' && <span className="rung-note quiet small">{categoryRule}</span>}
             </span>

@@ -4,32 +4,27 @@ import { test } from 'node:test'
 import type { PolicyCheck } from '@purser/client'
 
 import { clockTime } from '../../text/times.ts'
-import { valuesInWords } from './check-values.ts'
+import { comparisonInWords } from './check-values.ts'
 
 const asked = '2026-11-20T12:00:00.000Z'
 const expires = '2026-11-20T11:00:00Z'
 
-test('The values of a check are told without notation, and amounts to the last digit', () => {
+test('What a check compared is told without notation, and amounts to the last digit', () => {
   const many = Array.from({ length: 40 }, (_, index) => `api-${index}.example`)
-  const rows: [PolicyCheck['name'], string, string][] = [
-    ['agent_exists', 'research-bot', 'research-bot'],
-    [
-      'mandate_not_expired',
-      `${asked} ≥ ${expires}`,
-      `${clockTime(asked)} is not before ${clockTime(expires)}`,
-    ],
-    ['mandate_not_expired', `${expires} < ${asked}`, `${clockTime(expires)} is before ${clockTime(asked)}`],
-    ['seller_allowed', 'a.example ∈ {a.example, b.example}', 'a.example is one of: a.example, b.example'],
-    ['seller_allowed', 'a.example ∈ {*}', 'a.example; every one is allowed (*)'],
-    ['seller_allowed', 'c.example ∉ {a.example}', 'c.example is none of: a.example'],
-    [
-      'seller_allowed',
-      `c.example ∉ {${many.join(', ')}}`,
-      `c.example is none of: ${many.slice(0, 6).join(', ')}, and 34 more`,
-    ],
-    ['category_allowed', 'every category is allowed', 'every category is allowed'],
-    ['within_total_budget', '4.20 + 1.00 held + 6.00 > 10.00', '4.20 + 1.00 held + 6.00 > 10.00'],
-    ['within_total_budget', '', ''],
+  const rows: [string, PolicyCheck['relation'], string[], words: string][] = [
+    ['research-bot', null, [], 'research-bot'],
+    [asked, 'not_before', [expires], `${clockTime(asked)} is not before ${clockTime(expires)}`],
+    [expires, 'before', [asked], `${clockTime(expires)} is before ${clockTime(asked)}`],
+    ['a.example', 'in', ['a.example', 'b.example'], 'a.example is one of: a.example, b.example'],
+    ['a.example', 'in', ['*'], 'a.example; every one is allowed (*)'],
+    ['games ∈ {games}', 'not_in', ['data, or', 'maps'], 'games ∈ {games} is none of: data, or, maps'],
+    ['c.example', 'not_in', many, `c.example is none of: ${many.slice(0, 6).join(', ')}, and 34 more`],
+    ['c.example', 'not_in', [], 'c.example is none of: '],
+    ['every category is allowed', null, [], 'every category is allowed'],
+    ['4.20 + 1.00 held + 6.00', 'above', ['10.00'], '4.20 + 1.00 held + 6.00 > 10.00'],
+    ['', null, [], ''],
   ]
-  for (const [name, values, words] of rows) assert.equal(valuesInWords({ name, values }), words)
+  for (const [value, relation, limits, words] of rows) {
+    assert.equal(comparisonInWords({ value, relation, limits }), words)
+  }
 })

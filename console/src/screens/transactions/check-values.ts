@@ -5,28 +5,29 @@ import { clockTime } from '../../text/times.ts'
 /** Max list entries to show. */
 const spelledOut = 6
 
-/**
- * The compared values of a check in readable form: local times, and "is one of" for ∈. Amounts stay
- * unchanged: `4.20 + 6.00 > 10.00`.
- */
-export function valuesInWords({ name, values }: Pick<PolicyCheck, 'name' | 'values'>): string {
-  if (name === 'mandate_not_expired') {
-    return values.replace(/^(\S+) ([<≥]) (\S+)$/, (_, asked: string, sign: string, expires: string) =>
-      [clockTime(asked), sign === '<' ? 'is before' : 'is not before', clockTime(expires)].join(' '),
-    )
-  }
-  if (name === 'seller_allowed' || name === 'category_allowed') {
-    return values.replace(/^(.*) ([∈∉]) \{(.*)\}$/s, (_, value: string, sign: string, allowed: string) =>
-      allowed === '*'
-        ? `${value}; every one is allowed (*)`
-        : [value, sign === '∈' ? 'is one of:' : 'is none of:', listed(allowed)].join(' '),
-    )
-  }
-  return values
+const signs = {
+  before: 'is before',
+  not_before: 'is not before',
+  in: 'is one of:',
+  not_in: 'is none of:',
+  at_most: '≤',
+  above: '>',
+} as const satisfies Record<NonNullable<PolicyCheck['relation']>, string>
+
+/** What a check compared, with local times and long lists shortened: `4.20 + 6.00 > 10.00`. */
+export function comparisonInWords({
+  value,
+  relation,
+  limits,
+}: Pick<PolicyCheck, 'value' | 'relation' | 'limits'>): string {
+  if (relation === null) return value
+  if (limits.includes('*')) return `${value}; every one is allowed (*)`
+  const isTime = relation === 'before' || relation === 'not_before'
+  const [shown, ...against] = isTime ? [value, ...limits].map(clockTime) : [value, ...limits]
+  return [shown, signs[relation], listed(against)].join(' ')
 }
 
-function listed(allowed: string): string {
-  const entries = allowed.split(', ')
+function listed(entries: readonly string[]): string {
   const more = entries.length - spelledOut
   return [...entries.slice(0, spelledOut), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }

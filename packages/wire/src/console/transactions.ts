@@ -18,7 +18,7 @@ import { PageOf, pageParameters } from '../pages.ts'
 import { ProofRecord } from '../payments.ts'
 import { ReasonCode } from '../policy.ts'
 import { csvColumns, Transaction, TransactionStatus } from '../transactions.ts'
-import { maxLengths } from '../lengths.ts'
+import { maxItems, maxLengths } from '../lengths.ts'
 
 /** Activity of the account's agents, or payments its sellers received from agents of other accounts. */
 const directions = ['sent', 'received'] as const
@@ -139,6 +139,10 @@ export const CheckName = OneOf(checkNames)
 export const checkStates = ['passed', 'failed', 'not_reached', 'not_asked', 'unknown'] as const
 export const CheckState = OneOf(checkStates)
 
+/** How the value of a check compares with its limits. */
+export const checkRelations = ['before', 'not_before', 'in', 'not_in', 'at_most', 'above'] as const
+export const CheckRelation = OneOf(checkRelations)
+
 export const PolicyCheck = Type.Object({
   check: Type.Integer({ minimum: 1, maximum: 9, description: 'Number of the check, in order.' }),
   name: described(CheckName, 'What the check asks.'),
@@ -146,8 +150,16 @@ export const PolicyCheck = Type.Object({
     CheckState,
     'Result of the check. `not_reached`: an earlier one failed. `not_asked`: not part of this kind of decision. `unknown`: not recorded.',
   ),
-  values: Text(maxLengths.message, {
-    description: 'The compared values, such as `4.20 + 6.00 > 10.00`; may be empty.',
+  value: Text(maxLengths.message, {
+    description: 'What was checked, such as `api.example.com` or `4.20 + 6.00`; may be empty.',
+  }),
+  relation: described(
+    Nullable(CheckRelation),
+    'How `value` compares with `limits`: `before` or `not_before` a time, `in` or `not_in` a list, `at_most` or `above` an amount. Null if nothing was compared.',
+  ),
+  limits: Type.Array(Text(maxLengths.message), {
+    maxItems: maxItems.sellers,
+    description: 'What the mandate allows: a time, an amount or a list; empty if nothing was compared.',
   }),
 })
 export type PolicyCheck = Static<typeof PolicyCheck>

@@ -16,11 +16,12 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
   const { transaction, failedCheck } = facts
   const isDenied = transaction.status === 'denied'
   const failed = failedCheck ?? checkByCode[transaction.reasonCode ?? 'within_policy'] ?? null
-  const valuesOf = describe(facts)
+  const comparisons = compare(facts)
   return checkNames.map((name, index) => {
     const check = index + 1
     const isAsked = transaction.status !== 'paid' || check !== 7
-    return { check, name, state: isAsked ? stateOf(check) : 'not_asked', values: valuesOf[index]?.() ?? '' }
+    const state = isAsked ? stateOf(check) : 'not_asked'
+    return { check, name, state, ...(comparisons[index]?.() ?? comparedNothing) }
   })
 
   function stateOf(check: number): PolicyCheck['state'] {
@@ -31,54 +32,65 @@ export function ladderOf(facts: Decision): PolicyCheck[] {
   }
 }
 
-/** The compared values of each check, for display. */
-function describe(facts: Decision): (() => string)[] {
+type Comparison = Pick<PolicyCheck, 'value' | 'relation' | 'limits'>
+
+const only = (value: string): Comparison => ({ value, relation: null, limits: [] })
+const comparedNothing = only('')
+
+/** What each check compared. */
+function compare(facts: Decision): (() => Comparison | undefined)[] {
   const { transaction, failedCheck, agent, mandate, hold } = facts
   const askedAtMs = hold?.issuedAtMs ?? transaction.createdAtMs
   const askedAt = new Date(askedAtMs).toISOString()
   const wasDenied = (check: number) => failedCheck === check
-  const { amountText } = transaction
+  const { amountText, merchantDomain, category } = transaction
   return [
-    () => agent?.name ?? `no agent ${transaction.agentId}`, // 1
-    () => (wasDenied(2) ? 'revoked' : agent ? 'active' : ''), // 2
-    () => (wasDenied(3) || !mandate ? `no mandate ${transaction.mandateId} of this agent` : mandate.purpose), // 3
-    () => (wasDenied(4) ? (transaction.reasonDetail ?? '') : mandate ? 'active' : ''), // 4
+    () => only(agent?.name ?? `no agent ${transaction.agentId}`), // 1
+    () => only(wasDenied(2) ? 'revoked' : agent ? 'active' : ''), // 2
     () =>
-      mandate ? `${askedAt} ${mandate.expiresAtMs > askedAtMs ? '<' : '≥'} ${mandate.expiresAtText}` : '', // 5
+      only(wasDenied(3) || !mandate ? `no mandate ${transaction.mandateId} of this agent` : mandate.purpose), // 3
+    () => only(wasDenied(4) ? (transaction.reasonDetail ?? '') : mandate ? 'active' : ''), // 4
     () =>
-      mandate
-        ? isAmong(
-            transaction.merchantDomain,
-            mandate.allowedSellers,
-            admitsSeller(mandate, transaction.merchantDomain),
-          )
-        : '', // 6
-    () => (mandate && transaction.status !== 'paid' ? categoryAmong(transaction.category, mandate) : ''), // 7
+      mandate && {
+        value: askedAt,
+        relation: mandate.expiresAtMs > askedAtMs ? 'before' : 'not_before',
+        limits: [mandate.expiresAtText],
+      }, // 5
     () =>
-      mandate
-        ? `${amountText} ${transaction.amountMicro <= mandate.maxPerTransactionMicro ? '≤' : '>'} ${mandate.maxPerTransactionText}`
-        : '', // 8
-    () => totalOf(facts), // 9
+      mandate && {
+        value: merchantDomain,
+        relation: admitsSeller(mandate, merchantDomain) ? 'in' : 'not_in',
+        limits: [...mandate.allowedSellers],
+      }, // 6
+    () => (mandate && transaction.status !== 'paid' ? compareCategory(category, mandate) : undefined), // 7
+    () =>
+      mandate && {
+        value: amountText,
+        relation: transaction.amountMicro <= mandate.maxPerTransactionMicro ? 'at_most' : 'above',
+        limits: [mandate.maxPerTransactionText],
+      }, // 8
+    () => compareTotal(facts), // 9
   ]
 }
 
-/** `4.20 + 6.00 > 10.00`: spent, held by other proofs, the amount, and the total budget. */
-function totalOf(facts: Decision): string {
+function compareCategory(category: string | null, mandate: Mandate): Comparison {
+  const limits = [...mandate.allowedCategories]
+  if (limits.length === 0) return only('every category is allowed')
+  const relation = admitsCategory(mandate, category) ? 'in' : 'not_in'
+  return { value: category ?? 'no category', relation, limits }
+}
+
+/** `4.20 + 1.00 held + 6.00`, above `10.00`: spent, held by other proofs, the amount, and the total budget. */
+function compareTotal(facts: Decision): Comparison | undefined {
   const { transaction, mandate, hold } = facts
   const spent = hold ? facts.holdSpentBeforeMicro : facts.spentBeforeMicro
-  if (!mandate || spent === null) return ''
+  if (!mandate || spent === null) return undefined
   const held = hold ? (facts.holdHeldBeforeMicro ?? (0n as MicroUsdc)) : (0n as MicroUsdc)
   const sum = addMicro(addMicro(spent, held), transaction.amountMicro)
   const parts = [formatSum(spent), ...(held > 0n ? [`${formatSum(held)} held`] : []), transaction.amountText]
-  return `${parts.join(' + ')} ${sum <= mandate.maxTotalMicro ? '≤' : '>'} ${mandate.maxTotalText}`
-}
-
-function isAmong(value: string, allowed: readonly string[], isAdmitted: boolean): string {
-  return `${value} ${isAdmitted ? '∈' : '∉'} {${allowed.join(', ')}}`
-}
-
-function categoryAmong(category: string | null, mandate: Mandate): string {
-  const allowed = mandate.allowedCategories
-  if (allowed.length === 0) return 'every category is allowed'
-  return isAmong(category ?? 'no category', allowed, admitsCategory(mandate, category))
+  return {
+    value: parts.join(' + '),
+    relation: sum <= mandate.maxTotalMicro ? 'at_most' : 'above',
+    limits: [mandate.maxTotalText],
+  }
 }
