@@ -21,3 +21,11 @@ export function idsFrom(prefix: string, atMs: number): string {
 export function timeOfNonce(nonce: string): number {
   return Number.parseInt(nonce.replaceAll('-', '').slice(0, 12), 16)
 }
+
+/** When an id was created, in milliseconds. */
+export function timeOfId(id: string): number {
+  const suffix = id.slice(id.indexOf('_') + 1)
+  let atMs = 0
+  for (const character of suffix.slice(0, timeCharacters)) atMs = atMs * 32 + crockford.indexOf(character)
+  return atMs
+}

@@ -82,7 +82,7 @@ interface World extends Scope {
 const rareDomain = 'rare.example'
 
 /** How many transactions its account has, those of the other environment among them. */
-const recorded = 4 * 2 * 4 + 5 * 25
+const recorded = 4 * 2 * 4 + 5 * 25 + 3
 
 async function makeWorld(ledger: StoreLedger): Promise<World> {
   const owner = await ledger.tenant()
@@ -105,6 +105,15 @@ async function makeWorld(ledger: StoreLedger): Promise<World> {
     }
   }
   const inProduction = await ledger.mandate(owner.production)
+  // None of these is under a mandate of the agent that it names.
+  const [first, , other] = mandates
+  assert(first && other)
+  const stray = { ...other, agentId: first.agentId }
+  await evaluate(stray, shopDomain, '1.00')
+  await evaluate({ ...stray, id: ledger.ids.next('mandate') }, rareDomain, '1.00')
+  ledger.clock.nowMs += 1_000
+  const { decision } = await ledger.store.issueProof(ledger.newHold(stray))
+  assert.equal(decision, 'denied')
   // More than one step towards a full page looks at.
   for (let made = 0; made < 25; made++) {
     for (const mandate of mandates) await evaluate(mandate, shopDomain, '1.00')

@@ -174,7 +174,7 @@ export interface RefusalQuestion {
 }
 
 export interface ActivityQuestion {
-  readonly dimension: 'all' | 'mandate' | 'reason' | 'seller' | 'seller_total'
+  readonly dimension: 'all' | 'mandate' | 'reason' | 'domain' | 'seller' | 'seller_total'
   readonly subjects: readonly string[]
   readonly fromMs: number
   /** Adds the quarters of each subject up to one, whose `startsAtMs` is the first of them. */

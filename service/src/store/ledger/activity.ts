@@ -11,8 +11,11 @@ export const quarterMs = 15 * 60_000
 /** Revenue is shown of months, so whole days will do. */
 const dayMs = 24 * 60 * 60_000
 
-/** What the sums are kept of; `subject` says of which one. */
-export const activityDimensions = ['all', 'mandate', 'reason', 'seller', 'seller_total'] as const
+/**
+ * What the sums are kept of; `subject` says of which one. `domain` has all that a list may show, by merchant and, with an empty
+ * subject, together: so a list knows where to look.
+ */
+export const activityDimensions = ['all', 'mandate', 'reason', 'domain', 'seller', 'seller_total'] as const
 
 type Dimension = (typeof activityDimensions)[number]
 
@@ -21,13 +24,15 @@ export type EntryKind = 'approved' | 'denied' | 'paid' | 'received' | 'more_deni
 
 /**
  * What some entries of one kind add to the sums, by mandate: of each its id (empty where there is none), how many, and the
- * amount in millionths. Its subject is the reason of denials, and the domain of payments.
+ * amount in millionths.
  */
 export type ActivityPart = readonly [
   environment: Environment,
   quarterStartsAtMs: number,
   kind: EntryKind,
-  subject: string | null,
+  /** Why it was denied. */
+  reason: string | null,
+  merchantDomain: string | null,
   /** Whether the payments are revenue of the account. */
   isRevenue: boolean,
   mandates: readonly (readonly [mandateId: string, count: number, micro: string])[],
@@ -85,7 +90,7 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
   }
 
   for (const part of parts) {
-    const [, startsAtMs, kind, subject, isRevenue, mandates] = part
+    const [, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] = part
     const all = { count: 0, micro: 0n }
     for (const [mandateId, count, text] of mandates) {
       const micro = BigInt(text)
@@ -95,11 +100,14 @@ export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
         add(part, 'mandate', mandateId, startsAtMs, { count, micro })
     }
     if (kind !== 'received') add(part, 'all', '', startsAtMs, all)
-    if (subject === null) continue
-    if (kind === 'denied') add(part, 'reason', subject, startsAtMs, all)
+    if (kind === 'more_denied') continue
+    add(part, 'domain', '', startsAtMs, all)
+    if (reason !== null) add(part, 'reason', reason, startsAtMs, all)
+    if (merchantDomain === null) continue
+    add(part, 'domain', merchantDomain, startsAtMs, all)
     if (isRevenue) {
-      add(part, 'seller', subject, startsAtMs - (startsAtMs % dayMs), all)
-      add(part, 'seller_total', subject, 0, all)
+      add(part, 'seller', merchantDomain, startsAtMs - (startsAtMs % dayMs), all)
+      add(part, 'seller_total', merchantDomain, 0, all)
     }
   }
   return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
@@ -110,7 +118,7 @@ export function sellersPaidIn(
   parts: Iterable<ActivityPart>,
 ): { readonly mandateId: string; readonly merchantDomain: string }[] {
   const found = new Map<string, { readonly mandateId: string; readonly merchantDomain: string }>()
-  for (const [, , kind, merchantDomain, , mandates] of parts) {
+  for (const [, , kind, , merchantDomain, , mandates] of parts) {
     if (kind !== 'paid' || merchantDomain === null) continue
     for (const [mandateId] of mandates) {
       found.set(`${mandateId}\0${merchantDomain}`, { mandateId, merchantDomain })

@@ -310,6 +310,16 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   createdAtMs: integer(),
 })
 
+/**
+ * Evaluations that name an agent, and no mandate of it: those under its mandates are found by those. The agent may be none of
+ * ours.
+ */
+export const strayEvaluations = table('stray_evaluations', ['accountId', 'agentId', 'id'], {
+  accountId: id('account'),
+  agentId: text(),
+  id: id('transaction'),
+})
+
 /** The journal: what has happened, in each account that it concerns. Rows are added and never changed. */
 export const entries = table(
   'entries',
@@ -430,6 +440,7 @@ export const allTables: readonly Table[] = [
   proofRequests,
   strayDenials,
   evaluations,
+  strayEvaluations,
   entries,
   activityParts,
   paidSellers,

@@ -53,8 +53,7 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
   const parts = new Map<string, Map<string, { count: number; micro: bigint }>>()
   for (const entry of own) {
     const { environment, kind, mandateId, amountMicro, count, atMs } = entry
-    const { subject, isRevenue } = subjectOf(entry, known)
-    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, subject, isRevenue])
+    const group = JSON.stringify([environment, atMs - (atMs % quarterMs), kind, ...subjectsOf(entry, known)])
     let sums = parts.get(group)
     if (!sums) parts.set(group, (sums = new Map<string, { count: number; micro: bigint }>()))
     const id = kind === 'received' ? '' : (mandateId ?? '')
@@ -68,26 +67,26 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
     }
   }
   return [...parts].map(([group, sums]) => {
-    const [environment, startsAtMs, kind, subject, isRevenue] = JSON.parse(group) as Group
     const mandates = [...sums].map(([id, { count, micro }]) => [id, count, String(micro)] as const)
-    return [environment, startsAtMs, kind, subject, isRevenue, mandates]
+    return [...(JSON.parse(group) as Group), mandates]
   })
 }
 
-type Group = readonly [Environment, number, EntryRow['kind'], string | null, boolean]
+type Subjects = readonly [reason: string | null, merchantDomain: string | null, isRevenue: boolean]
+type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
-/** The reason of a denial, the domain of a payment, and whether that is revenue of the account of the entry. */
-function subjectOf(
+/** Why it was denied, the domain of its seller, and whether it is revenue of the account of the entry. */
+function subjectsOf(
   { accountId, id, payerId, nonce, kind }: EntryRow,
   known: ReadonlyMap<string, unknown>,
-): { readonly subject: string | null; readonly isRevenue: boolean } {
-  if (kind === 'denied') {
+): Subjects {
+  if (kind === 'more_denied') return [null, null, false]
+  if (kind === 'approved' || kind === 'denied') {
     const evaluation = known.get(keyText(evaluations, { accountId, id })) as EvaluationRow | undefined
-    return { subject: evaluation?.reasonCode ?? null, isRevenue: false }
+    return [evaluation?.reasonCode ?? null, evaluation?.merchantDomain ?? null, false]
   }
-  if (kind !== 'paid' && kind !== 'received') return { subject: null, isRevenue: false }
   const payment = known.get(keyText(payments, { accountId: payerId, nonce })) as PaymentRow | undefined
-  return { subject: payment?.merchantDomain ?? null, isRevenue: payment?.sellerAccountId === accountId }
+  return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId]
 }
 
 /** What is added up: the parts of an account up to one. */

@@ -5,7 +5,7 @@ import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
-import { evaluationOf } from './evaluation-rows.ts'
+import { evaluationOf, strayOf } from './evaluation-rows.ts'
 
 /** How many denied proofs of a mandate are recorded in a minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
@@ -29,8 +29,8 @@ export interface DenialCount {
 interface Counted {
   readonly accountId: string
   readonly environment: Environment
-  /** Null for denials that name no mandate of the scope. */
-  readonly mandateId: string | null
+  /** Undefined for denials that name no mandate of the scope. */
+  readonly mandate: { readonly id: string; readonly agentId: string } | undefined
 }
 
 export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
@@ -82,18 +82,19 @@ export function recordDenial<Count extends DenialCount>(
     kind: 'denied',
     payerId: accountId,
     nonce: null,
-    mandateId: counted.mandateId,
+    mandateId: counted.mandate?.id ?? null,
     amountMicro: hold.amountMicro,
     count: 1,
     atMs: nowMs,
   }
-  return { count: raised, changes: [...closed.changes, put(evaluations, row), put(entries, entry)] }
+  const changes = [put(evaluations, row), ...strayOf(row, counted.mandate), put(entries, entry)]
+  return { count: raised, changes: [...closed.changes, ...changes] }
 }
 
 /** The count without a minute that is over, and the entry of those of its denials that were not recorded. */
 function closeMinute<Count extends DenialCount>(
   count: Count,
-  { accountId, environment, mandateId }: Counted,
+  { accountId, environment, mandate }: Counted,
   nowMs: number,
   id: string | undefined,
 ): { readonly count: Count; readonly changes: readonly Change[] } {
@@ -110,7 +111,7 @@ function closeMinute<Count extends DenialCount>(
     kind: 'more_denied',
     payerId: accountId,
     nonce: null,
-    mandateId,
+    mandateId: mandate?.id ?? null,
     amountMicro: 0n as MicroUsdc,
     count: more,
     atMs: denialsFromMs,
@@ -120,8 +121,8 @@ function closeMinute<Count extends DenialCount>(
 
 /** As `closeMinute`, for the denials of a mandate. */
 export function closeMinuteOf(mandate: MandateRow, nowMs: number, id: string | undefined) {
-  const { accountId, environment, id: mandateId } = mandate
-  return closeMinute(mandate, { accountId, environment, mandateId }, nowMs, id)
+  const { accountId, environment } = mandate
+  return closeMinute(mandate, { accountId, environment, mandate }, nowMs, id)
 }
 
 export interface StrayDenial {
@@ -146,7 +147,7 @@ export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
     const { accountId, environment } = hold
     if (facts.isRerun && facts.row(evaluations, { accountId, id: ids.recordId })) return unchanged('recorded')
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, denialsFromMs: 0, denials: 0 }
-    const counted = { accountId, environment, mandateId: null }
+    const counted = { accountId, environment, mandate: undefined }
     const recorded = recordDenial(row, counted, { hold, denial, ids, spentBeforeMicro: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },

@@ -2,7 +2,8 @@ import { normalizeHostName } from '../../../domain/host-name.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
-import type { EvaluationRow } from '../tables.ts'
+import { put, type Change } from '../operation.ts'
+import { strayEvaluations, type EvaluationRow } from '../tables.ts'
 
 /** What was asked about. */
 type Asked = Pick<
@@ -55,6 +56,14 @@ export function evaluationOf(
     spentBeforeMicro: found.spentBeforeMicro,
     createdAtMs: asked.createdAtMs,
   }
+}
+
+/** What leads to the record of a decision from its agent, where none of the agent's mandates does. */
+export function strayOf(
+  { accountId, id, agentId }: EvaluationRow,
+  mandate: { readonly agentId: string } | undefined,
+): Change[] {
+  return mandate?.agentId === agentId ? [] : [put(strayEvaluations, { accountId, agentId, id })]
 }
 
 /** The decision that a record tells of. */

@@ -3,7 +3,7 @@ import { checkPolicy, type PolicyDecision } from '../../../domain/policy.ts'
 import type { ProposedTransaction } from '../../store.ts'
 import { look, put, unchanged, type Operation, type Read } from '../operation.ts'
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
-import { decisionOf, evaluationOf } from './evaluation-rows.ts'
+import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
 
 /** Records an evaluation with the decision of the policy. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
@@ -49,7 +49,10 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
       count: 1,
       atMs: createdAtMs,
     }
-    return { outcome: decision, changes: [put(evaluations, row), put(entries, entry)] }
+    return {
+      outcome: decision,
+      changes: [put(evaluations, row), ...strayOf(row, found), put(entries, entry)],
+    }
   },
 }
 

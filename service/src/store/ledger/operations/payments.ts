@@ -100,7 +100,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     if (decision.decision === 'denied') {
       if (!mandate) return { outcome: { ...decision, isStray: true }, changes }
       const spentBeforeMicro = mandate.agentId === hold.agentId ? mandate.spentMicro : undefined
-      const counted = { ...hold, mandateId: mandate.id }
+      const counted = { ...hold, mandate }
       const denied = { hold, denial: decision, ids: call.denialIds, spentBeforeMicro }
       const recorded = recordDenial(mandate, counted, denied, facts)
       changes.push(...recorded.changes)

@@ -3,7 +3,7 @@ import { sql, type RawBuilder } from 'kysely'
 import type { TransactionStatus } from '@purser/wire/transactions'
 
 import { normalizeHostName } from '../../../domain/host-name.ts'
-import { idsFrom, timeOfNonce } from '../../../domain/id-time.ts'
+import { idsFrom, timeOfId, timeOfNonce } from '../../../domain/id-time.ts'
 import type { Scope, Transaction } from '../../../domain/records.ts'
 import { idBytes } from '../../../domain/type-id.ts'
 import type { ConsoleFilter, ConsoleReads } from '../../console/store.ts'
@@ -15,19 +15,32 @@ import {
   type RecordKey,
   type TransactionFilter,
 } from '../../store.ts'
+import { quarterMs, sumsOfParts, type ActivityPart, type ActivitySum } from '../activity.ts'
 import {
   activity,
   activityParts,
+  agents,
   entries,
   evaluations,
   mandates,
   payments,
+  strayEvaluations,
   type EntryRow,
   type EvaluationRow,
   type PaymentRow,
 } from '../tables.ts'
 import { sqlName, type Table, type TableRow } from '../table.ts'
-import { boundOf, idFrom, idOf, tableOf, valueOf, type ReadDialect, type Reader } from './dialect.ts'
+import {
+  boundOf,
+  columnsOf,
+  idFrom,
+  idOf,
+  tableOf,
+  valueOf,
+  type Int,
+  type ReadDialect,
+  type Reader,
+} from './dialect.ts'
 
 /** What transactions are looked for by, in the console or elsewhere. */
 type ListFilter = ConsoleFilter & TransactionFilter
@@ -38,9 +51,16 @@ export const clockSlackMs = 10 * 60_000
 /** How many entries are looked at for each that a page of the console may hold. */
 const lookedAtForEach = 6
 
-/** How many in one step towards a full page, and however large that is, at the most. */
-const lookedAtInOneStep = 20
+/** How many are looked at for a page of the API, and in its first step for each that it may hold. Each step takes twice as many. */
+const maxLookedAtByApi = 10_000
+const lookedAtInFirstStep = 20
 const maxInOneStep = 4_000
+
+/** An agent with more mandates is looked for in all of the journal. */
+const maxMandates = 64
+
+/** How far back in time one question to the sums goes: a quarter of a year is 8,640 quarters of an hour. */
+const searchedMs = 90 * 24 * 60 * 60_000
 
 /** How long before its proof a payment may have been evaluated. */
 const evaluatedWithinMs = 60 * 60_000
@@ -57,92 +77,161 @@ export interface JournalRow {
 
 type RawRow = Readonly<Record<string, unknown>>
 
+/** Where the entries are that may fit a filter. */
+interface Sources {
+  /** Tables with conditions; no entry is in two of them. */
+  readonly parts: readonly RawBuilder<unknown>[]
+  /** The sums of all that may fit, if there are any. */
+  readonly sums: { readonly dimension: ActivitySum['dimension']; readonly subject: string } | undefined
+}
+
+/** How many entries a page looks at, at the most, and how many of them first. */
+interface Looks {
+  readonly maxLookedAt: number
+  readonly firstStep: number
+}
+
 /** The transactions of the journal, newest first: for the API, the console, and exports. */
 export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   const from = (table: Table) => tableOf(dialect, table)
   const bound = (text: string) => boundOf(dialect, 'transaction', text)
 
-  /** The journal of an account, or of one of its mandates. */
-  async function journalOf(
-    { accountId }: Pick<Scope, 'accountId'>,
-    { mandateId }: Pick<ListFilter, 'mandateId'>,
-  ): Promise<RawBuilder<unknown>> {
+  /** Where the entries are that may fit: parts of the journal, and what sums tell of them, where there are any. */
+  async function sourcesOf({ accountId }: Pick<Scope, 'accountId'>, filter: ListFilter): Promise<Sources> {
+    const { mandateId, agentId, merchantDomain, reasonCode } = filter
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
+    if (mandateId !== undefined && idBytes('mandate', mandateId) !== undefined) {
+      // An evaluation may have named a mandate that is none of the account's: its entry names none.
+      const mandate = idOf(dialect, 'mandate', mandateId)
+      const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
+      const entriesOf = await dialect.entriesOfMandates([mandateId])
+      const part = sql`${entriesOf} where ${own} and mandate_id = ${mandate}`
+      if (rows.length > 0) return { parts: [part], sums: { dimension: 'mandate', subject: mandateId } }
+    }
+    if (agentId !== undefined && idBytes('agent', agentId) !== undefined) {
+      // Payments of other accounts' agents were received.
+      const agent = idOf(dialect, 'agent', agentId)
+      const { rows } = await sql<{ id: unknown }>`
+        select null as id from ${from(agents)} where ${own} and id = ${agent} union all
+        select * from (select id from ${from(mandates)} where ${own} and agent_id = ${agent}
+          limit ${sql.lit(maxMandates + 1)}) of_agent`.execute(db)
+      const ids = rows.flatMap(({ id }) => (id === null ? [] : [idFrom('mandate', id)]))
+      if (rows.length > ids.length && ids.length <= maxMandates) {
+        const entriesOf = await dialect.entriesOfMandates(ids)
+        const stray = sql`(
+          select e.* from ${from(strayEvaluations)} s
+            cross join ${from(entries)} e where e.account_id = s.account_id and e.id = s.id
+              and s.account_id = ${idOf(dialect, 'account', accountId)} and s.agent_id = ${agentId}) stray where 1 = 1`
+        const parts = ids.map(
+          (id) => sql`${entriesOf} where ${own} and mandate_id = ${idOf(dialect, 'mandate', id)}`,
+        )
+        return { parts: [...parts, stray], sums: undefined }
+      }
+    }
     const all = sql`${from(entries)} where ${own}`
-    if (mandateId === undefined || idBytes('mandate', mandateId) === undefined) return all
-    // An evaluation may have named a mandate that is none of the account's: its entry names none.
-    const mandate = idOf(dialect, 'mandate', mandateId)
-    const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
-    if (rows.length === 0) return all
-    return sql`${await dialect.entriesOfMandates([mandateId])} where ${own} and mandate_id = ${mandate}`
+    if (merchantDomain === undefined && reasonCode !== undefined && reasonCode !== 'within_policy') {
+      return { parts: [all], sums: { dimension: 'reason', subject: reasonCode } }
+    }
+    const subject = merchantDomain === undefined ? '' : normalizeHostName(merchantDomain)
+    return { parts: [all], sums: { dimension: 'domain', subject } }
   }
 
-  /** A page of those that fit; a short one where few do, of so many that are looked at. */
+  /** A page of those that fit. It is short and leads on where few do, of as many as may be looked at. */
   async function readTransactions(
     scope: Scope,
     filter: ListFilter,
-    { limit, olderThan, maxLookedAt }: Page & { readonly maxLookedAt: number },
+    { limit, olderThan, maxLookedAt, firstStep }: Page & Looks,
   ): Promise<PageOf<Transaction>> {
-    const journal = await journalOf(scope, filter)
-    const between = {
-      first: bound(idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs)),
-      olderThan: bound(earlier(olderThan, filter.beforeMs) ?? '~'),
+    if (filter.status === 'pending') return { items: [], next: undefined }
+    const sources = await sourcesOf(scope, filter)
+    const found: JournalRow[] = []
+    let next = olderThan
+    let left = maxLookedAt
+    let step = firstStep
+    do {
+      const most = Math.max(1, Math.floor(Math.min(left, step, maxInOneStep / sources.parts.length)))
+      // One more than the page holds tells whether there is another.
+      const page = { limit: limit + 1 - found.length, olderThan: next, maxLookedAt: most }
+      const { items, next: last } = await readStep(scope, filter, sources, page)
+      found.push(...items)
+      next = last && found.length <= limit ? await skip(scope, filter, sources, last) : last
+      left -= most
+      step *= 2
+    } while (next !== undefined && found.length <= limit && left > 0)
+    const shown = found.slice(0, limit)
+    if (found.length > limit) next = shown.at(-1)?.entry.id
+    return { items: await toTransactions(scope, shown), next }
+  }
+
+  /** Those that fit of some entries, and the last that was looked at, unless there are no others. */
+  async function readStep(
+    scope: Scope,
+    filter: ListFilter,
+    { parts }: Sources,
+    { limit, olderThan, maxLookedAt }: Page & { readonly maxLookedAt: number },
+  ): Promise<PageOf<JournalRow>> {
+    const between = sql`id >= ${bound(idsFrom('txn', (filter.fromMs ?? 0) - clockSlackMs))}
+      and id < ${bound(earlier(olderThan, filter.beforeMs) ?? '~')}`
+    const latest = (columns: RawBuilder<unknown>, place: RawBuilder<unknown>) => {
+      const selects = parts.map(
+        (part, index) => sql`
+          select * from (select ${columns} from ${part} and ${between} order by id desc
+            limit ${sql.lit(maxLookedAt)}) ${sql.ref(`part_${index}`)}`,
+      )
+      return sql`select * from (${sql.join(selects, sql` union all `)}) looked_at order by id desc ${place}`
     }
-    const lookedAt = sql`select * ${entriesOf(journal, between)} limit ${sql.lit(maxLookedAt)}`
+    const lookedAt = latest(columnsOf(entries), sql`limit ${sql.lit(maxLookedAt)}`)
     const { rows } = await sql<RawRow>`
       select ${journalColumns} from (${lookedAt}) e ${records()}
-      where ${fits(scope, filter)} order by e.id desc limit ${sql.lit(limit + 1)}`.execute(db)
+      where ${fits(scope, filter)} order by e.id desc limit ${sql.lit(limit)}`.execute(db)
     const found = rows.map(toJournalRow)
-    const isFull = found.length > limit
-    const next = isFull ? found[limit - 1]?.entry.id : await lastLookedAt(journal, between, maxLookedAt)
+    if (found.length === limit) return { items: found, next: found.at(-1)?.entry.id }
+    const last = latest(sql`id`, sql`limit 1 offset ${sql.lit(maxLookedAt - 1)}`)
+    const { rows: ids } = await sql<{ id: unknown }>`${last}`.execute(db)
+    const next = ids[0] && idFrom('transaction', ids[0].id)
     // What was added between the two questions is newer, and may have moved the last up, past some of the rows.
-    const page = next === undefined ? found : found.filter(({ entry }) => entry.id >= next)
-    // All that was looked at may be of the other environment, and this one have none at all.
-    const isEnd = page.length === 0 && next !== undefined && !(await hasEntries(scope))
-    return { items: await toTransactions(scope, page), next: isEnd ? undefined : next }
+    return { items: next === undefined ? found : found.filter(({ entry }) => entry.id >= next), next }
   }
 
-  async function hasEntries({ accountId, environment }: Scope): Promise<boolean> {
-    const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
-    const { rows } = await sql`
-      select * from (
-        select 1 from ${from(activity)} where ${own} and environment = ${environment} limit 1) kept
-      union all
-      select * from (
-        select 1 from ${from(activityParts)}
-        where ${own} and replace(parts, ${JSON.stringify(environment)}, '') <> parts limit 1) waiting limit 1`.execute(
-      db,
-    )
-    return rows.length > 0
-  }
-
-  /** The id of the last entry that a page looks at; undefined when it looks at all of them. */
-  async function lastLookedAt(
-    journal: RawBuilder<unknown>,
-    between: Parameters<typeof entriesOf>[1],
-    maxLookedAt: number,
+  /**
+   * From where a list goes on, past quarters of an hour in which nothing fits: the sums know them. Undefined when nothing older
+   * fits.
+   */
+  async function skip(
+    { accountId, environment }: Scope,
+    { status, receivedOnly }: ListFilter,
+    { sums }: Sources,
+    next: string,
   ): Promise<string | undefined> {
-    const { rows } = await sql<{ id: unknown }>`
-      select id ${entriesOf(journal, between)} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(db)
-    return rows[0] && idFrom('transaction', rows[0].id)
-  }
-
-  /** A page that is full whenever there are enough; it is looked for in short steps. */
-  async function fullPage(scope: Scope, filter: ListFilter, page: Page): Promise<PageOf<Transaction>> {
-    const items: Transaction[] = []
-    let olderThan = page.olderThan
-    do {
-      const found = await readTransactions(scope, filter, {
-        // One more than the page holds tells whether there is another.
-        limit: page.limit + 1 - items.length,
-        olderThan,
-        maxLookedAt: Math.min(page.limit * lookedAtInOneStep, maxInOneStep),
-      })
-      items.push(...found.items)
-      olderThan = found.next
-    } while (olderThan !== undefined && items.length <= page.limit)
-    const next = items.length > page.limit ? items[page.limit - 1]?.id : undefined
-    return { items: items.slice(0, page.limit), next }
+    if (!sums) return next
+    const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
+    const beforeMs = timeOfId(next) + clockSlackMs
+    const counts = receivedOnly ? sql`paid_count` : status ? sql.ref(`${status}_count`) : sql`1`
+    const latest = (condition: RawBuilder<unknown>) => sql`
+      (select starts_at_ms from ${from(activity)}
+        where ${own} and environment = ${environment} and dimension = ${sums.dimension} and subject = ${sums.subject}
+          and ${condition} order by starts_at_ms desc limit 1)`
+    const known = latest(
+      sql`starts_at_ms >= ${beforeMs - searchedMs} and starts_at_ms < ${beforeMs} and ${counts} > 0`,
+    )
+    const { rows } = await sql<{ starts_at_ms: Int | null; parts: string | null }>`
+      select coalesce(${known}, ${latest(sql`starts_at_ms < ${beforeMs - searchedMs}`)}) as starts_at_ms, null as parts
+      union all
+      select null, parts from ${from(activityParts)} where ${own}`.execute(db)
+    const kept = rows.flatMap(({ starts_at_ms }) => (starts_at_ms === null ? [] : [Number(starts_at_ms)]))
+    const waiting = rows.flatMap(({ parts }) => JSON.parse(parts ?? '[]') as readonly ActivityPart[])
+    const isWaiting = (sum: ActivitySum) =>
+      sum.environment === environment && sum.dimension === sums.dimension && sum.subject === sums.subject
+    const starts = [
+      ...kept,
+      ...sumsOfParts(waiting)
+        .filter(isWaiting)
+        .map(({ startsAtMs }) => startsAtMs),
+    ]
+    const latestMs = Math.max(...starts.filter((startsAtMs) => startsAtMs < beforeMs))
+    if (latestMs === -Infinity) return undefined
+    const end = idsFrom('txn', latestMs + quarterMs + clockSlackMs).padEnd(next.length, '0')
+    return end < next ? end : next
   }
 
   /** The payment or the evaluation of each entry `e`. */
@@ -262,11 +351,16 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     },
 
     listConsoleTransactions: (scope: Scope, filter: ListFilter, page: Page) =>
-      readTransactions(scope, filter, { ...page, maxLookedAt: page.limit * lookedAtForEach }),
+      readTransactions(scope, filter, {
+        ...page,
+        maxLookedAt: page.limit * lookedAtForEach,
+        firstStep: (page.limit * lookedAtForEach) / 2,
+      }),
 
     async listTransactions(scope: Scope, filter: ListFilter, page: Page): Promise<PageOf<Transaction>> {
       try {
-        return await fullPage(scope, filter, page)
+        const firstStep = page.limit * lookedAtInFirstStep
+        return await readTransactions(scope, filter, { ...page, maxLookedAt: maxLookedAtByApi, firstStep })
       } catch (error) {
         if (!(error instanceof QueryTooSlowError)) throw error
         throw new StoreUnavailableError(error.message, { retryAfterSeconds: 1, cause: error })
@@ -292,14 +386,6 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
 /** How many look-ups one statement holds; SQLite takes 500 at the most. */
 const selectsAtOnce = 100
-
-/** Entries of a journal between two ids, newest first. */
-function entriesOf(
-  journal: RawBuilder<unknown>,
-  { first, olderThan }: { readonly first: RawBuilder<unknown>; readonly olderThan: RawBuilder<unknown> },
-): RawBuilder<unknown> {
-  return sql`from ${journal} and id >= ${first} and id < ${olderThan} order by id desc`
-}
 
 /** Where a page begins that shows nothing from a moment on. */
 function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
