@@ -41,7 +41,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
   async function copy(table: Table, changed: Readonly<Record<string, string>>): Promise<void> {
     const names = [...new Set([...Object.keys(table.columns).map(sqlName), ...Object.keys(changed)])]
     const values = names.map((name) => changed[name] ?? `t.${name}`)
-    const [{ count } = { count: 0 }] = await all<{ count: number }>(
+    const [{ count } = { count: 0 }] = await all<{ count: number | string }>(
       `select count(*) as count from copied_${table.name}`,
     )
     if (Number(count) === 0) return

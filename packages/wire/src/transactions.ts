@@ -74,7 +74,8 @@ export const listTransactions = endpoint({
   method: 'GET',
   path: '/v1/transactions',
   tag: 'Transactions',
-  summary: 'Lists transactions, newest first.',
+  summary:
+    'Lists transactions, newest first. A page may have fewer items than requested although `Link` has a next page.',
   roles,
   query: Type.Object({ ...pageParameters, ...TransactionsQuery.properties }),
   responses: { 200: PageOf(Transaction) },

@@ -252,6 +252,26 @@ storeConformance((open) => {
     assert.equal((await ledger.capture(owner.sandbox, after)).outcome, 'captured')
     assert.deepEqual(await statuses(ledger, [before, after]), ['voided', 'captured'])
   })
+
+  test('A hold that was issued days ago and expires in days is counted and shown as open', async (context) => {
+    const ledger = await open(context)
+    const { sandbox } = await ledger.tenant()
+    const mandate = await ledger.mandate(sandbox)
+    const dayMs = 24 * 3_600_000
+    ledger.clock.nowMs = Date.now() - 3 * dayMs
+    const expiresAtMs = Date.now() + 3 * dayMs
+    const hold = await ledger.hold(mandate, '1.00', { expiresAtMs })
+    await ledger.pay(sandbox, await ledger.hold(mandate))
+    assert.deepEqual(await ledger.store.readOpenHolds(), { count: 1, firstExpiresAtMs: expiresAtMs })
+    const shown = await ledger.store.listOpenHolds(mandate, Date.now(), 10)
+    assert.deepEqual(
+      shown.map(({ nonce }) => nonce),
+      [hold.nonce],
+    )
+    await ledger.moveMandate(mandate, 'paused')
+    assert.deepEqual(await ledger.store.readOpenHolds(), { count: 0, firstExpiresAtMs: null })
+    assert.deepEqual(await ledger.store.listOpenHolds(mandate, Date.now(), 10), [])
+  })
 })
 
 /** What has become of the holds, in their order. */

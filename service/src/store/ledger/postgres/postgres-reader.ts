@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
 import type { ReadDialect, Reader } from '../reads/dialect.ts'
 import { storable } from './connection.ts'
+import { guardOf } from './schema.ts'
 
 /** How PostgreSQL is asked. */
 export const postgresDialect: ReadDialect = {
@@ -11,6 +12,8 @@ export const postgresDialect: ReadDialect = {
   nameOf: ({ name }) => name,
   inTime: sql``,
   entriesOfMandates: () => Promise.resolve(sql.table('entries')),
+  indexedPayments: sql`(select * from payments where ${sql.raw(guardOf(['accountId']))})`,
+  waitingPayments: undefined,
 }
 
 /** A reader over a pool. Whoever destroys it ends the pool. */

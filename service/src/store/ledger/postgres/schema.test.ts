@@ -97,7 +97,7 @@ test('The tables and columns are those of SQLite, beside what one file or one se
     .pluck()
     .all()
   const own =
-    /^(purser_schema|service_secrets|open_payments|entries_of_mandates|entries_by_mandate|index_marks|mandates_sums)\.|\.(no|blank)$/
+    /^(purser_schema|service_secrets|open_payments|entries_of_mandates|entries_by_mandate|payments_by_expiry|waiting_payments|index_marks|mandates_sums)\.|\.(no|blank)$/
   const ofSqlite = new Set(columns.map((column) => column.replace(/^whole_/, '')))
   assert.deepEqual(
     rows

@@ -1,6 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import { idsFrom } from '../../../domain/id-time.ts'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { Scope } from '../../../domain/records.ts'
 import type { Activity, ActivityQuestion, Budgets, ConsoleReads, Refusal } from '../../console/store.ts'
@@ -8,7 +7,7 @@ import { sumOfHalves, sumsOfParts, type ActivityPart } from '../activity.ts'
 import type { Table } from '../table.ts'
 import { activity, activityParts, agents, mandates, payments, refusals, sellers } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
-import { boundOf, idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
+import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000
@@ -16,8 +15,8 @@ const maxCounted = 10_000
 /** How many of the budgets that are closest to their limits are named. */
 const maxNearest = 5
 
-/** How long ago an open payment was issued, at the most, that is looked for. */
-const openWithinMs = 60 * 60_000
+/** How many payments of a mandate are looked at for the first that is open. */
+const maxSearched = 1_000
 
 type Figures = Pick<
   ConsoleReads,
@@ -138,17 +137,29 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
     },
 
     async readOpenHolds() {
-      // A nonce begins with its time: of older payments that are still open, the sweep is hours behind.
-      const recent = boundOf(dialect, 'transaction', idsFrom('txn', Date.now() - openWithinMs))
+      const { indexedPayments, waitingPayments } = dialect
       const { rows } = await sql<{ open: Int | null; first_expires_at_ms: Int | null }>`
         select cast(sum(m.open_payments) as bigint) as open, min((
-          select min(p.expires_at_ms) from ${from(payments)} p
-          where p.account_id = m.account_id and p.nonce >= ${recent} and p.mandate_id = m.id and p.epoch = m.epoch
-            and p.status = 'open')) as first_expires_at_ms
-        from ${from(mandates)} m where m.open_payments > 0 ${inTime}`.execute(db)
-      const [row] = rows
-      const first = row?.first_expires_at_ms ?? null
-      return { count: Number(row?.open ?? 0), firstExpiresAtMs: first === null ? null : Number(first) }
+          select min(first.expires_at_ms) from (
+            select expires_at_ms, status from ${indexedPayments} p
+            where p.account_id = m.account_id and p.mandate_id = m.id and p.epoch = m.epoch
+              and p.expires_at_ms > m.released_until_ms
+            order by p.expires_at_ms limit ${sql.lit(maxSearched)}) first
+          where first.status = 'open')) as first_expires_at_ms
+        from ${from(mandates)} m where m.open_payments > 0 ${inTime}
+        ${
+          waitingPayments === undefined
+            ? sql``
+            : sql`union all
+        select 0, min(p.expires_at_ms) from ${waitingPayments} p
+          join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.epoch = p.epoch
+        where p.status = 'open' ${inTime}`
+        }`.execute(db)
+      const firsts = rows.flatMap(({ first_expires_at_ms: first }) => (first === null ? [] : [Number(first)]))
+      return {
+        count: rows.reduce((sum, { open }) => sum + Number(open ?? 0), 0),
+        firstExpiresAtMs: firsts.length === 0 ? null : Math.min(...firsts),
+      }
     },
   }
 }

@@ -1,7 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
 
-import { idsFrom } from '../../../domain/id-time.ts'
-import { holdGraceMs, validityWindowMs } from '../../../domain/proof.ts'
 import type { Agent, Scope } from '../../../domain/records.ts'
 import type { IdKind } from '../../../domain/type-id.ts'
 import type { ConsoleAgent, ConsoleReads, FoundRecord } from '../../console/store.ts'
@@ -40,10 +38,12 @@ import {
   type Int,
 } from './dialect.ts'
 import { toAgent, toApiKey, toHold, toListedSeller } from './records.ts'
-import { clockSlackMs } from './transactions.ts'
 
 /** How many rows one page looks at, at the most; one that finds few of them that fit is short. */
 const maxLookedAt = 5_000
+
+/** How many payments of a mandate are looked at for those that are open. */
+const maxPayments = 20_000
 
 /** How many of the latest records of each kind a search looks at. */
 const maxSearched = 1_000
@@ -167,18 +167,23 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
     },
 
     async listOpenHolds({ id, ...scope }, nowMs, limit) {
-      // What is open was issued a short while ago, and a nonce begins with its time.
-      const firstMs = nowMs - validityWindowMs - holdGraceMs - clockSlackMs
+      const own = account(scope)
+      const mandate = idOf(dialect, 'mandate', id)
+      const next = (source: RawBuilder<unknown>) => sql`
+        select * from (
+          select ${columnsOf(payments)} from ${source} p
+          where account_id = ${own} and mandate_id = ${mandate} and expires_at_ms > ${nowMs}
+            and epoch = (select epoch from ${from(mandates)} where account_id = ${own} and id = ${mandate})
+          order by expires_at_ms limit ${sql.lit(maxPayments)}) next`
+      const { indexedPayments, waitingPayments } = dialect
+      // A payment may be in both.
+      const waiting = waitingPayments === undefined ? sql`` : sql`union ${next(waitingPayments)}`
       const rows = await findRows(
         db,
         payments,
-        sql`select ${columnsOf(payments, 'p')} from ${from(payments)} p
-            join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id and m.epoch = p.epoch
-          where p.account_id = ${account(scope)} and p.environment = ${scope.environment}
-            and p.nonce >= ${boundOf(dialect, 'transaction', idsFrom('txn', firstMs))}
-            and p.mandate_id = ${idOf(dialect, 'mandate', id)} and p.status = 'open' and p.expires_at_ms > ${nowMs}
-            ${inTime}
-          order by p.expires_at_ms, p.nonce limit ${sql.lit(limit)}`,
+        sql`select * from (${next(indexedPayments)} ${waiting}) looked_at
+          where status = 'open' and environment = ${scope.environment}
+          order by expires_at_ms, nonce limit ${sql.lit(limit)}`,
       )
       return rows.map((row) => toHold(row, row.epoch))
     },

@@ -23,6 +23,10 @@ export interface ReadDialect extends TableDialect {
   readonly inTime: RawBuilder<unknown>
   /** What has the entries of the account's own mandates, where they are found by the mandate. */
   readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<RawBuilder<unknown>>
+  /** What has the open payments of a mandate and an epoch, and maybe others, by their expiry. */
+  readonly indexedPayments: RawBuilder<unknown>
+  /** What has those that are not indexed yet, and maybe others; undefined when all are. */
+  readonly waitingPayments: RawBuilder<unknown> | undefined
 }
 
 type RawRow = Readonly<Record<string, unknown>>

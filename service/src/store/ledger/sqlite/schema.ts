@@ -58,7 +58,12 @@ export function typeOf({ kind }: Column): string {
 /** The view that has the entries of the account's own mandates, by an index that is written later. */
 export const entriesByMandate = 'entries_by_mandate'
 
+/** The views that have open payments by an index that is written later, and those that it may lack. */
+export const paymentsByExpiry = 'payments_by_expiry'
+export const waitingPayments = 'waiting_payments'
+
 const indexOfEntries = ['accountId', 'mandateId', 'id']
+const indexOfPayments = ['accountId', 'mandateId', 'epoch', 'expiresAtMs', 'nonce']
 
 /**
  * Indexes that are written later, by `OpenPayments` and `EntriesOfMandates`, and the mark of each; and the entries that are
@@ -87,7 +92,18 @@ create view ${entriesByMandate} as
 create table index_marks (
   name text not null primary key,
   mark blob not null
-) strict, without rowid;`
+) strict, without rowid;
+create view ${paymentsByExpiry} as
+  select ${Object.keys(payments.columns)
+    .map((name) => `${indexOfPayments.includes(name) ? 'i' : 'p'}.${sqlName(name)}`)
+    .join(', ')}
+  from open_payments i cross join payments p on p.account_id = i.account_id and p.nonce = i.nonce;
+create view ${waitingPayments} as
+  select ${Object.keys(payments.columns)
+    .map((name) => `p.${sqlName(name)}`)
+    .join(', ')}
+  from accounts a cross join payments p on p.account_id = a.id
+    and p.nonce >= coalesce((select mark from index_marks where name = 'open_payments'), x'');`
 
 /** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
 export const ledgerSteps: readonly string[] = [

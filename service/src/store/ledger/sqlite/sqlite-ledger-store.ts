@@ -24,7 +24,7 @@ import { apiKeys } from '../tables.ts'
 import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
 import { IndexedMandates } from './indexed-mandates.ts'
 import { SqliteLedger } from './ledger-thread.ts'
-import { entriesByMandate, ledgerSteps } from './schema.ts'
+import { entriesByMandate, ledgerSteps, paymentsByExpiry, waitingPayments } from './schema.ts'
 import { sqliteTables } from './sqlite-reader.ts'
 
 export interface SqliteLedgerStoreOptions {
@@ -89,6 +89,8 @@ function createStore(
       await indexed.indexEntries(mandateIds)
       return sql.table(entriesByMandate)
     },
+    indexedPayments: sql.table(paymentsByExpiry),
+    waitingPayments: sql.table(waitingPayments),
   }
 
   const selectKey = database.prepare<[Buffer], Record<string, unknown>>(`
