@@ -22,7 +22,8 @@ const help = `npm run bench:compare -- <folder> [--store <store>] [--only <flow>
                          [--seconds <n>] [--clients <n>] [--spread <spread>] [--least <ratio>]
 
 Runs this checkout and another one (after npm ci there) side by side, as \`npm start\` runs them, and puts the
-same load on them in turn. Prints this checkout's rate and processor time per operation as ratios to the other's.
+same load on them in turn. Prints this checkout's rate and processor time per operation as ratios to the other's, on
+PostgreSQL also the processor time of the server.
 
   --store    ${storeKinds.join(' or ')} (default sqlite)
   --only     flows to measure (default verify,proof,evaluate)
@@ -43,6 +44,8 @@ interface Side {
 interface Measured {
   readonly perSecond: number
   readonly cpuMicros: number
+  /** Of the database server, where there is one. */
+  readonly serverMicros: number
 }
 
 type Round = Record<Side['name'], Measured>
@@ -96,7 +99,7 @@ async function compare(other: string): Promise<boolean> {
           sides.push(await startSide({ name, folder: checkout, database, client }))
         }
         for (const flow of chosen) {
-          const rounds = await runRounds(client, sides, flow)
+          const rounds = await runRounds(client, sides, { flow, bed })
           measured.get(flow)?.push(...rounds)
           progress.step(`start ${start + 1} of ${starts}: ${flow}: ${describe(rounds).rate.text}`)
         }
@@ -117,13 +120,13 @@ async function compare(other: string): Promise<boolean> {
 async function runRounds(
   client: Child<typeof clientActs>,
   sides: readonly Side[],
-  flow: Flow,
+  what: { readonly flow: Flow; readonly bed: PostgresBed | undefined },
 ): Promise<Round[]> {
   const rounds: Round[] = []
   for (let index = 0; index <= Number(values.rounds); index++) {
     const round: Partial<Round> = {}
     for (const side of index % 2 === 0 ? sides : sides.toReversed()) {
-      round[side.name] = await runBlock(client, side, flow)
+      round[side.name] = await runBlock(client, side, what)
     }
     const { this: ours, other: theirs } = round
     assert(ours && theirs)
@@ -182,7 +185,7 @@ async function portOf(child: ChildProcess): Promise<number> {
 async function runBlock(
   client: Child<typeof clientActs>,
   { name, process: child }: Side,
-  flow: Flow,
+  { flow, bed }: { readonly flow: Flow; readonly bed: PostgresBed | undefined },
 ): Promise<Measured> {
   const spread = pick<Spread>(spreads, values.spread)
   const seconds = Number(values.seconds)
@@ -192,12 +195,18 @@ async function runBlock(
     await client.ask('seed', { service: name, spread, count })
   }
   const before = cpuMicrosOf(child)
+  const serverBefore = bed?.cpuMicros() ?? 0
   const report = await client.ask('block', { service: name, flow, clients, spread, seconds })
   const cpuMicros = cpuMicrosOf(child) - before
+  const serverMicros = (bed?.cpuMicros() ?? 0) - serverBefore
   assert.equal(report.unexpected, 0, `${name} gave an unexpected answer: ${report.sample}`)
   const perSecond = report.operations / report.seconds
   if (flow === 'verify') rates.set(name, perSecond)
-  return { perSecond, cpuMicros: cpuMicros / report.operations }
+  return {
+    perSecond,
+    cpuMicros: cpuMicros / report.operations,
+    serverMicros: serverMicros / report.operations,
+  }
 }
 
 /** The processor time of a service and its workers so far. Linux counts it in hundredths of a second. */
@@ -228,9 +237,10 @@ function statFieldsOf(process: string): number[] {
 }
 
 function print(flow: Flow, rounds: readonly Round[]): boolean {
-  const { rate, cpu, ours, theirs, micros } = describe(rounds)
+  const { rate, cpu, server, ours, theirs, micros, serverMicros } = describe(rounds)
+  const database = server ? `; of the database ${server.text} (${serverMicros} µs each)` : ''
   console.log(
-    `${flow}: ${ours}/s, other ${theirs}/s; rate ${rate.text}; processor time ${cpu.text} (${micros} µs each)`,
+    `${flow}: ${ours}/s, other ${theirs}/s; rate ${rate.text}; processor time ${cpu.text} (${micros} µs each)${database}`,
   )
   return rate.median >= Number(values.least)
 }
@@ -239,9 +249,13 @@ function describe(rounds: readonly Round[]) {
   return {
     rate: spreadOf(rounds.map((round) => round.this.perSecond / round.other.perSecond)),
     cpu: spreadOf(rounds.map((round) => round.this.cpuMicros / round.other.cpuMicros)),
+    server: rounds.some(({ other }) => other.serverMicros > 0)
+      ? spreadOf(rounds.map((round) => round.this.serverMicros / round.other.serverMicros))
+      : undefined,
     ours: Math.round(medianOf(rounds.map((round) => round.this.perSecond))),
     theirs: Math.round(medianOf(rounds.map((round) => round.other.perSecond))),
     micros: medianOf(rounds.map((round) => round.this.cpuMicros)).toFixed(1),
+    serverMicros: medianOf(rounds.map((round) => round.this.serverMicros)).toFixed(1),
   }
 }
 
