@@ -47,6 +47,43 @@ test('Two lanes never look at the same row at once', async () => {
   assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
 })
 
+test('A second lane writes only while the first hangs', async () => {
+  const sleepers: (() => void)[] = []
+  const stopwatch = {
+    nowMs: () => performance.now(),
+    sleep: () => new Promise<void>((wake) => sleepers.push(wake)),
+  }
+  const { tenant, counts, hangNext } = await openTenant({
+    lanes: 2,
+    stalledAfterMs: 30,
+    maxBatch: 4,
+    stopwatch,
+  })
+  const ids = await Promise.all(Array.from({ length: 12 }, () => tenant.mandate()))
+  const proveAll = () => Promise.all(ids.map((id) => tenant.proof(id)))
+  counts.max = 0
+  await Promise.all([proveAll(), proveAll(), proveAll()])
+  assert.equal(counts.max, 1)
+
+  const release = hangNext()
+  const hanging = tenant.proof(ids[0] as string)
+  await sleep(1)
+  const behind = tenant.proof(ids[0] as string)
+  const others = Promise.all(ids.slice(1).map((id) => tenant.proof(id)))
+  const goOn = setInterval(() => sleepers.splice(0).forEach((wake) => wake()), 1)
+  assert.equal((await others).length, 11)
+  assert.equal(counts.max, 2)
+  // A call for the row that hangs is left to its lane.
+  assert.equal(await Promise.race([behind, sleep(20, 'waiting')]), 'waiting')
+  release()
+  await Promise.all([hanging, behind])
+  clearInterval(goOn)
+
+  counts.max = 0
+  await Promise.all([proveAll(), proveAll(), proveAll()])
+  assert.equal(counts.max, 1)
+})
+
 test('Batches of one account each have no call for another', async () => {
   const { tenant, another, batches } = await openTenant({ groupsByAccount: true })
   const tenants = [tenant, await another()]
@@ -121,10 +158,14 @@ async function openTenant(options: Partial<LedgerOptions>) {
   const counts = { now: 0, max: 0, blocked: 0 }
   /** The accounts whose rows each transaction has locked. */
   const batches: Set<unknown>[] = []
+  let hanging: Promise<unknown> | undefined
   const watched: Driver = {
     transaction: async (work, limits) => {
       counts.max = Math.max(counts.max, ++counts.now)
       try {
+        const before = hanging
+        hanging = undefined
+        await before
         return await driver.transaction(async (transaction) => {
           return work({
             ...transaction,
@@ -157,6 +198,12 @@ async function openTenant(options: Partial<LedgerOptions>) {
     another,
     batches,
     counts,
+    /** Lets the next transaction hang; what it gives ends that. */
+    hangNext: () => {
+      const { promise, resolve } = Promise.withResolvers<undefined>()
+      hanging = promise
+      return () => resolve(undefined)
+    },
     /** Locks mandates as another process would; what it gives ends that. */
     holdLocks: async (ids: readonly string[]) => {
       const { accountId } = tenant.caller

@@ -29,6 +29,8 @@ export interface LedgerOptions {
   readonly maxWaiting?: number
   /** How many batches are written at once. */
   readonly lanes?: number
+  /** How long no batch must have begun for a lane to start beside a busy one; left out, it starts at once. */
+  readonly stalledAfterMs?: number | undefined
   /** Whether all calls of a batch are for one account, as a database needs it that spreads accounts over machines. */
   readonly groupsByAccount?: boolean
   /** Max rows locked by others that are waited for at once, each by a lane of its own. Calls for more try again later. */
@@ -74,6 +76,13 @@ interface Traits {
   readonly account: unknown
 }
 
+/** What writes one batch after another. */
+interface Lane {
+  batch: readonly Waiting[]
+  /** The names of the rows that the batch locks first, once they are asked for. */
+  locks: ReadonlySet<string> | undefined
+}
+
 /** Calls that wait for a row which another transaction has locked. */
 interface BlockedRow {
   readonly name: string
@@ -95,6 +104,7 @@ export class Ledger {
   readonly #maxBatch: number
   readonly #maxWaiting: number
   readonly #lanes: number
+  readonly #stalledAfterMs: number | undefined
   readonly #groupsByAccount: boolean
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
@@ -102,10 +112,12 @@ export class Ledger {
   readonly #afterBatch: LedgerOptions['afterBatch']
   readonly #queue: Waiting[] = []
   readonly #blockedRows = new Map<string, BlockedRow>()
-  /** The rows that lanes are writing: others leave calls for them in the queue. */
-  readonly #taken = new Set<string>()
+  /** The lanes that take batches. */
+  readonly #running = new Set<Lane>()
   #stuckCalls = 0
-  #busyLanes = 0
+  /** How many batches were begun. */
+  #begun = 0
+  #isWatched = false
   #waiting = 0
 
   constructor(options: LedgerOptions) {
@@ -115,6 +127,7 @@ export class Ledger {
     this.#maxBatch = options.maxBatch ?? 128
     this.#maxWaiting = options.maxWaiting ?? 10_000
     this.#lanes = options.lanes ?? 1
+    this.#stalledAfterMs = options.stalledAfterMs
     this.#groupsByAccount = options.groupsByAccount ?? false
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
@@ -189,53 +202,67 @@ export class Ledger {
   }
 
   #startLane(): void {
-    if (this.#busyLanes >= this.#lanes) return
-    this.#busyLanes += 1
+    if (this.#running.size >= this.#lanes) return
+    if (this.#running.size > 0 && this.#stalledAfterMs !== undefined) {
+      if (!this.#isWatched) void this.#startLaneOnceStalled(this.#stalledAfterMs)
+      return
+    }
     void this.#runLane()
   }
 
+  /** One large batch costs less than two small ones side by side: so a lane is started beside another only while that one hangs. */
+  async #startLaneOnceStalled(afterMs: number): Promise<void> {
+    this.#isWatched = true
+    let begun: number
+    do {
+      begun = this.#begun
+      await this.#stopwatch.sleep(afterMs)
+    } while (this.#begun !== begun && this.#queue.length > 0)
+    this.#isWatched = false
+    if (this.#queue.length > 0 && this.#running.size < this.#lanes) void this.#runLane()
+  }
+
   async #runLane(): Promise<void> {
+    const lane: Lane = { batch: [], locks: undefined }
+    this.#running.add(lane)
     // Calls of the same turn of the event loop form one batch.
     await Promise.resolve()
     for (;;) {
-      const { batch, locks } = this.#takeBatch()
-      if (batch.length === 0) break
+      lane.batch = this.#takeBatch(lane)
+      if (lane.batch.length === 0) break
+      const begun = ++this.#begun
       if (this.#queue.length > 0) this.#startLane()
-      await this.#write(batch, undefined)
-      for (const name of locks) this.#taken.delete(name)
+      await this.#write(lane.batch, undefined)
+      lane.batch = []
+      lane.locks = undefined
       await this.#afterBatch?.()
+      // Another lane has begun a batch since, and goes on with what waits.
+      if (this.#stalledAfterMs !== undefined && this.#begun > begun) break
     }
-    this.#busyLanes -= 1
+    this.#running.delete(lane)
+    if (this.#stalledAfterMs !== undefined && this.#queue.length > 0) this.#startLane()
   }
 
   /** The next calls, without those for rows that another lane is writing. */
-  #takeBatch(): { readonly batch: readonly Waiting[]; readonly locks: ReadonlySet<string> } {
-    const locks = new Set<string>()
-    const isChosen = this.#lanes > 1 || this.#groupsByAccount
-    if (!isChosen) return { batch: this.#queue.splice(0, this.#maxBatch), locks }
+  #takeBatch(lane: Lane): readonly Waiting[] {
+    if (this.#running.size === 1 && !this.#groupsByAccount) return this.#queue.splice(0, this.#maxBatch)
+    const taken = [...this.#running].filter((other) => other !== lane).map(locksOf)
     const batch: Waiting[] = []
     const left: Waiting[] = []
-    let account: unknown
     // It looks ahead some way only: a row may have any number of calls.
     for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
-      one.traits ??= traitsOf(one)
-      if (this.#mayJoin(one.traits, { batch, account })) {
-        account ??= one.traits.account
-        for (const name of one.traits.locks) locks.add(name)
-        batch.push(one)
-      } else left.push(one)
+      ;(this.#mayJoin(one, batch, taken) ? batch : left).push(one)
     }
     this.#queue.unshift(...left)
-    for (const name of locks) this.#taken.add(name)
-    return { batch, locks }
+    return batch
   }
 
-  #mayJoin(
-    { locks, account }: Traits,
-    others: { readonly batch: readonly Waiting[]; readonly account: unknown },
-  ): boolean {
-    if (others.batch.length >= this.#maxBatch || locks.some((name) => this.#taken.has(name))) return false
-    return !this.#groupsByAccount || others.batch.length === 0 || account === others.account
+  #mayJoin(one: Waiting, batch: readonly Waiting[], taken: readonly ReadonlySet<string>[]): boolean {
+    if (batch.length >= this.#maxBatch) return false
+    const { locks, account } = traitsOf(one)
+    if (taken.some((names) => locks.some((name) => names.has(name)))) return false
+    const [first] = batch
+    return !this.#groupsByAccount || !first || account === traitsOf(first).account
   }
 
   /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
@@ -348,7 +375,16 @@ export class Ledger {
   }
 }
 
-function traitsOf({ operation, call }: Waiting): Traits {
+/** The rows that a lane is writing: others leave calls for them in the queue. */
+function locksOf(lane: Lane): ReadonlySet<string> {
+  return (lane.locks ??= new Set(lane.batch.flatMap((one) => traitsOf(one).locks)))
+}
+
+function traitsOf(one: Waiting): Traits {
+  return (one.traits ??= findTraits(one))
+}
+
+function findTraits({ operation, call }: Waiting): Traits {
   const reads = operation.reads(call, new BatchFacts({ isRerun: false }))
   const locked = reads.filter(({ isLocked }) => isLocked)
   const read = locked[0] ?? reads[0]

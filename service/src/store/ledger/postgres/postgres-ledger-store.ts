@@ -58,6 +58,9 @@ const maxWaiting = 8_192
 /** How many batches are written at once. */
 const lanes = 2
 
+/** When the second is started beside the first. A batch takes less under load, also one that waits for a lock and is done again. */
+const stalledAfterMs = 30
+
 /** How many of the connections that write are kept for rows that others have locked, and for one call more. */
 const otherWriters = 5
 
@@ -126,6 +129,7 @@ function createStore({
     maxBatch,
     maxWaiting,
     lanes: accountLanes ? counts.write - otherWriters : lanes,
+    stalledAfterMs: accountLanes ? undefined : stalledAfterMs,
     groupsByAccount: accountLanes,
     patienceMs,
     onWritten: (batch) => {
