@@ -49,82 +49,105 @@ export interface ActivitySum {
   deniedCount: number
 }
 
-interface Amount {
-  readonly count: number
-  readonly micro: bigint
-}
-
 /** What parts add up to, in the order of environment, dimension, subject and time. */
 export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
-  const sums = new Map<string, ActivitySum>()
+  // By environment, dimension and time, and then by subject: a part has one time and many mandates.
+  const groups = new Map<string, Map<string, ActivitySum>>()
 
-  function add(
-    [environment, , kind]: ActivityPart,
-    dimension: Dimension,
-    subject: string,
-    startsAtMs: number,
-    { count, micro }: Amount,
-  ): void {
-    const key = `${environment}\0${dimension}\0${subject}\0${startsAtMs}`
-    let sum = sums.get(key)
-    if (!sum) {
-      const none = { paidCount: 0, paidMicro: 0n, approvedCount: 0, deniedCount: 0 }
-      sums.set(key, (sum = { environment, dimension, subject, startsAtMs, ...none }))
-    }
-    switch (kind) {
-      case 'paid':
-      case 'received':
-        sum.paidCount += count
-        sum.paidMicro += micro
-        return
-      case 'approved':
-        sum.approvedCount += count
-        return
-      case 'denied':
-      case 'more_denied':
-        sum.deniedCount += count
-        return
-      default:
-        return kind satisfies never
-    }
+  function groupOf(environment: Environment, dimension: Dimension, startsAtMs: number): Group {
+    const name = `${environment}\0${dimension}\0${startsAtMs}`
+    let sums = groups.get(name)
+    if (!sums) groups.set(name, (sums = new Map<string, ActivitySum>()))
+    return { environment, dimension, startsAtMs, sums }
   }
 
   for (const part of parts) {
-    const [, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] = part
+    const [environment, startsAtMs, kind, reason, merchantDomain, isRevenue, mandates] = part
+    const byMandate = kind === 'received' ? undefined : groupOf(environment, 'mandate', startsAtMs)
     const all = { count: 0, micro: 0n }
     for (const [mandateId, count, text] of mandates) {
       const micro = BigInt(text)
       all.count += count
       all.micro += micro
-      if (kind !== 'received' && mandateId !== '')
-        add(part, 'mandate', mandateId, startsAtMs, { count, micro })
+      if (byMandate && mandateId !== '') addTo(byMandate, mandateId, kind, count, micro)
     }
-    if (kind !== 'received') add(part, 'all', '', startsAtMs, all)
+    const add = (dimension: Dimension, subject: string, atMs = startsAtMs) =>
+      addTo(groupOf(environment, dimension, atMs), subject, kind, all.count, all.micro)
+    if (kind !== 'received') add('all', '')
     if (kind === 'more_denied') continue
-    add(part, 'domain', '', startsAtMs, all)
-    if (reason !== null) add(part, 'reason', reason, startsAtMs, all)
+    add('domain', '')
+    if (reason !== null) add('reason', reason)
     if (merchantDomain === null) continue
-    add(part, 'domain', merchantDomain, startsAtMs, all)
+    add('domain', merchantDomain)
     if (isRevenue) {
-      add(part, 'seller', merchantDomain, startsAtMs - (startsAtMs % dayMs), all)
-      add(part, 'seller_total', merchantDomain, 0, all)
+      add('seller', merchantDomain, startsAtMs - (startsAtMs % dayMs))
+      add('seller_total', merchantDomain, 0)
     }
   }
-  return [...sums].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, sum]) => sum)
+  return [...groups.values()].flatMap((sums) => [...sums.values()]).sort(compareSums)
+}
+
+interface Group extends Pick<ActivitySum, 'environment' | 'dimension' | 'startsAtMs'> {
+  readonly sums: Map<string, ActivitySum>
+}
+
+function addTo(
+  { sums, environment, dimension, startsAtMs }: Group,
+  subject: string,
+  kind: EntryKind,
+  count: number,
+  micro: bigint,
+): void {
+  let sum = sums.get(subject)
+  if (!sum) {
+    const none = { paidCount: 0, paidMicro: 0n, approvedCount: 0, deniedCount: 0 }
+    sums.set(subject, (sum = { environment, dimension, subject, startsAtMs, ...none }))
+  }
+  switch (kind) {
+    case 'paid':
+    case 'received':
+      sum.paidCount += count
+      sum.paidMicro += micro
+      return
+    case 'approved':
+      sum.approvedCount += count
+      return
+    case 'denied':
+    case 'more_denied':
+      sum.deniedCount += count
+      return
+    default:
+      return kind satisfies never
+  }
+}
+
+function compareSums(one: ActivitySum, other: ActivitySum): number {
+  return (
+    compareTexts(one.environment, other.environment) ||
+    compareTexts(one.dimension, other.dimension) ||
+    compareTexts(one.subject, other.subject) ||
+    one.startsAtMs - other.startsAtMs
+  )
+}
+
+function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 /** Which sellers were paid under which mandates. */
 export function sellersPaidIn(
   parts: Iterable<ActivityPart>,
 ): { readonly mandateId: string; readonly merchantDomain: string }[] {
-  const found = new Map<string, { readonly mandateId: string; readonly merchantDomain: string }>()
+  const found = new Map<string, Set<string>>()
   for (const [, , kind, , merchantDomain, , mandates] of parts) {
     if (kind !== 'paid' || merchantDomain === null) continue
-    for (const [mandateId] of mandates) {
-      found.set(`${mandateId}\0${merchantDomain}`, { mandateId, merchantDomain })
-    }
+    let ids = found.get(merchantDomain)
+    if (!ids) found.set(merchantDomain, (ids = new Set<string>()))
+    for (const [mandateId] of mandates) ids.add(mandateId)
   }
-  return [...found.values()]
+  return [...found].flatMap(([merchantDomain, ids]) =>
+    [...ids].map((mandateId) => ({ mandateId, merchantDomain })),
+  )
 }
 
 /** A sum of amounts exceeds what 63 bits hold: it is kept in two halves, of which the lower has 32 bits. */

@@ -6,8 +6,8 @@ import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/di
 import { activityParts } from './tables.ts'
 
 /** How many batches one step adds up, and how long what they have to add may be, so that no payment waits long for it. */
-const maxBatches = 256
-const maxLength = 128 * 1024
+const maxBatches = 512
+const maxLength = 512 * 1024
 
 interface Waiting {
   readonly accountId: string
