@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
@@ -56,7 +56,6 @@ interface TestUnit {
  * become one file that imports them. The longest come first.
  */
 export function testUnits(paths: readonly string[], into = join(projectFolder, generated)): string[] {
-  rmSync(into, { recursive: true, force: true })
   mkdirSync(into, { recursive: true })
   const units = [...Map.groupBy(paths.toSorted(), unitOf)].map(([name, members]): TestUnit => {
     const [only] = members
