@@ -15,7 +15,7 @@ import {
 import { sendPlain } from '../testing/http/plain-http.ts'
 import { startTestService, type TestService } from '../testing/service.ts'
 
-/** What is served beside the interface: the way to the console, the description itself and its reference. */
+/** Served besides the interface: the console redirect, the OpenAPI document and its reference. */
 const besideTheInterface = /^(GET|HEAD) (\/|\/openapi\.json|\/docs(\/.*)?|\/console.*)$/
 
 test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1]', async (t) => {
@@ -27,7 +27,7 @@ test('openapi.json is OpenAPI 3.1 of version 0.1.0, without a key [version.1]', 
   assert.deepEqual([body.info.version, interfaceVersion], ['0.1.0', '0.1.0'])
 })
 
-test('Every route that is served is in the description, and every one in it is served [version.1]', async (t) => {
+test('Every route is in the OpenAPI document, and every operation in it is served [version.1]', async (t) => {
   const { app, url } = await startAppOverStore(t)
   const { body } = await sendPlain(url, { method: 'GET', path: '/openapi.json' })
   const described = describedOperations(body).map(({ method, path }) => `${method} ${path}`)
@@ -36,7 +36,7 @@ test('Every route that is served is in the description, and every one in it is s
     const answer = await sendPlain(url, { method, path: path.replaceAll(/:\w+|\*/g, 'x') })
     if (answer.status !== 405) served.push(`${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
   }
-  // HEAD is not described: it is what HTTP makes of GET.
+  // HEAD is not described: HTTP derives it from GET.
   const ofTheInterface = served.filter(
     (route) => !besideTheInterface.test(route) && !route.startsWith('HEAD '),
   )
@@ -44,7 +44,7 @@ test('Every route that is served is in the description, and every one in it is s
   assert.ok(described.length >= 26)
 })
 
-test('HEAD on a public page answers as GET does, without the body', async (t) => {
+test('HEAD on a public page responds like GET, without the body', async (t) => {
   const { app, url } = await startAppOverStore(t)
   const open = endpoints.filter(({ method, roles }) => method === 'GET' && roles === 'public')
   const beside = [
@@ -71,7 +71,7 @@ test('HEAD on a public page answers as GET does, without the body', async (t) =>
   assert.deepEqual([closed.status, closed.headers.allow], [405, 'GET, POST'])
 })
 
-test('Every endpoint that is declared [version.1]', async () => {
+test('Every declared endpoint is served [version.1]', async () => {
   const declared = new Set<string>()
   const folder = new URL('../../packages/wire/src/', import.meta.url)
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -82,7 +82,7 @@ test('Every endpoint that is declared [version.1]', async () => {
   assert.deepEqual([...declared].sort(), endpoints.map(({ id }) => id).sort())
 })
 
-test('Payments, policy and verification carry the prefix /v1, the others carry no version [version.2] [endpoint.prefix]', async (t) => {
+test('Payments, policy and verification have the prefix /v1, the others have no version [version.2] [endpoint.prefix]', async (t) => {
   const service = await startTestService(t)
   const groups = { with: new Set<string>(), without: new Set<string>() }
   for (const { path, tag } of endpoints) groups[path.startsWith('/v1/') ? 'with' : 'without'].add(tag)
@@ -97,14 +97,14 @@ test('Payments, policy and verification carry the prefix /v1, the others carry n
   assert.deepEqual([...groups.without].sort(), ['Accounts', 'Agents', 'Health', 'Mandates', 'Sellers'])
   for (const { method, path } of endpoints) {
     const other = path.startsWith('/v1/') ? path.slice('/v1'.length) : `/v1${path}`
-    // Under /console lies the web app, which finds its own way.
+    // The web app under /console has its own routing.
     if (other.startsWith('/console/')) continue
     const { status, body } = await service.call(method, other.replaceAll(/\{\w+\}/g, 'x'))
     assert.deepEqual([status, body], [404, { detail: 'Not Found' }], `${method} ${other}`)
   }
 })
 
-test('The endpoints of the interface are there, each under its own method and path [endpoint.prefix]', () => {
+test('The endpoints of the interface have their method and path [endpoint.prefix]', () => {
   const inTheInterface = [
     'POST /mandates',
     'GET /mandates',
@@ -127,7 +127,7 @@ test('The endpoints of the interface are there, each under its own method and pa
   )
 })
 
-test('The description says of each operation what goes in, who may call it and what comes out [endpoint.json] [auth.1] [errors.422]', async (t) => {
+test('The OpenAPI document lists the input, callers and responses of each operation [endpoint.json] [auth.1] [errors.422]', async (t) => {
   const service = await startTestService(t)
   const document = await describe(service)
   assert.deepEqual(document.security, [{ bearer: [] }])
@@ -184,7 +184,7 @@ test('The description says of each operation what goes in, who may call it and w
   }
 })
 
-test('Objects and vocabularies have names in the description, and are spelled out nowhere else', async (t) => {
+test('Objects and vocabularies are named in the OpenAPI document and not repeated inline', async (t) => {
   const service = await startTestService(t)
   const { paths, components } = await describe(service)
   const { schemas = {} } = components
@@ -201,7 +201,7 @@ test('Objects and vocabularies have names in the description, and are spelled ou
   assert.deepEqual(reason_code?.['anyOf'], [{ $ref: '#/components/schemas/ReasonCode' }, { type: 'null' }])
 })
 
-test('docs answers HTML that loads nothing from outside, without a key', async (t) => {
+test('docs returns HTML that loads nothing external, without a key', async (t) => {
   const service = await startTestService(t)
   const { status, headers, text } = await service.call('GET', '/docs', { key: null })
   assert.equal(status, 200)
@@ -217,7 +217,7 @@ test('docs answers HTML that loads nothing from outside, without a key', async (
     const loaded = [...answer.text.matchAll(/url\(\s*['"]?([^'")]+)|@import\s+['"]?([^'";]+)/g)]
     for (const [, url, imported] of loaded) assert.match(url ?? imported ?? '', /^(data:|#)/)
   }
-  // Whatever the scripts try, the browser loads nothing from elsewhere: all that this names is the page's own.
+  // Whatever the scripts try, the browser loads nothing external: the page only references its own files.
   const policy = headers.get('content-security-policy') ?? ''
   const directives = new Map(
     policy.split(';').map((directive) => {
@@ -238,7 +238,7 @@ test('docs answers HTML that loads nothing from outside, without a key', async (
   assert.ok(!directives.has('upgrade-insecure-requests'), 'the reference works over plain HTTP')
 })
 
-test('No answer of the interface is kept in a cache, whatever it says', async (t) => {
+test('No response of the interface may be cached', async (t) => {
   const service = await startTestService(t)
   const answers = [
     service.call('GET', '/accounts/api-keys'),
@@ -264,7 +264,7 @@ test('No answer of the interface is kept in a cache, whatever it says', async (t
   assert.deepEqual([broken.status, broken.headers['cache-control']], [431, 'no-store'])
 })
 
-test('A browser at the bare address is led to the console, everything else gets the 404 of unknown paths', async (t) => {
+test('A browser at / is redirected to the console, everything else gets the 404 of unknown paths', async (t) => {
   const service = await startTestService(t)
   const at = (method: string, headers: Record<string, string>, path = '/') =>
     sendPlain(service.url, { method, path, headers })
@@ -287,14 +287,14 @@ test('A browser at the bare address is led to the console, everything else gets 
   }
 })
 
-test('The description that docs draws is the one of openapi.json', async (t) => {
+test('docs shows the document of openapi.json', async (t) => {
   const service = await startTestService(t)
   const drawn = await service.call('GET', '/docs/json', { key: null })
   assert.equal(drawn.status, 200)
   assert.deepEqual(drawn.body, await describe(service))
 })
 
-/** A schema as a reader of the description gets it, but for its name. */
+/** A schema as a reader of the document sees it, without its name. */
 function asJson(schema: unknown): unknown {
   const text = JSON.stringify(schema, (key: string, value: unknown) =>
     key === 'title' && typeof value === 'string' ? undefined : value,
@@ -306,7 +306,7 @@ async function describe(service: TestService): Promise<ApiDocument> {
   return (await service.call('GET', '/openapi.json', { key: null })).body as ApiDocument
 }
 
-/** A session of the console opens what the key of an owner opens, with its token where something is changed. */
+/** A console session may do what an owner's key may, with its token for changes. */
 function securityOf(declared: Endpoint): unknown[] {
   if (declared.roles === 'public') return []
   const session = declared.method === 'GET' ? { session: [] } : { session: [], sessionToken: [] }
@@ -317,7 +317,7 @@ function headerParametersOf({ parameters }: DescribedOperation): string[] {
   return parameters.flatMap((parameter) => (parameter.in === 'header' ? [parameter.name] : []))
 }
 
-/** The routes of the router's own drawing: a tree whose lines add to the path of the line above them. */
+/** The routes in the router's own output: a tree whose lines extend the path of the line above. */
 function routesOf(drawing: string): { method: string; path: string }[] {
   const above: string[] = []
   return drawing.split('\n').flatMap((line) => {

@@ -22,13 +22,13 @@ const vectors: readonly (readonly [suffix: string, uuid: string])[] = [
   ['01h455vb4pex5vsknk084sn02q', '01890a5d-ac96-774b-bcce-b302099a8057'],
 ]
 
-test("The tests' own reading of base32 agrees with every vector of the TypeID specification", () => {
+test('The base32 decoder of the tests agrees with every vector of the TypeID specification', () => {
   for (const [suffix, uuid] of vectors) assert.equal(uuidOf(suffix), uuid)
 })
 
-test("The specification's UUIDv7 comes out as the specification's TypeID", () => {
-  // The bytes of the vector's random part. The counter starts at 31 bits of which the first 16 are drawn,
-  // so the vector is the one that comes so many ids later.
+test('The UUIDv7 of the specification becomes its TypeID', () => {
+  // The random bytes of the vector. The counter has 31 bits of which the first 16 are random, so the vector is the id
+  // reached after this many others.
   const drawn = Uint8Array.from([0, 0, 0, 0, 0, 0, 0xe9, 0x7e, 0, 0, 0xb3, 0x02, 0x09, 0x9a, 0x80, 0x57])
   const idsLater = 0x74bf33ac - 0x74bf0000
   const source = () =>
@@ -48,7 +48,7 @@ test("The specification's UUIDv7 comes out as the specification's TypeID", () =>
 
 for (const kind of kinds) {
   const prefix = idPrefixes[kind]
-  test(`The id of a ${kind} is a TypeID: ${prefix}_ and 26 characters of base32 that hold a UUIDv7 [fields.ids]`, () => {
+  test(`The id of a ${kind} is a TypeID: ${prefix}_ and 26 characters of base32 that encode a UUIDv7 [fields.ids]`, () => {
     const ids = createIds(() => startMs, seededRandom(1).bytes)
     for (let round = 0; round < 200; round++) {
       const id = ids.next(kind)
@@ -83,7 +83,7 @@ test('Later ids of a process sort after earlier ones, within one millisecond and
   })
 })
 
-test('They do so when the clock goes back, too', () => {
+test('They also do if the clock goes back', () => {
   const random = seededRandom(4)
   const clock = { nowMs: startMs }
   const ids = createIds(() => clock.nowMs, random.bytes)
@@ -103,7 +103,7 @@ test('Ids follow a clock that is set back by more than ten minutes, so that list
   assertUuidV7(ids.nonce(), clock.nowMs)
 })
 
-test('When the counter of a millisecond is used up the next millisecond is taken', () => {
+test('When the counter of a millisecond is exhausted, the next millisecond is used', () => {
   // The highest start leaves room for 32,767 more.
   const ids = createIds(
     () => startMs,
@@ -114,7 +114,7 @@ test('When the counter of a millisecond is used up the next millisecond is taken
   assertUuidV7(nonces.at(-1) ?? '', startMs + 1)
 })
 
-test('Ids and nonces of one source never meet, and neither do two sources at one moment [proof.nonce]', () => {
+test('Ids and nonces of one source never collide, nor do those of two sources at the same time [proof.nonce]', () => {
   const seen = new Set<string>()
   const sources = [createIds(() => startMs), createIds(() => startMs), createIds(() => startMs)]
   for (let round = 0; round < 2_000; round++) {
@@ -141,7 +141,7 @@ function assertAscending(count: number, next: () => string): string[] {
   return ids
 }
 
-/** The UUID that a TypeID's suffix stands for, read as a number in base 32. */
+/** The UUID of a TypeID's suffix, decoded as a base32 number. */
 function uuidOf(suffix: string): string {
   const digits = '0123456789abcdefghjkmnpqrstvwxyz'
   const value = suffix.split('').reduce((sum, digit) => sum * 32n + BigInt(digits.indexOf(digit)), 0n)

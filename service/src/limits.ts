@@ -4,7 +4,7 @@ import { maxItems } from '@purser/wire/lengths'
 export const maxBodyBytes = 64 * 1024
 
 /** Max errors in a 422. */
-export const maxFaults = maxItems.faults
+export const maxErrors = maxItems.faults
 
 /** Max characters of an input echoed in a 422; for an object or a list, of its JSON. */
 export const maxEchoLength = 4_096

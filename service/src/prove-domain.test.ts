@@ -18,7 +18,7 @@ const challenge = challengeFor(
   domain,
 )
 
-test('A TXT record proves a domain, and another text does not', async (context) => {
+test('A TXT record proves a domain, and a different text does not', async (context) => {
   const zone: Zone = { txt: { [challenge.recordName]: ['v=spf1 -all', challenge.text] } }
   const proved = await proverOf(context, zone)
   assert.equal(await proved(domain, challenge), 'proved')
@@ -51,7 +51,7 @@ const files: readonly { name: string; answer: RequestListener; outcome: 'proved'
   },
 ]
 for (const { name, answer, outcome } of files) {
-  test(`${name} is ${outcome === 'proved' ? 'a proof' : 'none'}`, async (context) => {
+  test(`${name} is ${outcome === 'proved' ? 'a proof' : 'no proof'}`, async (context) => {
     const asked: string[] = []
     const prove = await proverOf(context, { a: { [domain]: '127.0.0.1' } }, (request, to) => {
       asked.push(`${request.method} ${request.headers.host}${request.url}`)
@@ -64,7 +64,7 @@ for (const { name, answer, outcome } of files) {
   })
 }
 
-test('A domain with an address that is not public is asked for nothing', async (context) => {
+test('A domain with a non-public address is never contacted', async (context) => {
   const asked: string[] = []
   const server = await tlsServer(context, (request, to) => {
     asked.push(request.url ?? '')
@@ -78,7 +78,7 @@ test('A domain with an address that is not public is asked for nothing', async (
   assert.deepEqual(asked, [])
 })
 
-test('A certificate of another name is no proof', async (context) => {
+test('A certificate for another name is no proof', async (context) => {
   const prove = await proverOf(context, { a: { 'other.example': '127.0.0.1' } }, (_, to) =>
     to.end(challenge.text),
   )
@@ -86,7 +86,7 @@ test('A certificate of another name is no proof', async (context) => {
   assert.match(typeof found === 'object' ? found.missing : found, /ERR_TLS_CERT_ALTNAME_INVALID/)
 })
 
-test('Only addresses of the internet are public', () => {
+test('Only public internet addresses are accepted', () => {
   const inside = [
     '127.0.0.1',
     '10.0.0.1',

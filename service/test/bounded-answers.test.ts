@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 
 import { maxItems, maxLengths } from '@purser/wire/lengths'
 
-import { maxEchoLength, maxFaults, maxPageBytes } from '../src/limits.ts'
+import { maxEchoLength, maxErrors, maxPageBytes } from '../src/limits.ts'
 import { askForProof, preparePurchase, startTestService, type TestService } from '../testing/service.ts'
 
 let service: TestService
@@ -65,7 +65,7 @@ test('A 422 names at most 20 faults [errors.422]', async () => {
     body: newMandate(agentId, { allowed_sellers: Array.from({ length: 500 }, () => 7) }),
   })
   assert.equal(status, 422)
-  assert.equal(body.detail.length, maxFaults)
+  assert.equal(body.detail.length, maxErrors)
   assert.deepEqual(body.detail.at(-1).loc, ['body', 'allowed_sellers', 19])
 })
 

@@ -169,7 +169,7 @@ interface Refusal {
 const refusals: readonly Refusal[] = [
   {
     what: 'a file that is no database',
-    says: /purser\.db is damaged or is no SQLite database \(SQLITE_NOTADB\), and was left untouched; restore/,
+    says: /purser\.db is damaged or not a SQLite database \(SQLITE_NOTADB\), and was left untouched; restore/,
     make: (folder) => placeDatabase(folder, Buffer.from('no database '.repeat(1_000))),
   },
   {
@@ -218,7 +218,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a proof secret that is cut off',
-    says: /purser\.db\.proof-secret holds no proof secret of this service; restore it from a backup/,
+    says: /purser\.db\.proof-secret does not contain a proof secret of this service; restore it from a backup/,
     make: async (folder) => {
       await goodDatabase(folder)
       writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'cut off')
@@ -232,7 +232,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'an address of another machine',
-    says: /203\.0\.113\.1 is no address of this machine; set PURSER_HOST to 127\.0\.0\.1 or 0\.0\.0\.0/,
+    says: /203\.0\.113\.1 is not an address of this machine; set PURSER_HOST to 127\.0\.0\.1 or 0\.0\.0\.0/,
     make: () => ({ flags: ['--host', '203.0.113.1'] }),
   },
 ]

@@ -65,7 +65,7 @@ for (const { gone, ...how } of unread) {
     const { status } = await held.finish()
     const { code, signal, stderr } = await ended
     assert.deepEqual({ status, code, signal }, { status: 200, code: 0, signal: null })
-    const told = 'Standard output cannot be written any more (EPIPE); the service goes on.\n'
+    const told = 'Standard output can no longer be written (EPIPE); the service continues.\n'
     assert.equal(stderr, gone.join() === 'stdout' ? told : '')
     assert.equal((await readPaid(folder, purchase)).length, 1)
   })
@@ -167,7 +167,7 @@ for (const workers of ['1', '2']) {
     assert.equal(before.headers['connection'], 'keep-alive')
 
     const ended = service.kill('SIGTERM')
-    await service.sees(/Purser is stopping: it takes requests for 1 s more/)
+    await service.sees(/Purser is stopping: it accepts requests for another 1 s more/)
     // A worker hears of it a moment later.
     let ready = await client.send('GET', '/readyz')
     while (ready.status === 200) ready = await client.send('GET', '/readyz')

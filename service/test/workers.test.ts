@@ -86,7 +86,7 @@ test('A worker that dies is started again on the same port, whatever it was that
   const reasons = stderr
     .trim()
     .split('\n')
-    .map((line) => /A worker ended \((.*)\); another one starts in \d+ ms\./.exec(line)?.[1])
+    .map((line) => /A worker exited \((.*)\); the next attempt is in \d+ ms\./.exec(line)?.[1])
   assert.deepEqual(reasons, ['SIGKILL', 'SIGKILL', 'code 0', 'code 0'])
 })
 
@@ -105,7 +105,7 @@ test('No client waits for a worker that was killed, and the primary keeps no con
   }
   assert.equal(socketsOf(service), sockets)
   // One line for each that was killed.
-  await until(() => service.stderr().split('A worker was started again, and answers.').length === 6)
+  await until(() => service.stderr().split('A worker was restarted and is ready.').length === 6)
   context.diagnostic(`the clients saw ${[...outcomes].join(', ')}`)
   assert.ok(!outcomes.has('waited'))
   for (const outcome of outcomes) assert.ok([200, 'ECONNRESET', 'ECONNREFUSED'].includes(outcome as never))
@@ -129,9 +129,9 @@ test('A worker that cannot be started is tried again, and the others answer mean
   const { code } = await service.kill('SIGTERM')
   assert.equal(code, 0)
   assert.deepEqual(tries(service).slice(0, 3), [
-    'A worker ended (SIGKILL); another one starts in 100 ms.',
-    'A worker could not be started (ENOENT); another one starts in 200 ms.',
-    'A worker could not be started (ENOENT); another one starts in 400 ms.',
+    'A worker exited (SIGKILL); the next attempt is in 100 ms.',
+    'A worker could not be started (ENOENT); the next attempt is in 200 ms.',
+    'A worker could not be started (ENOENT); the next attempt is in 400 ms.',
   ])
 })
 
@@ -263,7 +263,7 @@ test('What a stop finds is told in lines of the log, also of a worker that canno
     assert.deepEqual(Object.keys(line).slice(0, 4), ['level', 'time', 'pid', 'hostname'])
   }
   const messages = lines.map(({ msg }) => String(msg))
-  assert.match(messages.at(-1) ?? '', /^A worker that was told to stop could not start: /)
+  assert.match(messages.at(-1) ?? '', /^A stopping worker could not start: /)
 })
 
 test('Workers do not outlive a primary that is killed', async (context) => {
@@ -355,7 +355,7 @@ function tries({ stderr }: Pick<ReadyProcess, 'stderr'>): string[] {
   const messages = stderr()
     .split('\n')
     .map((line) => /"msg":"(.*)"/.exec(line)?.[1] ?? '')
-  return messages.filter((message) => message.includes('another one starts in'))
+  return messages.filter((message) => message.includes('the next attempt is in'))
 }
 
 /** Resolves once every worker has answered by itself, as it does no sooner than it is ready. */

@@ -71,7 +71,7 @@ async function buy({ url }: Pick<ReadyProcess, 'url'>, key: string): Promise<unk
 async function stop({ kill }: ReadyProcess): Promise<void> {
   const { code, stdout, stderr } = await kill('SIGTERM')
   assert.deepEqual([code, stderr], [0, ''])
-  assert.match(stdout, /Purser is stopping: it finishes what it accepted\.\n$/)
+  assert.match(stdout, /Purser is stopping: it finishes accepted requests\.\n$/)
 }
 
 describe('The package of the service', () => {
@@ -231,7 +231,7 @@ describe('The package of the service', () => {
     // Ctrl-C, which a terminal sends to npx and to what it runs.
     process.kill(-serving.pid, 'SIGINT')
     const { stdout, stderr } = await serving.ended
-    assert.match(stdout, /Purser is stopping: it finishes what it accepted\.\n$/)
+    assert.match(stdout, /Purser is stopping: it finishes accepted requests\.\n$/)
     assert.equal(stderr, '')
   })
 
@@ -260,7 +260,7 @@ describe('The package of the service', () => {
       assert.deepEqual([ended.code, ended.stdout], [1, ''])
       assert.match(
         ended.stderr,
-        /^[^\n]+: the service needs Node 24 or newer, and this is Node 22\.[\d.]+; npm install node@24, [^\n]+\.\n$/,
+        /^[^\n]+: the service needs Node 24 or newer, and this is Node 22\.[\d.]+; run npm install node@24 in [^\n]+\.\n$/,
       )
     })
   }

@@ -35,7 +35,7 @@ test('purser serve runs the service until a signal, and shuts down gracefully', 
   purser.child.kill('SIGTERM')
   const { code, output, errors } = await purser.ended
   assert.deepEqual([code, errors], [0, ''])
-  assert.match(output, /Purser is stopping: it finishes what it accepted\.\n$/)
+  assert.match(output, /Purser is stopping: it finishes accepted requests\.\n$/)
 })
 
 test('A closed output pipe ends a command quietly', async (context) => {

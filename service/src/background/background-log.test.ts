@@ -9,7 +9,7 @@ const refused = new StoreUnavailableError('PostgreSQL answers ECONNREFUSED', {
   cause: Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' }),
 })
 
-test('Of a store that is unavailable the log says when it begins and when all works again', () => {
+test('An outage of the store is logged when it begins and when it ends', () => {
   const { lines, observer } = openLog()
   for (let round = 0; round < 3; round++) {
     observer.failed('holds', refused)
@@ -28,7 +28,7 @@ test('Of a store that is unavailable the log says when it begins and when all wo
   ])
 })
 
-test('Any other failure in the background is one line with its error, and then a count', (context) => {
+test('Any other background failure is logged once with its error, then counted', (context) => {
   context.mock.timers.enable({ apis: ['setTimeout'] })
   const { lines, observer } = openLog()
   const bug = new TypeError('a bug')

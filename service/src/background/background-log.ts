@@ -41,7 +41,7 @@ export function createBackgroundLog({ log, place }: BackgroundLogOptions): Obser
 export function createWaitLog(log: BackgroundLogOptions['log']): (waitedMs: number) => void {
   const repeated = new RepeatedErrors()
   return (waitedMs) => {
-    const what = 'a database connection was waited for'
+    const what = 'waited for a database connection'
     const isFirst = repeated.isFirst(what, (count) => log.warn({ count }, `${what}, ${count} more times`))
     if (isFirst)
       log.warn({ waitedMs: Math.round(waitedMs) }, `${what} for ${(waitedMs / 1_000).toFixed(1)} s`)

@@ -7,11 +7,11 @@ export interface StopContinuationOptions extends Pick<RepeatingOptions, 'observe
   readonly now: () => number
 }
 
-/** Goes on with stops that could not pause every mandate, until it is stopped. */
+/** Continues stops that could not pause every mandate, until it is stopped. */
 export function startStopContinuation({ store, now, observer }: StopContinuationOptions): Repeating {
   return startRepeating({
     intervalMs: stopIntervalMs,
-    what: 'stops that are not complete could not be continued',
+    what: 'incomplete stops could not be continued',
     observer,
     work: async () => {
       await store.continueStops(now)

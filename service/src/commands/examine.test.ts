@@ -105,7 +105,7 @@ const troubles: readonly Trouble[] = [
     name: 'a proof secret file that is damaged',
     cause: (folder) => writeFileSync(join(folder, 'data/purser.db.proof-secret'), 'short'),
     mark: 'fail',
-    finding: /holds no proof secret of this service/,
+    finding: /does not contain a proof secret of this service/,
   },
   {
     name: 'a chosen key that can be guessed',

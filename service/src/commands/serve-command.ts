@@ -9,7 +9,7 @@ export function serveCommand(surroundings: Surroundings) {
   const command = new Command('serve')
     .summary('run the service')
     .description(
-      'Runs the service until SIGTERM or SIGINT; then it finishes what it accepted. With PostgreSQL it runs in one process for every two cores, or in as many as --workers says. A flag wins over its variable, which wins over an .env file in this folder.',
+      'Runs the service until SIGTERM or SIGINT; then it finishes accepted requests. With PostgreSQL it runs in one process for every two cores, or in as many as --workers says. A flag wins over its variable, which wins over an .env file in this folder.',
     )
   for (const { name, flag, standard, meaning } of settingFlags()) {
     const value = standard === '' ? '' : ` (${standard})`

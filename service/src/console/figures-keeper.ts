@@ -12,7 +12,7 @@ export interface FiguresKeeperOptions extends Pick<RepeatingOptions, 'observer'>
 /** Updates the console's sums after the payments, in bounded steps. */
 export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOptions): Repeating {
   const adding = startRepeating({
-    what: 'the figures of the console could not be added up',
+    what: "the console's figures could not be updated",
     intervalMs: activityIntervalMs,
     observer,
     work: () => store.addUpActivity(),
@@ -20,7 +20,7 @@ export function startFiguresKeeper({ store, tally, observer }: FiguresKeeperOpti
   const writeTallies = async () => {
     for (const tallies of inSteps(tally.take())) await store.addTallies(tallies)
   }
-  const what = 'what was counted for the console could not be kept'
+  const what = "the console's counters could not be saved"
   const writing = startRepeating({ what, intervalMs: talliesIntervalMs, observer, work: writeTallies })
   return {
     stop: async () => {

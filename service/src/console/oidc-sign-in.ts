@@ -38,7 +38,7 @@ const discoveryLifeMs = 3_600_000
 export function serveOidcSignIn(app: FastifyInstance, options: OidcOptions): void {
   const { settings, site, now } = options
   const { publicUrl } = site
-  if (!publicUrl) throw new Error('signing in by OpenID Connect needs the public address')
+  if (!publicUrl) throw new Error('OpenID Connect sign-in needs the public URL')
   const base = publicUrl
   const redirectUri = new URL(callbackPath, base).href
   const cookies = createSignInCookies({ key: options.signInKey, isSecure: base.protocol === 'https:', now })

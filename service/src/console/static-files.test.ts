@@ -25,7 +25,7 @@ const files: Readonly<Record<string, string>> = {
   '.env': 'SECRET=1',
 }
 
-test('Every page of the console is kept from inline code, frames and other sites', async (t) => {
+test('No console page allows inline code, frames or other sites', async (t) => {
   const url = await serve(t, files)
   for (const path of [
     '/console',
@@ -45,7 +45,7 @@ test('Every page of the console is kept from inline code, frames and other sites
   }
 })
 
-test('Files whose names change with them are kept for good, the first page is asked for each time', async (t) => {
+test('Files with a content hash are cached permanently, the start page is revalidated each time', async (t) => {
   const url = await serve(t, files)
   const asset = await sendPlain(url, { method: 'GET', path: '/console/assets/app-1.js' })
   assert.deepEqual([asset.status, asset.text], [200, script])
@@ -57,7 +57,7 @@ test('Files whose names change with them are kept for good, the first page is as
   assert.equal((await sendPlain(url, { method: 'GET', path: '/console/', headers })).status, 304)
 })
 
-test('Files are sent compressed to who takes that', async (t) => {
+test('Files are compressed for clients that accept it', async (t) => {
   const url = await serve(t, files)
   for (const [accepted, decode] of [
     ['gzip, deflate', gunzipSync],
@@ -68,7 +68,7 @@ test('Files are sent compressed to who takes that', async (t) => {
   }
 })
 
-test('A path of the app gets its first page, a file that is gone does not, and nothing else is handed out', async (t) => {
+test('A path of the app returns the start page, a missing asset does not, and no other file is served', async (t) => {
   const url = await serve(t, files)
   for (const path of ['/console/mandates', '/console/mandates/mandate_1?status=paused', '/console/set-up']) {
     assert.equal((await sendPlain(url, { method: 'GET', path })).text, firstPage, path)
@@ -88,7 +88,7 @@ test('A path of the app gets its first page, a file that is gone does not, and n
   }
 })
 
-test('The licences of what the console is made of are handed out as text', async (t) => {
+test("The licenses of the console's dependencies are served as text", async (t) => {
   const url = await serve(t, files)
   const { status, text, headers } = await sendPlain(url, {
     method: 'GET',
@@ -98,7 +98,7 @@ test('The licences of what the console is made of are handed out as text', async
   assert.equal(headers['content-type'], 'text/markdown; charset=utf-8')
 })
 
-test('A console that is not built says how to build it', async (t) => {
+test('If the console is not built, the page says how to build it', async (t) => {
   const url = await serve(t, {})
   const { status, text } = await sendPlain(url, { method: 'GET', path: '/console/' })
   assert.equal(status, 503)
@@ -120,7 +120,7 @@ async function serve(t: TestContext, contents: Readonly<Record<string, string>>)
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 }
 
-/** The body as it comes over the network: `fetch` would unpack it. */
+/** The raw body: `fetch` would decompress it. */
 async function fetchRaw(url: string, path: string, accepted: string): Promise<Buffer> {
   const { get } = await import('node:http')
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { createTally } from './tally.ts'
 const scope = { accountId: 'acct_a', environment: 'sandbox' } as const
 const failed = { kind: 'verification', reason: 'proof_expired' } as const
 
-test('Refusals are counted by subject and reason, in each quarter of an hour, until they are taken', () => {
+test('Refusals are counted by subject, reason and quarter of an hour until they are taken', () => {
   let nowMs = 0
   const tally = createTally(() => nowMs)
   for (nowMs of [0, 899_999, 900_000]) tally.countRefusal(scope, { ...failed, subject: 'api.example.com' })
@@ -22,7 +22,7 @@ test('Refusals are counted by subject and reason, in each quarter of an hour, un
   assert.equal(tally.take(), undefined)
 })
 
-test('An account that has used up its counters takes none from another account', () => {
+test('An account that has used up its counters does not affect other accounts', () => {
   const tally = createTally(() => 0)
   for (let number = 0; number < 10_000; number++) {
     tally.countRefusal(scope, { ...failed, subject: `shop-${number}.example.com` })
@@ -42,7 +42,7 @@ test('An account that has used up its counters takes none from another account',
   assert.ok(refusals.length < 2_000 && keyUses.length < 2_000, 'what one account counts is bounded')
 })
 
-test('A counter that an account has already goes on counting when no new one is left', () => {
+test('Existing counters keep counting when no new one is left', () => {
   const tally = createTally(() => 0)
   for (let number = 0; number < 10_000; number++) {
     tally.countRefusal(scope, { ...failed, subject: 'first.example.com' })

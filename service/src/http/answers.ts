@@ -31,8 +31,8 @@ export function refuse(code: ErrorCode): Answer {
 }
 
 /** The 422 response: the errors of the request, in field order. */
-export function unprocessable(faults: readonly ValidationItem[]): Answer {
-  return { status: 422, body: { detail: boundEchoes(faults) } }
+export function unprocessable(errors: readonly ValidationItem[]): Answer {
+  return { status: 422, body: { detail: boundEchoes(errors) } }
 }
 
 /** The required headers of an error response. */

@@ -153,7 +153,7 @@ test('A request whose body arrives after the revocation of its key is refused [a
   const { body: left } = await service.call('GET', '/accounts/api-keys')
   assert.equal(left.length, keys.length, 'no key was issued')
   const slow = await sendInTwo(service, { key: service.sandboxKey, body }, async () => undefined)
-  assert.equal(slow.status, 201, 'a slow body alone is no fault')
+  assert.equal(slow.status, 201, 'a slow body alone is accepted')
 })
 
 /** Requests a new key, and sends the body only after the service has the headers and `between` is done. */

@@ -22,7 +22,7 @@ const limits: ConnectionLimits = {
 
 async function start(context: TestContext, overrides: Partial<ConnectionLimits> = {}) {
   const sockets: Socket[] = []
-  // Before the service closes, which waits for them.
+  // Before the service closes, because it waits for them.
   context.after(() => {
     for (const socket of sockets) socket.destroy()
   })
@@ -144,12 +144,12 @@ test('Connections above the limit are closed, and a closed connection makes room
   assert.match(answer.toString(), /^HTTP\/1.1 200 /)
 })
 
-/** A request as it is sent. */
+/** The bytes of a request. */
 function ask(path: string, more = ''): string {
   return `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
 }
 
-/** The paths of requests, as their answers are made. */
+/** The paths of requests, in the order of their responses. */
 function watchAnswers(server: Server): string[] {
   const answered: string[] = []
   server.prependListener('request', ({ url = '' }: IncomingMessage, response: ServerResponse) => {

@@ -37,18 +37,18 @@ test('An unknown path is 404 Not Found, with and without a key', async (t) => {
   }
 })
 
-test('A method that a path does not have is 405 with Allow, on every path', async (t) => {
+test('An unsupported method is 405 with Allow, on every path', async (t) => {
   const service = await startTestService(t)
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   t.after(() => agent.destroy())
   const beside = ['/openapi.json', '/docs'].map((path) => ({ method: 'GET', path, roles: 'public' }))
   const served = [...endpoints, ...beside]
   for (const [path, known] of Map.groupBy(served, ({ path }) => path)) {
-    // A public page has HEAD besides GET.
+    // Public pages support HEAD besides GET.
     const allowed = known
       .flatMap(({ method, roles }) => (method === 'GET' && roles === 'public' ? ['GET', 'HEAD'] : [method]))
       .sort()
-    // CONNECT is for proxies: a server closes the connection.
+    // CONNECT is for proxies: servers close the connection.
     const others = METHODS.filter((method) => method !== 'CONNECT' && !allowed.includes(method))
     const answers = await Promise.all(
       others.map((method) =>
@@ -59,7 +59,7 @@ test('A method that a path does not have is 405 with Allow, on every path', asyn
       const title = `${others[index]} ${path}`
       assert.equal(answer.status, 405, title)
       assert.equal(answer.headers.allow, allowed.join(', '), title)
-      // An answer to HEAD has no body.
+      // The response to HEAD has no body.
       assert.equal(answer.text, others[index] === 'HEAD' ? '' : '{"detail":"Method Not Allowed"}', title)
     }
   }
@@ -223,7 +223,7 @@ test('A store that fails after authentication is 503 too, and claims nothing', a
   const broken = await startAppOverStore(t)
   const { url, store, sandboxKey } = await startAppOverStore(t, {
     authenticate: (hash) => store.authenticate(hash),
-    // The write goes to a store that is gone.
+    // The write goes to a closed store.
     createAgent: (...args) => broken.store.createAgent(...args),
     listAgents: (...args) => broken.store.listAgents(...args),
   })
@@ -256,7 +256,7 @@ test('A bug is 500 internal_error: the log has the stack trace, the response doe
   assert.ok(!logged.includes(sandboxKey), 'the key is not')
 })
 
-/** An agent as JSON with this many bytes. */
+/** An agent as JSON, padded to this many bytes. */
 function bodyOf(size: number): string {
   const frame = JSON.stringify({ name: 'large', padding: '' })
   return JSON.stringify({ name: 'large', padding: 'x'.repeat(size - frame.length) })

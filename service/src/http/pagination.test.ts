@@ -16,7 +16,7 @@ import {
 
 const lists = endpoints.filter(({ query }) => query && 'cursor' in query.properties)
 
-test('Every list is an array, newest first, in pages that Link leads through', async (t) => {
+test('Every list is an array, newest first, and Link leads through its pages', async (t) => {
   const service = await startTestService(t)
   await fillLists(service, 5)
   assert.ok(lists.length >= 6)
@@ -82,7 +82,7 @@ const badLimits: [limit: string, type: string][] = [
   ['1%00', 'int_parsing'],
 ]
 
-test('A limit outside is a 422 at query limit, on every list [errors.422] [validation.body]', async (t) => {
+test('A limit out of range is a 422 at query limit, on every list [errors.422] [validation.body]', async (t) => {
   const service = await startTestService(t)
   for (const { path } of lists) {
     for (const [limit, type] of badLimits) {
@@ -109,7 +109,7 @@ const badCursors = [
   'x'.repeat(maxLengths.cursor),
 ]
 
-test('A cursor that is not from a Link is a 422 at query cursor, on every list [errors.422]', async (t) => {
+test('An invalid cursor is a 422 at query cursor, on every list [errors.422]', async (t) => {
   const service = await startTestService(t)
   for (const { path } of lists) {
     for (const cursor of badCursors) {
@@ -132,7 +132,7 @@ test('Link keeps the filters of the list', async (t) => {
   assert.ok(items.every((item) => item['agent_id'] === mine && item['status'] === 'approved'))
 })
 
-test('New records do not shift the pages of a list that is being read', async (t) => {
+test('New records do not shift the pages of a list', async (t) => {
   const service = await startTestService(t)
   await createAgents(service, 6)
   const whole = (await service.call('GET', '/agents')).body
@@ -156,7 +156,7 @@ test("A cursor of another tenant's list reveals nothing", async (t) => {
   assert.deepEqual([status, body], [200, []])
 })
 
-test('A page of an agent key holds its own records only, and Link does not count others', async (t) => {
+test("A page for an agent's key contains only its own records, and Link does not count others", async (t) => {
   const service = await startTestService(t)
   const agentId = await fillLists(service, 3)
   await fillLists(service, 3, 'other')

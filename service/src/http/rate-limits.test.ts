@@ -33,7 +33,7 @@ test('An IPv6 address counts as its /64, and an IPv4 address as itself', () => {
   assert.equal(networkOf('10.0.0.1'), '10.0.0.1')
 })
 
-test('A key and an account over their limits are 429 with Retry-After, and nobody else is', async (t) => {
+test('A key or account over its limit is 429 with Retry-After, and others are not affected', async (t) => {
   const service = await startTestService(t, {
     PURSER_RATE_LIMIT_KEY: '20/1000',
     PURSER_RATE_LIMIT_ACCOUNT: '30/1000',

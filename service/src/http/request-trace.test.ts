@@ -37,14 +37,14 @@ for (const { given, isKept } of requestIds) {
   })
 }
 
-test('Without an x-request-id each request gets one of its own', () => {
+test('Without an x-request-id, each request gets a new id', () => {
   assert.notEqual(requestIdOf({}), requestIdOf({}))
 })
 
 const traces = [
   { given: traceparent, id: traceId },
   { given: `00-${traceId}-00f067aa0ba902b7-00`, id: traceId },
-  // A later version may say more.
+  // A later version may have more fields.
   { given: `cc-${traceId}-00f067aa0ba902b7-01-what-comes`, id: traceId },
   { given: `00-${traceId}-00f067aa0ba902b7-01-more`, id: undefined },
   { given: `ff-${traceId}-00f067aa0ba902b7-01`, id: undefined },
@@ -62,7 +62,7 @@ for (const { given, id } of traces) {
   })
 }
 
-test('A line of the log has the id and the trace that its request came with, and the answer has both', async (context) => {
+test('A log line has the id and the trace of its request, and the response has both', async (context) => {
   const { url, sandboxKey, log } = await startAppOverStore(context, { listAgents: fail })
   const answer = await fetch(`${url}/agents`, {
     headers: { authorization: `Bearer ${sandboxKey}`, 'x-request-id': 'order-17', traceparent },
@@ -74,7 +74,7 @@ test('A line of the log has the id and the trace that its request came with, and
   assert.deepEqual([line?.reqId, line?.traceId], ['order-17', traceId])
 })
 
-test('A traceparent that is not valid is not answered, and leaves no trace in the log', async (context) => {
+test('An invalid traceparent is not returned and not logged', async (context) => {
   const { url, log } = await startAppOverStore(context, {}, { accessLog: true })
   const answer = await fetch(`${url}/healthz`, { headers: { traceparent: 'hello' } })
   assert.equal(answer.headers.get('traceparent'), null)
@@ -82,7 +82,7 @@ test('A traceparent that is not valid is not answered, and leaves no trace in th
   assert.ok(!log.join('').includes('traceId'))
 })
 
-test('The trace is passed on to the identity provider', async (context) => {
+test('The trace is sent to the identity provider', async (context) => {
   const { url, seen } = await startListener(context)
   const ask = () =>
     fetchFromProvider(url, { body: null, headers: { accept: 'a/b' }, method: 'GET', redirect: 'manual' })
@@ -95,7 +95,7 @@ test('The trace is passed on to the identity provider', async (context) => {
   assert.deepEqual(traceHeaders(), {})
 })
 
-test('The access log has a line of JSON for each request, without queries and secrets', async (context) => {
+test('The access log has a line of JSON per request, without queries and secrets', async (context) => {
   const { url, sandboxKey, log } = await startAppOverStore(context, {}, { accessLog: true })
   const headers = { authorization: `Bearer ${sandboxKey}`, 'x-request-id': 'order-17', traceparent }
   await fetch(`${url}/agents/agent_01?cursor=a-query-value`, { headers })
@@ -120,7 +120,7 @@ test('The access log has a line of JSON for each request, without queries and se
     assert.ok(!log.join('').includes(secret), secret)
 })
 
-test('Without PURSER_ACCESS_LOG requests leave no line', async (context) => {
+test('Without PURSER_ACCESS_LOG, requests are not logged', async (context) => {
   const { url, log } = await startAppOverStore(context)
   await fetch(`${url}/healthz`)
   await fetch(`${url}/healthz`)

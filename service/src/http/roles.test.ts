@@ -9,7 +9,7 @@ import { sendPlain } from '../../testing/http/plain-http.ts'
 import { prepareRoleKeys } from '../../testing/role-keys.ts'
 import { askForProof, issueKey, preparePurchase, startTestService } from '../../testing/service.ts'
 
-test('Each role reaches the endpoints that list it, and any other is 403 insufficient_scope', async (t) => {
+test('Each role may call the endpoints that list it; any other is 403 insufficient_scope', async (t) => {
   const service = await startTestService(t)
   const { keys } = await prepareRoleKeys(service)
   let refusals = 0
@@ -34,7 +34,7 @@ test('Each role reaches the endpoints that list it, and any other is 403 insuffi
   assert.ok(refusals > 20, 'the table has refusals')
 })
 
-test('The role is looked at before the body: a broken body with too small a role is 403', async (t) => {
+test('The role is checked before the body: an invalid body with an insufficient role is 403', async (t) => {
   const service = await startTestService(t)
   const { keys } = await prepareRoleKeys(service)
   for (const path of ['/agents', '/mandates', '/sellers', '/accounts']) {
@@ -46,7 +46,7 @@ test('The role is looked at before the body: a broken body with too small a role
   }
 })
 
-test('A proof is for sandbox keys only: a production key of any role that may ask for one is 400, and nothing is held [auth.3]', async (t) => {
+test('Proofs are for sandbox keys only: a production key of an allowed role is 400, and nothing is held [auth.3]', async (t) => {
   const service = await startTestService(t)
   const key = service.productionKey
   const purchase = await preparePurchase(service, {}, key)
@@ -66,7 +66,7 @@ test('A proof is for sandbox keys only: a production key of any role that may as
   assert.equal(body.held_total, '0.00')
 })
 
-test('An agent can never act for another agent, nor make or widen a mandate', async (t) => {
+test('An agent can never act for another agent, nor create or extend a mandate', async (t) => {
   const service = await startTestService(t)
   const { keys, purchase } = await prepareRoleKeys(service)
   const other = await preparePurchase(service)
@@ -87,7 +87,7 @@ test('An agent can never act for another agent, nor make or widen a mandate', as
   })
   assert.equal(mandate.status, 403)
   assert.equal((await askForProof(service, purchase, '1.00', { key: keys.agent })).status, 201)
-  // Its own agent with the mandate of the other is no purchase either.
+  // Its own agent id with the other's mandate is refused too.
   const mixed = await askForProof(service, { ...purchase, mandateId: other.mandateId }, '1.00', {
     key: keys.agent,
   })
@@ -101,7 +101,7 @@ test('An agent can never act for another agent, nor make or widen a mandate', as
   )
 })
 
-test('A merchant sees no agents, no mandates and no audit log, and changes nothing', async (t) => {
+test('A merchant sees no agents, mandates or audit log, and changes nothing', async (t) => {
   const service = await startTestService(t)
   const { purchase } = await prepareRoleKeys(service)
   const key = await issueKey(service, { role: 'merchant' })

@@ -28,7 +28,7 @@ test('The context of a route is an ordinary object for V8: one with a getter wou
   assert.deepEqual(calls.map(hasFastProperties), [true, true, true])
 })
 
-/** One of the functions with which V8 tells how it keeps a value. */
+/** A V8 intrinsic that reports the representation of a value. */
 function nativeFunction(name: string): (value: unknown) => boolean {
   setFlagsFromString('--allow-natives-syntax')
   return runInNewContext(`(value) => ${name}(value)`) as (value: unknown) => boolean

@@ -28,7 +28,7 @@ test('Accounts with all slots make room for one with fewer: the oldest stream of
   assert.equal(slots.open, 8)
 })
 
-test('Nobody loses a stream to an account that would then hold more', () => {
+test('No account loses a stream to one that would then have more', () => {
   const slots = createStreamSlots({ most: 2, mostOfAccount: 2 })
   const streams = ['a', 'b'].map((account) => {
     const stream = openStream()

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net'
 
-/** A quota of requests, and how long an empty bucket takes to fill up again: `q` and `w` of `RateLimit-Policy`. */
+/** A quota of requests, and the seconds in which an empty bucket refills: `q` and `w` of `RateLimit-Policy`. */
 export interface Quota {
   readonly requests: number
   readonly seconds: number
 }
 
-/** Max buckets of one kind. Beyond it, the ones that were used longest ago are forgotten, which fills them up. */
+/** Max buckets of one kind. Beyond it, the least recently used ones are dropped, which refills them. */
 const maxBuckets = 20_000
 
 interface Bucket {
@@ -14,7 +14,7 @@ interface Bucket {
   filledAtMs: number
 }
 
-/** Token buckets of one kind, each for a key, an account or an address. `nowMs` never goes back. */
+/** Token buckets of one kind: one per key, account or address. `nowMs` never goes back. */
 export class TokenBuckets {
   readonly policy: string
   readonly #name: string
@@ -29,12 +29,12 @@ export class TokenBuckets {
     this.policy = `"${name}";q=${quota.requests};w=${quota.seconds}`
   }
 
-  /** Whether nobody has taken a token yet. */
+  /** Whether the bucket is full. */
   get isEmpty(): boolean {
     return this.#buckets.size === 0
   }
 
-  /** Takes a token, if the bucket has one. */
+  /** Takes a token; false if there is none. */
   take(id: string, nowMs: number): boolean {
     const bucket = this.#bucketOf(id, nowMs)
     if (bucket.tokens < 1) return false
@@ -42,13 +42,13 @@ export class TokenBuckets {
     return true
   }
 
-  /** Whether the bucket has a token, which it keeps. */
+  /** Whether the bucket has a token; does not take it. */
   hasToken(id: string, nowMs: number): boolean {
     const bucket = this.#buckets.get(id)
     return !bucket || this.#fill(bucket, nowMs).tokens >= 1
   }
 
-  /** The value of the `RateLimit` header for a bucket: what is left, and the seconds until it is full again. */
+  /** The value of the `RateLimit` header for a bucket: the remaining tokens, and the seconds until it is full. */
   header(id: string, nowMs: number): string {
     const bucket = this.#buckets.get(id)
     const tokens = bucket ? this.#fill(bucket, nowMs).tokens : this.#quota.requests
@@ -56,7 +56,7 @@ export class TokenBuckets {
     return `"${this.#name}";r=${Math.floor(tokens)};t=${fullInSeconds}`
   }
 
-  /** Whole seconds until the bucket has a token again, at least one. */
+  /** Whole seconds until the bucket has a token, at least one. */
   retryAfterSeconds(id: string, nowMs: number): number {
     const { tokens } = this.#bucketOf(id, nowMs)
     return Math.max(1, Math.ceil((1 - tokens) / this.#tokensPerMs / 1_000))
@@ -86,7 +86,7 @@ export class TokenBuckets {
   }
 }
 
-/** What a client is told apart by before it has shown a key: its IPv4 address, or the /64 of its IPv6 address. */
+/** The identity of a client without a key: its IPv4 address, or the /64 of its IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address

@@ -8,10 +8,10 @@ import { sendPlain, type PlainAnswer } from '../../testing/http/plain-http.ts'
 import { startTestService, type TestService } from '../../testing/service.ts'
 import { vectors, type Vector } from './validation/validation.vectors.ts'
 
-/** The least share of cases, in percent, whose words, inputs and contexts are those of the table too. */
+/** The min percentage of cases whose messages, inputs and contexts match the table too. */
 const leastExactPercent = 95
 
-test('A request that does not fit the schema is 422 with the items that clients expect, over HTTP [errors.422] [validation.body] [endpoint.json]', async (t) => {
+test('An invalid request is a 422 with the items that clients expect, over HTTP [errors.422] [validation.body] [endpoint.json]', async (t) => {
   const service = await startTestService(t)
   const refused = vectors.filter(({ detail }) => detail !== undefined)
   const inexact: string[] = []
@@ -30,7 +30,7 @@ test('A request that does not fit the schema is 422 with the items that clients 
   assert.ok(percent >= leastExactPercent, `${percent} %: ${inexact.join('\n')}`)
 })
 
-test('A request that fits the schema is not refused for its shape [errors.422] [endpoint.json]', async (t) => {
+test('A request that matches the schema is not refused for its format [errors.422] [endpoint.json]', async (t) => {
   const service = await startTestService(t)
   const accepted = vectors.filter(({ detail }) => detail === undefined)
   for (const vector of accepted) {
@@ -61,13 +61,13 @@ test('A 422 body is detail with items of type, loc, msg, and optional input and 
   }
 })
 
-/** Sends the case with a key that reaches every endpoint, unless the case is about credentials. */
+/** Sends the case with a key that may call every endpoint, unless the case is about credentials. */
 function send(service: TestService, { method, path, headers, body }: Vector): Promise<PlainAnswer> {
   const authorization = `Bearer ${service.sandboxKey}`
   return sendPlain(service.url, { method, path, headers: { authorization, ...headers }, body })
 }
 
-/** What must match in every case: each item's type and place, in order; or the word that the detail is. */
+/** What must match in every case: the type and location of each item, in order; or the detail, if it is a string. */
 function places(detail: Vector['detail']): unknown {
   if (typeof detail === 'string') return detail
   return detail?.map(({ type, loc }: ValidationItem) => [type, ...loc])

@@ -2,24 +2,24 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 
 import { traceOf } from './request-trace.ts'
 
-/** A request whose answer was sent, or whose client is gone. */
+/** A finished request: answered, or its client has disconnected. */
 export interface FinishedRequest {
   readonly request: FastifyRequest
-  /** The template of the route, such as `/mandates/:mandate_id`; `unmatched` when there is none. */
+  /** The template of the route, such as `/mandates/:mandate_id`; `unmatched` if there is none. */
   readonly route: string
-  /** 499 when the client was gone before it had the whole answer. */
+  /** 499 if the client disconnected before it had the complete response. */
   readonly status: number
   readonly ms: number
 }
 
 export type RequestObserver = (finished: FinishedRequest) => void
 
-/** As nginx has it. */
+/** As in nginx. */
 const clientGone = 499
 
 /**
- * Tells observers of each request when it is finished. Returns the function that has them told of one, for those that no
- * hook sees. Without observers it does nothing.
+ * Reports each finished request to observers. Returns a function to report requests that no hook sees. Does nothing
+ * without observers.
  */
 export function watchRequests(
   app: FastifyInstance,
@@ -44,7 +44,7 @@ export function watchRequests(
   return watch
 }
 
-/** Writes a line for each request: no query, no body, no key, whatever level the log has. */
+/** Logs each request, without query, body or key, at every log level. */
 export function createAccessLog(log: FastifyBaseLogger): RequestObserver {
   const lines = log.child({}, { level: 'info' })
   return ({ request, route, status, ms }) => {

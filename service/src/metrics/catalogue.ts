@@ -4,48 +4,48 @@ import type { Aggregate, Family, Sample } from './families.ts'
 export const catalogue = {
   http_server_request_duration_seconds: {
     type: 'histogram',
-    help: 'Duration of HTTP requests, by method, route and status; 499 when the client was gone before the answer.',
+    help: 'Duration of HTTP requests, by method, route and status; 499 if the client disconnected first.',
   },
-  purser_http_connections: { type: 'gauge', help: 'Open connections of clients.' },
-  purser_verifications_total: { type: 'counter', help: 'Verifications of proofs, by result and reason.' },
-  purser_proofs_total: { type: 'counter', help: 'Requests for proofs, by decision and reason.' },
+  purser_http_connections: { type: 'gauge', help: 'Open client connections.' },
+  purser_verifications_total: { type: 'counter', help: 'Proof verifications, by result and reason.' },
+  purser_proofs_total: { type: 'counter', help: 'Proof requests, by decision and reason.' },
   purser_evaluations_total: { type: 'counter', help: 'Evaluations, by decision and reason.' },
   purser_batch_operations: {
     type: 'histogram',
-    help: 'Operations that one transaction of the store wrote together, by queue.',
+    help: 'Operations per store transaction, by queue.',
   },
   purser_commit_duration_seconds: {
     type: 'histogram',
-    help: 'Duration of transactions of the store until they were durable, by queue.',
+    help: 'Duration of store transactions until durable, by queue.',
   },
   purser_queue_wait_seconds: {
     type: 'histogram',
-    help: 'How long the first operation of each batch waited until the batch began, by queue.',
+    help: 'How long the first operation of each batch waited, by queue.',
   },
-  purser_queue_depth: { type: 'gauge', help: 'Operations that wait for the store or are written, by queue.' },
-  purser_queue_limit: { type: 'gauge', help: 'Operations that may wait, by queue; more are answered 503.' },
+  purser_queue_depth: { type: 'gauge', help: 'Operations waiting for the store or being written, by queue.' },
+  purser_queue_limit: { type: 'gauge', help: 'Max waiting operations, by queue; more get a 503.' },
   purser_database_connection_wait_seconds: {
     type: 'histogram',
-    help: 'How long a connection to the database was waited for, by pool.',
+    help: 'Time spent waiting for a database connection, by pool.',
   },
   purser_database_connections: {
     type: 'gauge',
-    help: 'Connections to the database, by pool and state: idle or used.',
+    help: 'Database connections, by pool and state: idle or used.',
   },
-  purser_database_connections_limit: { type: 'gauge', help: 'Most connections to the database, by pool.' },
+  purser_database_connections_limit: { type: 'gauge', help: 'Max database connections, by pool.' },
   purser_database_connection_waiters: {
     type: 'gauge',
-    help: 'Who waits for a connection to the database now, by pool.',
+    help: 'Requests waiting for a database connection, by pool.',
   },
   purser_open_holds: {
     type: 'gauge',
     aggregate: 'max',
-    help: 'Open proofs in the whole ledger, with those that have expired and are not released yet.',
+    help: 'Open proofs in the whole ledger, including expired ones that are not released yet.',
   },
   purser_sweep_lag_seconds: {
     type: 'gauge',
     aggregate: 'max',
-    help: 'How long ago the oldest open proof expired whose amount is not released yet; 0 when there is none.',
+    help: 'Seconds since the expiry of the oldest proof that is not released yet; 0 if there is none.',
   },
   purser_store_size_bytes: { type: 'gauge', aggregate: 'max', help: 'Size of the ledger.' },
   purser_store_disk_free_bytes: {
@@ -60,29 +60,29 @@ export const catalogue = {
   },
   purser_event_loop_delay_seconds: {
     type: 'histogram',
-    help: 'How late a timer of 100 ms was, which is how long the event loop was busy.',
+    help: 'Delay of a 100 ms timer: how long the event loop was busy.',
   },
   purser_build_info: {
     type: 'gauge',
     aggregate: 'max',
-    help: 'Always 1; the labels have the version, the commit, the version of Node and the kind of store.',
+    help: 'Always 1; labels: version, commit, Node version and kind of store.',
   },
-  purser_workers: { type: 'gauge', aggregate: 'max', help: 'Processes that should answer requests.' },
+  purser_workers: { type: 'gauge', aggregate: 'max', help: 'Expected worker processes.' },
   purser_workers_scraped: {
     type: 'gauge',
     aggregate: 'max',
-    help: 'Processes whose figures are in this answer; fewer than purser_workers when one hangs or starts.',
+    help: 'Processes included in this scrape; fewer than purser_workers if one hangs or is starting.',
   },
-  purser_worker_ends_total: { type: 'counter', help: 'Worker processes that ended and were replaced.' },
-  process_cpu_seconds_total: { type: 'counter', help: 'CPU time of user and system.' },
+  purser_worker_ends_total: { type: 'counter', help: 'Worker processes that exited and were replaced.' },
+  process_cpu_seconds_total: { type: 'counter', help: 'User and system CPU time.' },
   process_resident_memory_bytes: { type: 'gauge', help: 'Resident memory.' },
   process_start_time_seconds: {
     type: 'gauge',
     aggregate: 'min',
-    help: 'When the oldest process started, since 1970.',
+    help: 'Start time of the oldest process, since 1970.',
   },
   process_open_fds: { type: 'gauge', help: 'Open file descriptors; Linux only.' },
-  nodejs_heap_size_used_bytes: { type: 'gauge', help: 'Memory in use on the JavaScript heap.' },
+  nodejs_heap_size_used_bytes: { type: 'gauge', help: 'Used JavaScript heap.' },
 } as const satisfies Record<string, Definition>
 
 interface Definition {
@@ -110,7 +110,7 @@ export function single(name: MetricName, value: number): Family {
   return family(name, [{ labels: {}, value }])
 }
 
-/** The same metrics in the order of the catalogue; those without a series are there, too. */
+/** The same metrics in catalogue order; includes those without series. */
 export function inOrder(families: readonly Family[]): Family[] {
   const byName = new Map(families.map((one) => [one.name, one]))
   return (Object.keys(catalogue) as MetricName[]).map((name) => byName.get(name) ?? family(name, []))

@@ -5,7 +5,7 @@ import { writeExposition } from './exposition.ts'
 import { addUp, countedBy, type Family } from './families.ts'
 import { Histogram } from './histogram.ts'
 
-test('Metrics are written as Prometheus reads them: buckets add up, texts are escaped', () => {
+test('Metrics have the format of Prometheus: cumulative buckets, escaped texts', () => {
   const durations = new Histogram([0.1, 1])
   for (const seconds of [0.05, 0.1, 0.5, 7]) durations.observe(seconds)
   const text = writeExposition([
@@ -32,13 +32,13 @@ test('Metrics are written as Prometheus reads them: buckets add up, texts are es
   ])
 })
 
-test('A value that is no number is counted above every bound', () => {
+test('NaN counts as above every bound', () => {
   const sizes = new Histogram([1])
   sizes.observe(Number.NaN)
   assert.deepEqual(sizes.read().counts, [0, 1])
 })
 
-test('Processes are added up: counters and histograms are sums, and gauges what fits them', () => {
+test('Processes are aggregated: counters and histograms are summed, gauges follow their own rule', () => {
   const one = familiesOf({ count: 3, memory: 10, lag: 2, start: 100, seconds: [0.05] })
   const other = familiesOf({ count: 4, memory: 20, lag: 5, start: 90, seconds: [0.05, 7] })
   const sums = Object.fromEntries(
@@ -57,7 +57,7 @@ test('Processes are added up: counters and histograms are sums, and gauges what 
   )
 })
 
-test('Series that one process alone has stay as they are', () => {
+test('Series of a single process stay unchanged', () => {
   const [sum] = addUp([[series('/a')], [series('/b')], [series('/a')]])
   assert.deepEqual(sum?.samples, [
     { labels: { route: '/a' }, value: 2 },

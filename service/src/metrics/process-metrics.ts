@@ -33,7 +33,7 @@ export class EventLoopDelay {
 export async function processFamilies(): Promise<Family[]> {
   const { user, system } = process.cpuUsage()
   const { rss, heapUsed } = process.memoryUsage()
-  // Linux lists them as files; elsewhere the metric has no series.
+  // Linux lists them as files; other systems have no series.
   const descriptors = await readdir('/proc/self/fd').catch(() => undefined)
   return [
     single('process_cpu_seconds_total', (user + system) / 1_000_000),

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:cluster'
 
-/** What `node:cluster` sends between a primary and a worker: each message has a number, which its answer names. */
+/** The messages of `node:cluster` between primary and worker: each has a number, which its reply repeats. */
 interface ClusterMessage {
   readonly cmd?: string
   readonly seq?: number
@@ -12,9 +12,9 @@ interface Connection {
 }
 
 /**
- * Closes the connections that were handed to a worker which died before it took them. Node keeps them open for
- * ever: their clients would wait without end, and each would cost the primary a socket. They are not handed to
- * another worker, for the dead one may have read of them already.
+ * Closes connections that were handed to a worker that died before accepting them. Node keeps them open forever:
+ * their clients would wait, and each would cost the primary a socket. They are not handed to another worker, because
+ * the dead one may have read from them.
  */
 export function closeUntakenConnections({ process: child }: Worker): void {
   const untaken = new Map<number, Connection>()
@@ -31,11 +31,12 @@ export function closeUntakenConnections({ process: child }: Worker): void {
   })
   let isDisconnected = false
   child.once('disconnect', () => (isDisconnected = true))
-  // It has ended, and all that it said was heard.
+  // The worker has exited and all its messages have arrived.
   child.once('close', () => {
     for (const connection of untaken.values()) connection.close()
     untaken.clear()
-    // Node forgets to say this while a connection is on its way, and the cluster would count on the dead worker.
+    // Node does not report this while a connection is being handed over, and the cluster would keep using the dead
+    // worker.
     if (!isDisconnected) child.emit('disconnect')
   })
 }

@@ -4,7 +4,7 @@ import type { Config } from '../settings/config.ts'
 
 const levels = { error: 50, warn: 40, info: 30 }
 
-/** The values of PURSER_LOG_LEVEL with which the log has lines of each level. */
+/** The PURSER_LOG_LEVEL values that include each level. */
 const writtenAt: Readonly<Record<LogLine['level'], readonly string[]>> = {
   error: ['error', 'warn', 'info', 'debug', 'trace'],
   warn: ['warn', 'info', 'debug', 'trace'],
@@ -17,7 +17,7 @@ export interface LogLine {
   readonly err?: Error
 }
 
-/** Writes a line as the application's log has them, where there is no application. */
+/** Writes a log line in the application's format, without an application. */
 export function writeLogLine({ level, msg, err }: LogLine, { logLevel }: Pick<Config, 'logLevel'>): void {
   if (!writtenAt[level].includes(logLevel)) return
   const base = { level: levels[level], time: Date.now(), pid: process.pid, hostname: hostname() }

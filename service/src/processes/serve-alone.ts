@@ -8,7 +8,7 @@ import { welcome } from './welcome.ts'
 export async function serveAlone(config: Config, calledAs: string): Promise<boolean> {
   try {
     const service = await startService(config)
-    // Whoever waits for the welcome may say stop the moment it is there.
+    // A signal may arrive as soon as the welcome is printed.
     stopOnSignals(service, config)
     console.log(welcome(service, config))
     void service.ended.then((cause) => giveUp(service, cause))
@@ -21,17 +21,17 @@ export async function serveAlone(config: Config, calledAs: string): Promise<bool
   }
 }
 
-/** Whoever watches the process starts it anew; one that stayed would answer 503 for ever. */
+/** A supervisor restarts the process; staying alive would mean answering 503 forever. */
 async function giveUp(service: RunningService, cause: unknown): Promise<never> {
   const reason = cause instanceof Error ? cause.message : 'its thread has ended'
   console.error(
-    `Purser ends: nothing can be written to the ledger any more (${reason}). A new start reads what the disk has; retries with their Idempotency-Key then tell what was charged.`,
+    `Purser exits: the ledger can no longer be written (${reason}). A restart reads what is on disk; retries with the same Idempotency-Key then report what was charged.`,
   )
   await service.stop().catch(() => undefined)
   process.exit(1)
 }
 
-/** Stops in good order at the first signal, and drains before that at SIGTERM; a second signal does not wait. */
+/** Shuts down gracefully at the first signal, draining first at SIGTERM; a second signal exits immediately. */
 function stopOnSignals(service: RunningService, { drainSeconds }: Config): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -43,7 +43,7 @@ function stopOnSignals(service: RunningService, { drainSeconds }: Config): void 
       service.stop(seconds * 1_000).then(
         () => process.exit(0),
         (error: unknown) => {
-          console.error('Purser could not stop in good order:', error)
+          console.error('Purser could not shut down gracefully:', error)
           process.exit(1)
         },
       )

@@ -4,8 +4,8 @@ import { outliveReaders } from './standard-streams.ts'
 import { explainStartFailure, tellStartFailure } from './start-failure.ts'
 
 /**
- * Starts the service, in this process or in several; it runs until a signal ends it. Resolves to whether
- * it started: if not, standard error says why, and names commands as `calledAs` has them.
+ * Starts the service, in this process or in several; it runs until a signal. Resolves to whether it started. If not,
+ * standard error says why, with commands spelled like `calledAs`.
  */
 export async function serve(config: Config, calledAs: string): Promise<boolean> {
   outliveReaders()
@@ -16,12 +16,12 @@ export async function serve(config: Config, calledAs: string): Promise<boolean> 
     const { serveAlone } = await import('./serve-alone.ts')
     return serveAlone(config, calledAs)
   }
-  // Loaded apart: the primary of several processes does not need the application.
+  // Loaded on demand: the primary of several processes does not need the application.
   const { serveWithWorkers } = await import('./workers.ts')
   return serveWithWorkers(config, calledAs)
 }
 
-/** Looks at the ledger once, before any process opens it; standard error says what is wrong. */
+/** Checks the ledger once, before any process opens it; standard error shows problems. */
 async function isLedgerFit(config: Config, calledAs: string): Promise<boolean> {
   const { checkLedgerPlace } = await import('../start/ledger-place.ts')
   try {
@@ -35,8 +35,8 @@ async function isLedgerFit(config: Config, calledAs: string): Promise<boolean> {
   }
 }
 
-/** A terminal that closes, or who expects that settings are read anew, must not end payments. */
+/** A closed terminal, or an attempt to reload settings, must not end payments. */
 function outliveTerminal(config: Config): void {
-  const msg = 'SIGHUP: the service goes on; its settings are read at the start only'
+  const msg = 'SIGHUP ignored: settings are read at startup only'
   process.on('SIGHUP', () => writeLogLine({ level: 'info', msg }, config))
 }

@@ -1,7 +1,7 @@
 import { ListenError } from '../start/listening.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
-/** Says on standard error why the service cannot start. */
+/** Prints to standard error why the service cannot start. */
 export function tellStartFailure(message: string): void {
   console.error(`Purser cannot start: ${message}.`)
 }

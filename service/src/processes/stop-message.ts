@@ -1,5 +1,5 @@
-/** What a service says that was told to stop. */
+/** The message of a service that is shutting down. */
 export function stopMessage(drainSeconds: number): string {
-  const first = drainSeconds === 0 ? '' : `it takes requests for ${drainSeconds} s more, then `
-  return `Purser is stopping: ${first}it finishes what it accepted.`
+  const first = drainSeconds === 0 ? '' : `it accepts requests for another ${drainSeconds} s, then `
+  return `Purser is stopping: ${first}it finishes accepted requests.`
 }

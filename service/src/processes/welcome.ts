@@ -2,7 +2,7 @@ import type { Config } from '../settings/config.ts'
 import { placeOfLedger, placeOfSecret } from '../start/open-store.ts'
 import type { RunningService } from '../start/start.ts'
 
-/** What a start prints: where the service answers, where the data lies, and what to do next. */
+/** What a start prints: the URL, the location of the data, and the next step. */
 export function welcome(
   { url, minted, metricsUrl }: Pick<RunningService, 'url' | 'minted' | 'metricsUrl'>,
   config: Config,
@@ -18,7 +18,7 @@ export function welcome(
   if (minted && (minted.sandbox || minted.production)) {
     lines.push(
       '',
-      '  Your operator keys, and where they work. The keys are shown only once: save them now.',
+      "  Your operator keys and the service's URL. The keys are shown only once: save them now.",
       '',
     )
     lines.push(`  export PURSER_URL=${publicUrl(url, config)}`)
@@ -33,7 +33,7 @@ function setUpLink(url: string, token: string, config: Config): string {
   return `${publicUrl(url, config)}/console/set-up#${token} (signs you in, once, within an hour)`
 }
 
-/** Where people reach the service. */
+/** The public URL of the service. */
 function publicUrl(url: string, config: Config): string {
   return config.publicUrl?.replace(/\/$/, '') ?? url
 }

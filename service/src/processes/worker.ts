@@ -1,4 +1,4 @@
-/** One of several processes of the service, started by `workers.ts`, which hands it its settings. */
+/** One of several service processes, started by `workers.ts`, which sends it the settings. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -18,7 +18,7 @@ let isStopping = false
 let logLevel: Config['logLevel'] = 'info'
 let drainMs = 0
 let calledAs = 'purser'
-/** Who waits for the metrics of all workers. */
+/** Callers waiting for the metrics of all workers. */
 let scraped: ((text: string | undefined) => void) | undefined
 
 process.on('message', (message: ToWorker) => {
@@ -41,9 +41,9 @@ process.on('message', (message: ToWorker) => {
 })
 // A supervisor may send this to every process of the service.
 process.on('SIGTERM', () => void stop(drainMs))
-// A terminal sends this to the primary, too, which says when to stop.
+// A terminal also sends this to the primary, which decides when to stop.
 process.on('SIGINT', () => undefined)
-// The primary says that it goes on.
+// The primary reports that the service continues.
 process.on('SIGHUP', () => undefined)
 
 async function start({ config, calledAs: name }: ToWorker & { kind: 'start' }): Promise<void> {
@@ -61,7 +61,7 @@ async function start({ config, calledAs: name }: ToWorker & { kind: 'start' }): 
   }
 }
 
-/** Has the primary ask every worker, this one too. */
+/** Makes the primary query every worker, including this one. */
 async function askPrimary(): Promise<string> {
   const answer = new Promise<string | undefined>((resolve) => (scraped = resolve))
   tell({ kind: 'scrape' })
@@ -90,14 +90,14 @@ async function stop(requestsGoOnMs: number): Promise<void> {
   }
 }
 
-/** A worker that waits for its own start to stop learns there that it could not start. */
+/** A worker that is told to stop while starting may learn here that the start failed. */
 function lineOf(error: unknown): LogLine {
   const failure = explainStartFailure(error, calledAs)
   if (failure !== undefined) {
-    return { level: 'error', msg: `A worker that was told to stop could not start: ${failure}` }
+    return { level: 'error', msg: `A stopping worker could not start: ${failure}` }
   }
   const err = error instanceof Error ? error : new Error(String(error))
-  return { level: 'error', msg: 'A worker could not stop in good order', err }
+  return { level: 'error', msg: 'A worker could not shut down gracefully', err }
 }
 
 function tell(message: FromWorker, whenTold: () => void = () => undefined): void {

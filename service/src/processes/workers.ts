@@ -17,9 +17,9 @@ import { welcome } from './welcome.ts'
 import type { FromStart, FromWorker, ToWorker } from './worker-messages.ts'
 
 /**
- * Starts the service in several processes that share one port; resolves to whether it started. This
- * process, the primary, answers no request: it hands connections on, starts a worker again that died, and
- * stops all in good order.
+ * Starts the service in several processes that share a port; resolves to whether it started. This process, the
+ * primary, answers no requests: it distributes connections, restarts workers that died, and shuts all of them down
+ * gracefully.
  */
 export async function serveWithWorkers(config: Config, calledAs: string): Promise<boolean> {
   const crew = new Crew(config, calledAs)
@@ -33,7 +33,7 @@ export async function serveWithWorkers(config: Config, calledAs: string): Promis
     tellStartFailure(failure)
     return false
   }
-  // The first goes ahead: it makes the keys of an empty store, and tells what would hinder all of them.
+  // The first one starts alone: it creates the keys of an empty store, and reports problems that would affect all.
   const first = await crew.start()
   if (first.kind === 'failed') {
     tellStartFailure(first.message)
@@ -45,22 +45,22 @@ export async function serveWithWorkers(config: Config, calledAs: string): Promis
   return true
 }
 
-/** How much longer than its own bound a worker may take to stop: its process, the store, a busy machine. */
+/** How much longer than its own limit a worker may take to stop. */
 const stopSlackMs = 3_000
 
-/** A worker that ran so long before it died did not fail to start: the waiting begins anew. */
+/** A worker that ran this long did not fail to start: the backoff is reset. */
 const steadyWorkerMs = 60_000
 
-/** How long a worker that died is waited for, so that one which cannot start does not keep the machine busy. */
+/** Backoff before restarting a worker, so that one that cannot start does not keep the machine busy. */
 export function restartDelayMs(failuresInARow: number): number {
   return Math.min(100 * 2 ** failuresInARow, 10_000)
 }
 
-/** The workers of one primary. */
+/** The workers of a primary. */
 class Crew {
   #config: Config
   readonly #calledAs: string
-  /** Where the service answers; known once a worker did. */
+  /** The service's URL; known once a worker is ready. */
   #url: string | undefined
   #isStopping = false
   readonly #metrics: WorkerMetrics
@@ -70,10 +70,10 @@ class Crew {
     this.#calledAs = calledAs
     this.#metrics = new WorkerMetrics({ expected: config.workers, timeoutMs: workerMetricsTimeoutMs })
     cluster.setupPrimary({
-      // Beside this file, and compiled as it is.
+      // Next to this file, and compiled like it.
       exec: join(import.meta.dirname, `worker${extname(import.meta.filename)}`),
       args: [],
-      // As `npm start` has it; a flag that this process was given comes later, and wins.
+      // The flags of `npm start`; a flag passed to this process comes later and takes precedence.
       execArgv: ['--max-semi-space-size=32', ...process.execArgv],
       serialization: 'advanced',
     })
@@ -84,7 +84,7 @@ class Crew {
     return this.#metrics.scrape()
   }
 
-  /** Starts one worker; resolves to what it says first, or to a failure when it ends before. */
+  /** Starts a worker; resolves to its first message, or to a failure if it exits before. */
   start(failuresInARow = 0): Promise<FromStart> {
     this.#keepPort()
     const worker = fork()
@@ -115,13 +115,13 @@ class Crew {
       this.#metrics.ended(worker.id)
       const isSteady = performance.now() - startedAtMs > steadyWorkerMs
       this.#startAgain(
-        `A worker ended (${failure ?? signal ?? `code ${code}`})`,
+        `A worker exited (${failure ?? signal ?? `code ${code}`})`,
         isSteady ? 0 : failuresInARow,
       )
     })
     const couldNotStart = new Promise<FromStart>((resolve) => {
       worker.on('error', (error) => {
-        // A worker that did start says by its exit what becomes of it.
+        // If the worker did start, its exit tells the rest.
         if (worker.process.pid !== undefined) this.#log(`A worker could not be reached (${codeOf(error)}).`)
         else resolve(this.#couldNotStart(error, failuresInARow))
       })
@@ -135,7 +135,7 @@ class Crew {
     await Promise.all(Array.from({ length: this.#config.workers - 1 }, () => this.start()))
   }
 
-  /** Has every worker drain, and finish what it accepted, within the bound; resolves to whether all of them did. */
+  /** Drains every worker and lets it finish accepted requests, within the limit; resolves to whether all did. */
   async stop(drainMs: number): Promise<boolean> {
     this.#isStopping = true
     const workers = liveWorkers()
@@ -149,7 +149,7 @@ class Crew {
     return (await Promise.race([Promise.all(stopped), bound])).every(Boolean)
   }
 
-  /** Ends every worker at once. */
+  /** Kills every worker. */
   kill(): void {
     this.#isStopping = true
     for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
@@ -160,7 +160,7 @@ class Crew {
     tell(worker, { kind: 'scraped', text })
   }
 
-  /** There is no process: no program, no memory or no room for one more. */
+  /** No process could be created: missing program, no memory, or process limit. */
   async #couldNotStart(error: Error, failuresInARow: number): Promise<FromStart> {
     const what = `A worker could not be started (${codeOf(error)})`
     this.#startAgain(what, failuresInARow)
@@ -168,10 +168,10 @@ class Crew {
   }
 
   #startAgain(what: string, failuresInARow: number): void {
-    // Before the service has answered once, a failure is the start's.
+    // Before the service is ready, this is a startup failure.
     if (this.#isStopping || this.#url === undefined) return
     const delayMs = restartDelayMs(failuresInARow)
-    this.#log(`${what}; another one starts in ${delayMs} ms.`)
+    this.#log(`${what}; the next attempt is in ${delayMs} ms.`)
     setTimeout(() => {
       if (!this.#isStopping) void this.#startInstead(failuresInARow + 1)
     }, delayMs)
@@ -179,10 +179,10 @@ class Crew {
 
   async #startInstead(failuresInARow: number): Promise<void> {
     const { kind } = await this.start(failuresInARow)
-    if (kind === 'ready') this.#log('A worker was started again, and answers.', 'info')
+    if (kind === 'ready') this.#log('A worker was restarted and is ready.', 'info')
   }
 
-  /** The port that was picked is given up with the last worker on it, so the next one asks for it by number. */
+  /** A port picked by the system is released with its last worker, so the next one requests the same number. */
   #keepPort(): void {
     if (this.#url === undefined || liveWorkers().length > 0) return
     this.#config = { ...this.#config, port: Number(new URL(this.#url).port) }
@@ -193,7 +193,7 @@ class Crew {
   }
 }
 
-/** Stops in good order at the first signal, and drains before that at SIGTERM; a second signal does not wait. */
+/** Shuts down gracefully at the first signal, draining first at SIGTERM; a second signal exits immediately. */
 function stopOnSignals(crew: Crew, { drainSeconds }: Config): void {
   let isStopping = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -216,7 +216,7 @@ async function finish(crew: Crew, drainMs: number): Promise<never> {
   process.exit(isInGoodOrder ? 0 : 1)
 }
 
-/** A worker, or why there is none: some reasons Node throws, and others it tells the worker's listeners. */
+/** A worker, or why there is none: Node throws some errors, and emits others on the worker. */
 function fork(): Worker | Error {
   try {
     return cluster.fork()
@@ -227,15 +227,18 @@ function fork(): Worker | Error {
 
 function firstMessageOf(worker: Worker): Promise<FromStart> {
   return new Promise((resolve) => {
-    // Nothing else is said before: metrics are asked of a worker that is ready.
+    // Nothing else arrives earlier: metrics are requested only from ready workers.
     worker.once('message', resolve)
     worker.once('exit', (code: number | null, signal: string | null) => {
-      resolve({ kind: 'failed', message: `A worker ended before it answered (${signal ?? `code ${code}`})` })
+      resolve({
+        kind: 'failed',
+        message: `A worker exited before it was ready (${signal ?? `code ${code}`})`,
+      })
     })
   })
 }
 
-/** Tells a worker; one that is gone is told nothing, as its exit says. */
+/** Sends a message to a worker; ignored if it has exited. */
 function tell(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

@@ -13,7 +13,7 @@ const otherSecret = 'fedcba9876543210fedcba9876543210'
 const sandboxKey = 'svc_sand_chosen-by-hand'
 const productionKey = 'svc_prod_chosen-by-hand'
 
-test('Without any setting the standard ones hold', (context) => {
+test('Without settings, the defaults apply', (context) => {
   const folder = folderFor(context)
   assert.deepEqual(config([], {}, folder), {
     host: '127.0.0.1',
@@ -39,7 +39,7 @@ test('Without any setting the standard ones hold', (context) => {
 interface Setting {
   readonly variable: string
   readonly flag: string
-  /** Two values, to tell the winner by, and what each comes to. */
+  /** Two values to tell the sources apart, and the parsed values. */
   readonly given: readonly [text: string, expected: unknown]
   readonly other: readonly [text: string, expected: unknown]
   readonly read: (config: Config) => unknown
@@ -131,7 +131,7 @@ const settings: readonly Setting[] = [
   },
 ]
 for (const { variable, flag, given, other, read, isSecret } of settings) {
-  test(`${variable} comes from the environment, and ${flag} wins over it`, (context) => {
+  test(`${variable} comes from the environment, and ${flag} takes precedence`, (context) => {
     const folder = folderFor(context)
     const environment = { [variable]: other[0] }
     assert.deepEqual(read(config([], environment, folder)), other[1])
@@ -139,7 +139,7 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
     assert.deepEqual(read(config([`${flag}=${given[0]}`], environment, folder)), given[1])
   })
 
-  test(`${variable} comes from an .env file too, and the environment wins over it`, (context) => {
+  test(`${variable} can come from an .env file, and the environment takes precedence`, (context) => {
     const folder = folderFor(context)
     writeFileSync(join(folder, '.env'), `# a comment\n\n${variable}="${given[0]}"\nUNRELATED=1\n`)
     assert.deepEqual(read(config([], {}, folder)), given[1])
@@ -148,7 +148,7 @@ for (const { variable, flag, given, other, read, isSecret } of settings) {
   })
 
   if (!isSecret) continue
-  test(`${variable}_FILE names a file that holds the secret, from the folder of the service on`, (context) => {
+  test(`${variable}_FILE is the path of a secret file, relative to the folder of the service`, (context) => {
     const folder = folderFor(context)
     mkdirSync(join(folder, 'secrets'))
     const path = join(folder, 'secrets', 'one')
@@ -167,19 +167,19 @@ test('Several proof secrets are separated by commas, with or without spaces', (c
   assert.deepEqual(config([], { PURSER_PROOF_SECRET: text }, folder).proofSecrets, [secret, otherSecret])
 })
 
-test('A secret is measured in bytes, so letters beyond ASCII count for more', (context) => {
+test("A secret's length is measured in bytes, so non-ASCII letters count for more", (context) => {
   const folder = folderFor(context)
   const short = 'éàüößñçø'.repeat(2)
   assert.deepEqual(config([], { PURSER_PROOF_SECRET: short }, folder).proofSecrets, [short])
 })
 
 for (const level of logLevels) {
-  test(`The log level ${level} is one`, (context) => {
+  test(`The log level ${level} is valid`, (context) => {
     assert.equal(config(['--log-level', level], {}, folderFor(context)).logLevel, level)
   })
 }
 
-test('PURSER_WORKERS may be 1, and nothing else on SQLite', (context) => {
+test('PURSER_WORKERS must be 1 on SQLite', (context) => {
   const folder = folderFor(context)
   config(['--workers', '1'], {}, folder)
   assert.deepEqual(faults([], { PURSER_WORKERS: '2' }, folder), [
@@ -187,7 +187,7 @@ test('PURSER_WORKERS may be 1, and nothing else on SQLite', (context) => {
   ])
 })
 
-test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL', (context) => {
+test('PURSER_ACCOUNT_LANES is off by default, and can be on with PostgreSQL', (context) => {
   const folder = folderFor(context)
   const database = { PURSER_DATABASE: 'postgresql://host/purser' }
   assert.equal(config([], database, folder).accountLanes, false)
@@ -199,7 +199,7 @@ test('PURSER_ACCOUNT_LANES is off, and may be on with PostgreSQL', (context) => 
   ])
 })
 
-test('Addresses of a PostgreSQL server are taken as they are', (context) => {
+test('PostgreSQL addresses are passed on unchanged', (context) => {
   const addresses = [
     'postgresql://purser:secret@127.0.0.1:5432/purser',
     'postgres://purser@db.example.com/purser?sslmode=require',
@@ -221,7 +221,7 @@ const provider = {
   PURSER_OIDC_CLIENT_SECRET: 'a secret',
 }
 
-test('An identity provider is known by its address, and by what it calls this service, with a secret', (context) => {
+test('An identity provider needs its URL, a client id and a client secret', (context) => {
   const folder = folderFor(context)
   const known = { issuer: 'https://idp.example.com/realm', clientId: 'purser', clientSecret: 'a secret' }
   assert.deepEqual(config([], provider, folder).oidc, known)
@@ -233,7 +233,7 @@ test('An identity provider is known by its address, and by what it calls this se
   assert.equal(config([], onThisMachine, folder).oidc?.issuer, 'http://127.0.0.1:9000')
 })
 
-test('A provider without TLS on this machine is allowed, and warned of', (context) => {
+test('A provider without TLS is allowed on this machine, with a warning', (context) => {
   const folder = folderFor(context)
   for (const issuer of ['http://127.0.0.1:9000', 'http://localhost:9000/realm', 'http://[::1]:9000']) {
     const [warning = ''] = warningsOf(config([], { ...provider, PURSER_OIDC_ISSUER: issuer }, folder))
@@ -243,7 +243,7 @@ test('A provider without TLS on this machine is allowed, and warned of', (contex
   assert.deepEqual(warningsOf(config([], {}, folder)), [])
 })
 
-test('Keys and secrets that can be guessed are refused, with a command that makes good ones, unless a test on this machine asks for them', (context) => {
+test('Guessable keys and secrets are refused, with a command to create good ones, unless a test on this machine allows them', (context) => {
   const folder = folderFor(context)
   const weak = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: 'svc_sand_password',
@@ -260,13 +260,13 @@ test('Keys and secrets that can be guessed are refused, with a command that make
   assert.match(warningsOf(allowed)[0] ?? '', /^PURSER_ALLOW_WEAK_KEYS is on: /)
   const [elsewhere] = faults([], { PURSER_ALLOW_WEAK_KEYS: 'on', PURSER_HOST: '0.0.0.0' }, folder)
   assert.match(elsewhere ?? '', /^PURSER_ALLOW_WEAK_KEYS is for tests on this machine: /)
-  // What a test would choose, and what the service itself makes, works as it is.
+  // A typical choice in tests, and the service's own output, are accepted.
   for (const rest of ['s'.repeat(32), 'conformance-suite-01', 'x9'.repeat(16)]) {
     config([], { PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${rest}` }, folder)
   }
 })
 
-test('What the operator chose as keys is known, so that it is not taken for a mistyped one', (context) => {
+test('Keys chosen by the operator are known, so that they do not count as mistyped', (context) => {
   const folder = folderFor(context)
   const both = { PURSER_BOOTSTRAP_SANDBOX_KEY: sandboxKey, PURSER_BOOTSTRAP_PRODUCTION_KEY: productionKey }
   assert.deepEqual(chosenKeys(config([], both, folder)), new Set([sandboxKey, productionKey]))
@@ -280,7 +280,7 @@ const badPort = (text: string) =>
 const badKey = (name: string, prefix: string) =>
   `${name} must begin with ${prefix}, followed by 8 or more printable characters; make one with: echo "${prefix}$(openssl rand -hex 24)"`
 const weakKey = (name: string, prefix: string) =>
-  `${name} can be guessed; make a good one with: echo "${prefix}$(openssl rand -hex 24)" (PURSER_ALLOW_WEAK_KEYS=on takes it for a test)`
+  `${name} can be guessed; make a good one with: echo "${prefix}$(openssl rand -hex 24)" (PURSER_ALLOW_WEAK_KEYS=on accepts it for tests)`
 const sandboxName = 'PURSER_BOOTSTRAP_SANDBOX_KEY'
 const productionName = 'PURSER_BOOTSTRAP_PRODUCTION_KEY'
 
@@ -308,7 +308,7 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
   ],
   [
     { ...provider, PURSER_PUBLIC_URL: '' },
-    'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
+    'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, the URL to which the identity provider redirects people',
   ],
   ...[
     'http://idp.example.com',
@@ -400,7 +400,7 @@ const wrong: readonly (readonly [environment: Record<string, string>, fault: str
   [{ PURSER_PROOF_SECRET_FILE: 'empty' }, /^PURSER_PROOF_SECRET_FILE names .*empty, which is empty; /],
 ]
 for (const [environment, fault] of wrong) {
-  test(`${JSON.stringify(environment)} is named as wrong, with what would be right`, (context) => {
+  test(`${JSON.stringify(environment)} is reported with the valid values`, (context) => {
     const folder = folderFor(context)
     writeFileSync(join(folder, 'secret'), secret)
     writeFileSync(join(folder, 'empty'), '\n')
@@ -411,7 +411,7 @@ for (const [environment, fault] of wrong) {
   })
 }
 
-test('All faults are named at once', (context) => {
+test('All errors are reported at once', (context) => {
   const environment = {
     PURSER_HOST: '',
     PURSER_PORT: 'http',
@@ -436,13 +436,13 @@ test('All faults are named at once', (context) => {
   ])
 })
 
-test('A setting that is misspelled is named with the others, wherever it stands', (context) => {
+test('A misspelled setting is reported with the others, wherever it is', (context) => {
   const folder = folderFor(context)
   const [portt, databse] = ['PORTT', 'DATABSE'].map((name) => `PURSER_${name}`) as [string, string]
   writeFileSync(join(folder, '.env'), `${portt}=9000\nhush-hush\nPURSER_URL=http://127.0.0.1:8080\n`)
   const environment = { [databse]: 'postgresql://u:hush@host/purser', PURSER_LOG_LEVEL: 'loud' }
   const named = [
-    `${join(folder, '.env')}: line 2 sets nothing; write NAME=value, or # before a comment`,
+    `${join(folder, '.env')}: line 2 sets nothing; write NAME=value, or start a comment with #`,
     `${portt} is not a setting; did you mean PURSER_PORT?`,
     `${databse} is not a setting; did you mean PURSER_DATABASE?`,
   ]
@@ -450,13 +450,13 @@ test('A setting that is misspelled is named with the others, wherever it stands'
   assert.deepEqual([file, port, database], named)
   assert.match(level ?? '', /^PURSER_LOG_LEVEL must be/)
   assert.deepEqual(more, [])
-  // The commands that are about a ledger would look at another one.
+  // The ledger commands would use the wrong ledger.
   assert.deepEqual(readDatabase(undefined, environment, folder), { faults: named })
   const byFlag = readDatabase('sqlite:backup.db', environment, folder)
   assert.deepEqual(byFlag, { database: { kind: 'sqlite', path: join(folder, 'backup.db') } })
 })
 
-test('No fault repeats a secret', (context) => {
+test('No error contains a secret', (context) => {
   for (const address of [
     'postgres//me:hush@host/db',
     'postgresql://me:hush@host',
@@ -476,7 +476,7 @@ test('No fault repeats a secret', (context) => {
   for (const fault of named) assert.doesNotMatch(fault, /hush/)
 })
 
-test('A file that does not hold its setting is one fault, whatever else hangs on the setting', (context) => {
+test('An unreadable secret file is one error, whatever else depends on it', (context) => {
   const folder = folderFor(context)
   writeFileSync(join(folder, 'empty'), '')
   const { PURSER_OIDC_CLIENT_SECRET: _, ...signingIn } = provider
@@ -503,19 +503,19 @@ const badFlags: readonly (readonly string[])[] = [
   ['--proof-secret-file', 'secret'],
 ]
 for (const argv of badFlags) {
-  test(`The flags ${JSON.stringify(argv)} are refused, with the way to the list of them`, (context) => {
+  test(`The flags ${JSON.stringify(argv)} are refused, with a pointer to their list`, (context) => {
     const [fault, ...more] = faults(argv, {}, folderFor(context))
     assert.match(fault ?? '', /\(--help lists the flags\)$/)
     assert.deepEqual(more, [])
   })
 }
 
-test('A wrong flag does not hide what is wrong besides', (context) => {
+test('A wrong flag does not hide other errors', (context) => {
   const named = faults(['--prot', '9000'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert.equal(named.length, 2)
 })
 
-test('An .env file that cannot be read is a fault, and one that is not there is none', (context) => {
+test('An unreadable .env file is an error, and a missing one is not', (context) => {
   const folder = folderFor(context)
   config([], {}, folder)
   mkdirSync(join(folder, '.env'))
@@ -545,16 +545,16 @@ const wrongMetrics = [
 ]
 
 for (const { settings: wrong, fault } of wrongMetrics) {
-  test(`${JSON.stringify(wrong)} is refused, with what would be right`, (context) => {
+  test(`${JSON.stringify(wrong)} is refused, with the valid values`, (context) => {
     const [named = '', ...others] = faults([], wrong, folderFor(context))
     assert.match(named, fault)
     assert.deepEqual(others, [])
-    // A token is a secret, so it is not repeated.
+    // A token is a secret, so it is not echoed.
     assert.ok(!named.includes(wrong.PURSER_METRICS_TOKEN ?? 'nothing of the kind'))
   })
 }
 
-test('--help lists every setting with its flag, its variable and its standard value, whatever else is wrong', (context) => {
+test('--help lists every setting with its flag, variable and default, whatever else is wrong', (context) => {
   const reading = readConfig(['--help', '--port', 'http'], { PURSER_LOG_LEVEL: 'loud' }, folderFor(context))
   assert('help' in reading)
   const lines = reading.help.split('\n')
@@ -569,7 +569,7 @@ test('--help lists every setting with its flag, its variable and its standard va
   assert.match(reading.help, /PURSER_DATABASE .*\(sqlite:\.\/data\/purser\.db\)/)
 })
 
-test('A relative path of the database starts from the folder of the service', (context) => {
+test('A relative database path is relative to the folder of the service', (context) => {
   const folder = folderFor(context)
   const { database } = config(['--database', 'sqlite:./ledger/../my.db'], {}, folder)
   assert.deepEqual(database, { kind: 'sqlite', path: join(folder, 'my.db') })

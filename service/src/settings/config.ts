@@ -22,7 +22,7 @@ import { addressFaults } from '../store/ledger/postgres/address.ts'
 /** The configuration of the service. */
 export interface Config {
   readonly host: string
-  /** 0 lets the operating system pick one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly database: Database
   /** The first signs proofs, all verify them; empty means the one stored beside the store. */
@@ -55,9 +55,7 @@ export interface Config {
 
 /** The port and token of metrics. At least one of the two is set. */
 export interface MetricsSettings {
-  /**
-   * A separate port on the same address; undefined means the main port. 0 lets the operating system pick one.
-   */
+  /** A separate port on the same address; undefined means the main port. 0 picks a free port. */
   readonly port: number | undefined
   readonly token: string | undefined
 }
@@ -131,7 +129,7 @@ export function readConfig(
   return faults.length > 0 ? { faults } : { config }
 }
 
-/** The ledger from a flag, or else from the settings; or the errors. */
+/** The ledger from a flag, or from the settings; or the errors. */
 export function readDatabase(
   flag: string | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -196,7 +194,7 @@ function metrics(
       : wholeNumber(portText, settings.metricsPort, { least: 0, most: 65_535 }, faults)
   if (port !== undefined && port !== 0 && port === mainPort) {
     faults.push(
-      `PURSER_METRICS_PORT and PURSER_PORT are both ${port}; choose another port, or set PURSER_METRICS_TOKEN alone to read metrics on the main port`,
+      `PURSER_METRICS_PORT and PURSER_PORT are both ${port}; choose another port, or set only PURSER_METRICS_TOKEN to serve metrics on the main port`,
     )
   }
   if (token !== '' && !/^[\x21-\x7e]+$/.test(token)) {
@@ -298,7 +296,7 @@ function bootstrapKey(
     )
   } else if (!allowWeakKeys && isGuessableKey(rest)) {
     faults.push(
-      `${name} can be guessed; make a good one with: ${makeKey(prefix)} (PURSER_ALLOW_WEAK_KEYS=on takes it for a test)`,
+      `${name} can be guessed; make a good one with: ${makeKey(prefix)} (PURSER_ALLOW_WEAK_KEYS=on accepts it for tests)`,
     )
   }
   return text
@@ -365,7 +363,7 @@ function signingIn(
   }
   if (publicUrl === undefined) {
     faults.push(
-      'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, where the identity provider sends people back to',
+      'PURSER_OIDC_ISSUER needs PURSER_PUBLIC_URL, the URL to which the identity provider redirects people',
     )
   }
   return { publicUrl, oidc: { issuer: issuer ?? '', clientId, clientSecret: clientSecret ?? '' } }
@@ -388,12 +386,12 @@ export function warningsOf({ oidc, allowWeakKeys }: Pick<Config, 'oidc' | 'allow
   const warnings: string[] = []
   if (allowWeakKeys) {
     warnings.push(
-      'PURSER_ALLOW_WEAK_KEYS is on: keys and secrets that can be guessed are taken; leave it out, except for tests',
+      'PURSER_ALLOW_WEAK_KEYS is on: guessable keys and secrets are accepted; leave it out, except for tests',
     )
   }
   if (oidc && isPlainHttp(oidc.issuer)) {
     warnings.push(
-      `PURSER_OIDC_ISSUER is ${oidc.issuer}, without TLS: every program on this machine that can take that port can sign in as anybody; use an https address, except for tests`,
+      `PURSER_OIDC_ISSUER is ${oidc.issuer}, without TLS: every program on this machine that can listen on that port can sign in as anyone; use an https address, except for tests`,
     )
   }
   return warnings

@@ -26,7 +26,7 @@ const good = [
   'test-key-'.repeat(4),
 ]
 
-test('A key is guessable when it is short, or made of common words, repetitions and sequences', () => {
+test('A key is guessable if it is short, or consists of common words, repetitions and sequences', () => {
   for (const text of guessable) assert.equal(isGuessableKey(text), true, text)
   for (const text of good) assert.equal(isGuessableKey(text), false, text)
   for (let count = 0; count < 1_000; count++) {
@@ -37,7 +37,7 @@ test('A key is guessable when it is short, or made of common words, repetitions 
   }
 })
 
-test('A proof secret is guessable when it repeats a few characters', () => {
+test('A proof secret is guessable if it repeats a few characters', () => {
   for (const text of ['a'.repeat(40), 'password'.repeat(5), 'secret'.repeat(8), 'changeme'.repeat(4)]) {
     assert.equal(isGuessableSecret(text), true, text)
   }

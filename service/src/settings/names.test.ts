@@ -9,7 +9,7 @@ import { nameFaults, namesOfOthers, settingNames, strayLines } from './names.ts'
 const projectFolder = join(import.meta.dirname, '../../..')
 
 test(
-  'Every name that stands in this repository is a setting or known as that of others, and each of those is in use',
+  'Every variable name in this repository is a setting or a known variable of another part, and each of those is used',
   { skip: !existsSync(join(projectFolder, '.git')) && 'this is no checkout' },
   () => {
     const found = execFileSync(
@@ -27,7 +27,7 @@ test(
   },
 )
 
-test('No name of others is a setting too', () => {
+test('Variables of other parts are not settings', () => {
   const settings = settingNames()
   assert.deepEqual(
     namesOfOthers.filter((name) => settings.includes(name)),
@@ -35,7 +35,7 @@ test('No name of others is a setting too', () => {
   )
 })
 
-// Without their beginning, so that the search above does not come upon them.
+// Without their prefix, so that the search above does not find them.
 const misspelled: readonly (readonly [written: string, meant: string | undefined])[] = [
   ['DATABSE', 'DATABASE'],
   ['DATABASE_URL', 'DATABASE'],
@@ -47,7 +47,7 @@ const misspelled: readonly (readonly [written: string, meant: string | undefined
   ['', undefined],
 ]
 for (const [written, meant] of misspelled) {
-  test(`A setting that is called ${written || 'nothing'} is none, and ${meant ?? 'no other'} is near`, () => {
+  test(`The setting ${written || '(empty)'} is unknown, and ${meant ?? 'no other'} is suggested`, () => {
     const name = `PURSER_${written}`
     const remedy =
       meant === undefined ? 'remove it, or see --help for all settings' : `did you mean PURSER_${meant}?`
@@ -55,7 +55,7 @@ for (const [written, meant] of misspelled) {
   })
 }
 
-test('Names of other programs are none of the concern of the service', () => {
+test('Variables of other programs are ignored', () => {
   assert.deepEqual(
     nameFaults(['PATH', 'DATABASE_URL', 'MY_PURSER_PORTT', 'purser_port', ...namesOfOthers]),
     [],
@@ -71,7 +71,7 @@ const files: readonly (readonly [what: string, text: string, stray: readonly num
   ['a quote that is never closed', 'A="one\nfoo\n', [2]],
 ]
 for (const [what, text, stray] of files) {
-  test(`Of an .env file with ${what} the lines ${JSON.stringify(stray)} set nothing`, () => {
+  test(`Of an .env file with ${what}, the lines ${JSON.stringify(stray)} set nothing`, () => {
     assert.deepEqual(strayLines(text), stray)
   })
 }

@@ -13,41 +13,46 @@ export interface SettingFlag {
 /** All settings; `config.ts` reads them. */
 export const settings = {
   host: { name: 'PURSER_HOST', flag: 'host', standard: '127.0.0.1', meaning: 'address to listen on' },
-  port: { name: 'PURSER_PORT', flag: 'port', standard: '8080', meaning: 'port to listen on; 0 picks one' },
+  port: {
+    name: 'PURSER_PORT',
+    flag: 'port',
+    standard: '8080',
+    meaning: 'port to listen on; 0 picks a free port',
+  },
   database: {
     name: 'PURSER_DATABASE',
     flag: 'database',
     standard: 'sqlite:./data/purser.db',
-    meaning: 'where the ledger lies: sqlite: and a path, or postgresql://user:password@host:5432/name',
+    meaning: 'the ledger: sqlite: and a path, or postgresql://user:password@host:5432/name',
     isSecret: true,
   },
   proofSecret: {
     name: 'PURSER_PROOF_SECRET',
     flag: 'proof-secret',
     standard: '',
-    meaning: '32 bytes or more, comma-separated: the first signs, all verify; made at first start when unset',
+    meaning:
+      '32 bytes or more, comma-separated: the first signs, all verify; by default generated at first start',
     isSecret: true,
   },
   sandboxKey: {
     name: 'PURSER_BOOTSTRAP_SANDBOX_KEY',
     flag: 'bootstrap-sandbox-key',
     standard: '',
-    meaning: 'the first operator key of the sandbox, instead of a minted one',
+    meaning: 'the first operator key of the sandbox, instead of a generated one',
     isSecret: true,
   },
   productionKey: {
     name: 'PURSER_BOOTSTRAP_PRODUCTION_KEY',
     flag: 'bootstrap-production-key',
     standard: '',
-    meaning: 'the first operator key of production, instead of a minted one',
+    meaning: 'the first operator key of production, instead of a generated one',
     isSecret: true,
   },
   allowWeakKeys: {
     name: 'PURSER_ALLOW_WEAK_KEYS',
     flag: 'allow-weak-keys',
     standard: 'off',
-    meaning:
-      'on: takes bootstrap keys and proof secrets that can be guessed, for tests, on a loopback host only',
+    meaning: 'on: accepts guessable bootstrap keys and proof secrets, for tests, on a loopback host only',
   },
   logLevel: {
     name: 'PURSER_LOG_LEVEL',
@@ -59,115 +64,111 @@ export const settings = {
     name: 'PURSER_WORKERS',
     flag: 'workers',
     standard: '',
-    meaning: 'number of processes; one for every two cores when unset, and always 1 with SQLite',
+    meaning: 'number of processes; by default one for every two cores, and always 1 with SQLite',
   },
   accountLanes: {
     name: 'PURSER_ACCOUNT_LANES',
     flag: 'account-lanes',
     standard: 'off',
-    meaning:
-      'on: a batch for each account, for PostgreSQL that spreads accounts over machines, as Citus does',
+    meaning: 'on: batches by account, for PostgreSQL that distributes accounts over machines, such as Citus',
   },
   rateLimits: {
     name: 'PURSER_RATE_LIMITS',
     flag: 'rate-limits',
     standard: 'on',
-    meaning:
-      'on or off: limits of requests by key, by account, and of wrong keys by address, in each process',
+    meaning: 'on or off: rate limits by key, by account, and for wrong keys by address, in each process',
   },
   rateLimitKey: {
     name: 'PURSER_RATE_LIMIT_KEY',
     flag: 'rate-limit-key',
     standard: '300000/10',
-    meaning: 'requests of one key: how many at once, and in how many seconds so many come back',
+    meaning: 'requests of one key: the burst size, and the seconds in which it refills',
   },
   rateLimitAccount: {
     name: 'PURSER_RATE_LIMIT_ACCOUNT',
     flag: 'rate-limit-account',
     standard: '600000/10',
-    meaning: 'requests of one account, as for a key',
+    meaning: 'requests of one account, like for a key',
   },
   rateLimitAddress: {
     name: 'PURSER_RATE_LIMIT_ADDRESS',
     flag: 'rate-limit-address',
     standard: '2000/40',
-    meaning: 'wrong keys and started sessions from one address (IPv6: one /64), as for a key',
+    meaning: 'wrong keys and started sessions from one address (IPv6: one /64), like for a key',
   },
   maxConnections: {
     name: 'PURSER_MAX_CONNECTIONS',
     flag: 'max-connections',
     standard: '10000',
-    meaning: 'max open connections of each process; one more is closed at once',
+    meaning: 'max open connections of each process; more are closed immediately',
   },
   metricsPort: {
     name: 'PURSER_METRICS_PORT',
     flag: 'metrics-port',
     standard: '',
-    meaning:
-      'port on which GET /metrics answers Prometheus, on the same address; none when unset, 0 picks one',
+    meaning: 'separate port for GET /metrics, on the same address; 0 picks a free port; by default none',
   },
   metricsToken: {
     name: 'PURSER_METRICS_TOKEN',
     flag: 'metrics-token',
     standard: '',
-    meaning:
-      'what GET /metrics asks for as a bearer token; without a port of its own it answers on the main port',
+    meaning: 'bearer token for GET /metrics; without a separate port, metrics are on the main port',
     isSecret: true,
   },
   accessLog: {
     name: 'PURSER_ACCESS_LOG',
     flag: 'access-log',
     standard: 'off',
-    meaning: 'on: the log has a line for each request, without queries, bodies and keys',
+    meaning: 'on: logs each request, without queries, bodies and keys',
   },
   drainSeconds: {
     name: 'PURSER_DRAIN_SECONDS',
     flag: 'drain-seconds',
     standard: '0',
-    meaning: 'how long SIGTERM lets requests go on, with /readyz at 503, before the service stops',
+    meaning:
+      'how long requests are still accepted after SIGTERM, with /readyz at 503, before the service stops',
   },
   sellerVerification: {
     name: 'PURSER_SELLER_VERIFICATION',
     flag: 'seller-verification',
     standard: 'none',
-    meaning:
-      'required: a seller collects only after it has shown, by DNS or a file, that its domain is its own',
+    meaning: 'required: a seller can collect only after it has verified its domain, by DNS or a file',
   },
   publicUrl: {
     name: 'PURSER_PUBLIC_URL',
     flag: 'public-url',
     standard: '',
-    meaning: 'the address under which people reach the service, such as https://purser.example.com',
+    meaning: 'public URL of the service, such as https://purser.example.com',
   },
   oidcIssuer: {
     name: 'PURSER_OIDC_ISSUER',
     flag: 'oidc-issuer',
     standard: '',
-    meaning: 'the identity provider that signs people in to the console (OpenID Connect); none when unset',
+    meaning: 'OpenID Connect identity provider for console sign-in; by default none',
   },
   oidcClientId: {
     name: 'PURSER_OIDC_CLIENT_ID',
     flag: 'oidc-client-id',
     standard: '',
-    meaning: 'what the identity provider calls this service',
+    meaning: 'client id of this service at the identity provider',
   },
   oidcClientSecret: {
     name: 'PURSER_OIDC_CLIENT_SECRET',
     flag: 'oidc-client-secret',
     standard: '',
-    meaning: 'what the identity provider gave this service to show who it is',
+    meaning: 'client secret of this service at the identity provider',
     isSecret: true,
   },
 } as const satisfies Record<string, SettingFlag>
 
 export type SettingKey = keyof typeof settings
 
-/** Each setting as the `serve` command and `init` tell it. */
+/** All settings, for the `serve` command and `init`. */
 export function settingFlags(): readonly SettingFlag[] {
   return Object.values(settings)
 }
 
-/** A line for each setting: its flag, its variable, what it means, and its standard value. */
+/** A help line for each setting: flag, variable, meaning, default. */
 export function settingsHelp(): string[] {
   return Object.values(settings).map(({ name, flag, standard, meaning }) => {
     const value = standard === '' ? '' : ` (${standard})`

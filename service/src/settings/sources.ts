@@ -5,14 +5,14 @@ import { parseArgs, parseEnv } from 'node:util'
 import { nameFaults, strayLines } from './names.ts'
 import { settings, type SettingKey } from './settings.ts'
 
-/** Where settings are looked for. */
+/** The sources of settings. */
 export interface Sources {
   readonly flags: Readonly<Record<string, string | boolean | undefined>>
   readonly variables: Readonly<Record<string, string | undefined>>
   readonly folder: string
 }
 
-/** The text of a setting; undefined when it should stand in a file that does not hold it, which is told. */
+/** The text of a setting; undefined if its secret file is unreadable, which is reported. */
 export function readText(
   key: SettingKey,
   { flags, variables, folder }: Sources,
@@ -29,7 +29,7 @@ export function readText(
   return variables[name] ?? standard
 }
 
-/** The variables of the environment, and those of an `.env` file in the folder that it does not have. */
+/** The variables of the environment, and those of an `.env` file in the folder that the environment lacks. */
 export function readVariables(
   environment: Readonly<Record<string, string | undefined>>,
   folder: string,
@@ -40,7 +40,7 @@ export function readVariables(
   return variables
 }
 
-/** The settings that flags give, by the names of the flags. */
+/** The settings from flags, by flag name. */
 export function readFlags(
   argv: readonly string[],
   faults: string[],
@@ -58,9 +58,9 @@ export function readFlags(
 function readEnvFile(path: string, faults: string[]): Record<string, string | undefined> {
   try {
     const text = readFileSync(path, 'utf8')
-    // What stands there may be a secret, so it is not repeated.
+    // The line may contain a secret, so it is not echoed.
     for (const line of strayLines(text)) {
-      faults.push(`${path}: line ${line} sets nothing; write NAME=value, or # before a comment`)
+      faults.push(`${path}: line ${line} sets nothing; write NAME=value, or start a comment with #`)
     }
     return parseEnv(text)
   } catch (error) {
@@ -72,7 +72,7 @@ function readEnvFile(path: string, faults: string[]): Record<string, string | un
 function readSecretFile(name: string, path: string, faults: string[]): string | undefined {
   try {
     const secret = readFileSync(path, 'utf8').trim()
-    // An empty file must not pass for a setting that was left out, or another secret would take its place.
+    // An empty file must not count as an absent setting, or another secret would be used.
     if (secret !== '') return secret
     faults.push(`${name} names ${path}, which is empty; put the secret there`)
   } catch (error) {

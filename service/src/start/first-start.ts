@@ -7,15 +7,15 @@ import { mintSessionToken, readSessionToken, setUpLinkLifeMs } from '../domain/s
 import { keyCreated, newApiKey } from '../routes/api-keys.ts'
 import type { RouteContext } from '../routes/context.ts'
 
-/** The keys that were minted, to be shown this once; those that the operator chose are left out. */
+/** The generated keys, shown only this once; without those that the operator chose. */
 export interface MintedKeys extends Partial<Record<Environment, string>> {
-  /** What signs the first owner in to the console, once, if he follows the link in time. */
+  /** Signs the first owner in to the console, once, through a link that expires. */
   readonly setUpToken?: string
 }
 
 /**
- * The first account and its two operator keys, made when the store is empty. Undefined when it is not,
- * or when another process made them at the same time.
+ * Creates the first account and its two operator keys if the store is empty. Undefined if it is not, or if another
+ * process created them at the same time.
  */
 export async function prepareFirstStart(
   { store, now, ids, randomBytes }: Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes'>,
@@ -55,22 +55,22 @@ export async function prepareFirstStart(
     atMs: nowMs,
   })
   const outcome = await store.createAccount(account, keys, [accountCreated, ...events])
-  // Of several processes that start on an empty store at once, one makes the keys.
+  // If several processes start on an empty store, only one creates the keys.
   if (outcome !== 'created') return undefined
   const [sandboxKey] = keys
-  // Who chose the keys himself has them, and nothing that lets anybody in is printed.
+  // An operator who chose the keys has them already, so no credentials are printed.
   if (!minted.sandbox || !sandboxKey) return minted
   return { ...minted, setUpToken: await prepareSetUpLink({ store, randomBytes, ids }, sandboxKey) }
 }
 
-/** The token of a link that signs in to the console once; the session that it begins ends with the key. */
+/** The token of a link that signs in to the console once; its session ends with the key. */
 async function prepareSetUpLink(
   { store, randomBytes, ids }: Pick<RouteContext, 'store' | 'randomBytes' | 'ids'>,
   key: ApiKey,
 ): Promise<string> {
   const text = mintSessionToken(key.accountId, randomBytes)
   const token = readSessionToken(text)
-  if (!token) throw new Error('a token was made that cannot be read')
+  if (!token) throw new Error('the generated token is invalid')
   const link = {
     ...token,
     id: ids.next('session'),

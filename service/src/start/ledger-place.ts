@@ -6,13 +6,13 @@ import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
 import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
-/** How long a SQLite file is looked through for damage: a start is in a hurry, `purser doctor` is not. */
+/** Time limit for the damage check of a SQLite file at startup; `purser doctor` has none. */
 const fileCheckMs = { start: 2_000, doctor: 30_000 }
 
 /**
- * Looks at what holds the ledger, before it is opened: whether a SQLite file is damaged, whether PostgreSQL gives enough
- * connections, and whether a pool in front of it keeps prepared statements. Resolves to warnings, a sentence each.
- * Throws a `StoreOpenError` when the ledger cannot be used.
+ * Checks the ledger's database before it is opened: damage of a SQLite file, enough PostgreSQL connections, and
+ * whether a pooler supports prepared statements. Resolves to warnings, a sentence each. Throws a `StoreOpenError` if
+ * the ledger cannot be used.
  */
 export async function checkLedgerPlace(
   { database, workers, accountLanes }: Pick<Config, 'database' | 'workers' | 'accountLanes'>,
@@ -23,22 +23,22 @@ export async function checkLedgerPlace(
   }
   const { path } = database
   if (!isLedger(path)) return []
-  // Looking makes files beside the database; of another user, they would keep the service out.
+  // Reading creates files next to the database; as another user's, they would lock the service out.
   if (statSync(path).uid !== process.getuid?.()) return []
   const outcome = await checkSqliteFile(path, fileCheckMs[caller])
   if (outcome === 'sound') return []
   if (outcome === 'unfinished') {
     const seconds = fileCheckMs.doctor / 1_000
-    // A large file would be warned of at every start.
+    // Every start with a large file would warn.
     if (caller === 'start') return []
     return [
-      `${path} could not be looked through within ${seconds} s, so damage is not ruled out; a purser backup reads all of it, and says so if it is damaged`,
+      `${path} could not be checked completely within ${seconds} s, so damage is not ruled out; a purser backup reads the whole file and reports damage`,
     ]
   }
   throw new StoreOpenError('file_damaged', { place: path, cause: outcome.damage })
 }
 
-/** Whether there is a ledger of ours. Of any other file the store says more. */
+/** Whether the file is a Purser ledger. For others, the store has a better message. */
 function isLedger(path: string): boolean {
   try {
     return (readSqliteVersion(path) ?? 0) > 0

@@ -3,12 +3,12 @@ import { startMetricsServer, type MetricsServer } from '../metrics/metrics-serve
 import type { Scrape } from '../metrics/scrape.ts'
 import { codeOf } from '../store/error-code.ts'
 
-/** The service cannot listen; the message says why and what would help. */
+/** The service cannot listen; the message has the reason and the remedy. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
 }
 
-/** Takes the port of metrics, when they have one. */
+/** Listens on the separate metrics port, if configured. */
 export async function listenForMetrics(
   { metrics, host }: Pick<Config, 'metrics' | 'host'>,
   scrape: Scrape,
@@ -22,7 +22,7 @@ export async function listenForMetrics(
   }
 }
 
-/** A port that cannot be had, as a sentence. */
+/** Why a port is unavailable, as a sentence. */
 export function explainListenFailure(
   error: unknown,
   { host, port, setting = 'PURSER_PORT' }: Pick<Config, 'host' | 'port'> & { readonly setting?: string },
@@ -34,12 +34,14 @@ export function explainListenFailure(
       )
     case 'EACCES':
       return new ListenError(
-        `Port ${port} needs rights that this user lacks; choose one above 1023 with ${setting}`,
+        `Port ${port} needs privileges that this user lacks; choose one above 1023 with ${setting}`,
       )
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new ListenError(`${host} is no address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`)
+      return new ListenError(
+        `${host} is not an address of this machine; set PURSER_HOST to 127.0.0.1 or 0.0.0.0`,
+      )
     default:
       return error
   }

@@ -11,25 +11,25 @@ import type { StoreMetrics } from '../store/store-metrics.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { StoreUnavailableError, type Store } from '../store/store.ts'
 
-/** The store that the settings name, and what proofs are signed with. */
+/** The configured store, and the secrets for proofs. */
 export interface OpenedStore {
   readonly store: Store
   readonly proofSecrets: readonly [string, ...string[]]
 }
 
 export interface StoreEvents {
-  /** Ids for records that no request names. They are the service's own, so that all of its ids are in one order. */
+  /** Ids for records that no request names. They come from the service, so that all its ids share one order. */
   readonly nextId: Ids['next']
   readonly onEnd?: ((cause: unknown) => void) | undefined
-  /** Is told of each wait for a database connection that took over a second, in milliseconds. */
+  /** Called with each wait for a database connection of over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
-  /** Where the store counts what it does, if anywhere. */
+  /** The store's counters, if any. */
   readonly metrics?: StoreMetrics | undefined
 }
 
 /**
- * Opens the store that the settings name. Throws a `StoreOpenError` when it cannot be used. `onEnd` is told why,
- * when the store can write nothing any more until it is opened anew.
+ * Opens the configured store. Throws a `StoreOpenError` if it cannot be used. `onEnd` gets the cause when the store
+ * can no longer write until it is reopened.
  */
 export async function openStore(
   config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
@@ -74,17 +74,17 @@ async function proofSecretsOf({
   return [await keepSecret(database.url, 'proof', randomBytes(32).toString('hex'))]
 }
 
-/** Where the ledger lies, as a person may read it. */
+/** The location of the ledger, for display. */
 export function placeOfLedger(database: Config['database']): string {
   return database.kind === 'sqlite' ? database.path : describeUrl(database.url)
 }
 
-/** Where the secret lies that was made at the first start. */
+/** The location of the secret that was generated at first start. */
 export function placeOfSecret(database: Config['database']): string {
   return database.kind === 'sqlite' ? proofSecretPath(database.path) : 'in the database'
 }
 
-/** A store that fails while the service starts, as a `StoreOpenError`; any other error as it is. */
+/** A store failure during startup as a `StoreOpenError`; other errors unchanged. */
 export function explainStoreFailure(error: unknown, { database }: Pick<Config, 'database'>): unknown {
   if (!(error instanceof StoreUnavailableError)) return error
   const code = database.kind === 'sqlite' ? 'file_failed' : 'server_failed'

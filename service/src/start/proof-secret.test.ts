@@ -18,7 +18,7 @@ import { StoreOpenError } from '../store/open-error.ts'
 
 const configured = 'a-configured-secret-of-more-than-32-bytes'
 
-test('Without a setting the secret is made at first start and kept beside the store, mode 0600', (context) => {
+test('Without a setting, the secret is generated at first start and stored beside the ledger, mode 0600', (context) => {
   const databasePath = databaseFor(context)
   const [secret, ...others] = loadProofSecrets([], databasePath)
   assert.deepEqual(others, [])
@@ -29,7 +29,7 @@ test('Without a setting the secret is made at first start and kept beside the st
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('Its mode is 0600 although the mask of the process would allow more', (context) => {
+test("Its mode is 0600 even if the process's umask would allow more", (context) => {
   const databasePath = databaseFor(context)
   for (const mask of [0o000, 0o022, 0o077]) {
     const before = process.umask(mask)
@@ -44,7 +44,7 @@ test('Its mode is 0600 although the mask of the process would allow more', (cont
   }
 })
 
-test('It is made once: every later start uses the same one', (context) => {
+test('It is generated once: later starts use the same one', (context) => {
   const databasePath = databaseFor(context)
   const first = loadProofSecrets([], databasePath)
   const path = proofSecretPath(databasePath)
@@ -54,7 +54,7 @@ test('It is made once: every later start uses the same one', (context) => {
   assert.deepEqual([after.mtimeNs, after.ino], [mtimeNs, ino], 'the file is not written again')
 })
 
-test('A crash leaves all of it or none: a draft of an earlier start is no secret', (context) => {
+test('A crash leaves a complete secret or none: a temporary file of an earlier start is ignored', (context) => {
   const databasePath = databaseFor(context)
   const path = proofSecretPath(databasePath)
   writeFileSync(`${path}.new`, 'half a sec')
@@ -63,20 +63,20 @@ test('A crash leaves all of it or none: a draft of an earlier start is no secret
   assert.deepEqual(readdirSync(dirname(path)), [basename(path)])
 })
 
-test('Two stores have two secrets', (context) => {
+test('Two ledgers have two secrets', (context) => {
   const [first] = loadProofSecrets([], databaseFor(context))
   const [second] = loadProofSecrets([], databaseFor(context))
   assert.notEqual(first, second)
 })
 
-test('Configured secrets win, all of them and in their order, and no file is made', (context) => {
+test('Configured secrets take precedence, in their order, and no file is created', (context) => {
   const databasePath = databaseFor(context)
   const other = `${configured}-2`
   assert.deepEqual(loadProofSecrets([configured, other], databasePath), [configured, other])
   assert.equal(existsSync(proofSecretPath(databasePath)), false)
 })
 
-test('Configured secrets win over the kept one, which stays as it is', (context) => {
+test('Configured secrets take precedence over the stored one, which is not changed', (context) => {
   const databasePath = databaseFor(context)
   const kept = loadProofSecrets([], databasePath)
   assert.deepEqual(loadProofSecrets([configured], databasePath), [configured])
@@ -90,7 +90,7 @@ const damages: readonly (readonly [name: string, text: string])[] = [
   ['a character short', 'a'.repeat(63)],
 ]
 for (const [name, text] of damages) {
-  test(`A kept secret that is ${name} stops the start and is left as it is, for a new one would refuse every proof`, (context) => {
+  test(`A stored secret that is ${name} stops the start and is not replaced, because a new one would refuse every proof`, (context) => {
     const databasePath = databaseFor(context)
     const path = proofSecretPath(databasePath)
     writeFileSync(path, text)
@@ -100,7 +100,7 @@ for (const [name, text] of damages) {
         assert(error instanceof StoreOpenError)
         assert.equal(
           error.message,
-          `${path} holds no proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
+          `${path} does not contain a proof secret of this service; restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)`,
         )
         return true
       },

@@ -6,8 +6,8 @@ import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 
 /**
- * The secrets that sign and verify proofs: the configured ones, or the one kept in a file beside the
- * store (mode 0600), which is made at first start. Throws a `StoreOpenError` when the file is unusable.
+ * The secrets that sign and verify proofs: the configured ones, or the one in a file beside the ledger (mode 0600),
+ * generated at first start. Throws a `StoreOpenError` if the file is unusable.
  */
 export function loadProofSecrets(
   configured: readonly string[],
@@ -18,7 +18,7 @@ export function loadProofSecrets(
   return [readKeptProofSecret(databasePath) ?? renewProofSecret(databasePath)]
 }
 
-/** The secret that is kept beside a store, if there is one. Throws a `StoreOpenError` when it is unusable. */
+/** The secret stored beside a ledger, if any. Throws a `StoreOpenError` if it is unusable. */
 export function readKeptProofSecret(databasePath: string): string | undefined {
   const path = proofSecretPath(databasePath)
   const kept = readSecret(path)
@@ -28,7 +28,7 @@ export function readKeptProofSecret(databasePath: string): string | undefined {
   return kept
 }
 
-/** Where the secret of a store is kept when no setting gives one. */
+/** The default location of the secret. */
 export function proofSecretPath(databasePath: string): string {
   return `${databasePath}.proof-secret`
 }
@@ -43,9 +43,9 @@ function readSecret(path: string): string | undefined {
 }
 
 /**
- * Makes a new secret beside a store, in the place of the one that is there. It must outlive a crash that the first
- * hold outlives, so it is on the disk before it is used. It is written aside and then given its name, so that a crash
- * leaves all of it or none. Throws a `StoreOpenError` when it cannot be written.
+ * Generates a secret beside a ledger, replacing an existing one. It must be on disk before it is used: it must
+ * survive any crash that a hold survives. Written to a temporary file and renamed, so that a crash leaves a complete
+ * file or none. Throws a `StoreOpenError` if it cannot be written.
  */
 export function renewProofSecret(databasePath: string): string {
   const path = proofSecretPath(databasePath)

@@ -27,38 +27,38 @@ import { createDomainProver, type ProveDomain } from '../prove-domain.ts'
 import { prepareStopping, type Stopping } from './stopping.ts'
 import { commit, release } from '../version.ts'
 
-/** A service that answers. */
+/** A running service. */
 export interface RunningService {
-  /** Where it answers, such as `http://127.0.0.1:8080`. */
+  /** Its URL, such as `http://127.0.0.1:8080`. */
   readonly url: string
-  /** The keys that were minted, when the store was empty. */
+  /** The generated keys, if the store was empty. */
   readonly minted: MintedKeys | undefined
-  /** What this process measures, where metrics are read. */
+  /** The metrics of this process, if enabled. */
   readonly metrics: ServiceMetrics | undefined
-  /** Where metrics are read, if anywhere. */
+  /** The URL of the metrics, if any. */
   readonly metricsUrl: string | undefined
-  /** Resolves to the cause when the service can serve no longer, until it is started anew. */
+  /** Resolves to the cause if the service must be restarted. */
   readonly ended: Promise<unknown>
   /**
-   * Lets requests go on for so long, at once when left out; then finishes what was accepted, within a bound, and lets go
-   * of the store.
+   * Keeps accepting requests for a while (by default not at all), then finishes accepted ones within a limit, and
+   * closes the store.
    */
   readonly stop: (drainMs?: number) => Promise<void>
 }
 
 export interface StartOptions {
   readonly now?: () => number
-  /** The metrics of all workers, in one of several: then the primary serves them on their own port. */
+  /** The metrics of all workers, if there are several: then the primary serves them on their separate port. */
   readonly scrapeAll?: Scrape
-  /** Other limits than those of `limits.ts`. */
+  /** Overrides of `limits.ts`. */
   readonly limits?: AppLimits
-  /** Looks for the challenge of a seller's domain. */
+  /** Checks the challenge of a seller's domain. */
   readonly proveDomain?: ProveDomain | undefined
 }
 
 /**
- * The service, started: store, application, network; `limits` replace those of the configuration. Throws a `StoreOpenError` or a `ListenError` when
- * it cannot be.
+ * Starts the service: store, application, network; `limits` override those of the configuration. Throws a
+ * `StoreOpenError` or a `ListenError` if it cannot start.
  */
 export async function startService(
   config: Config,
@@ -118,7 +118,7 @@ export async function startService(
     const { stop } = stopping
     if (scrape && !scrapeAll) metricsServer = await listenForMetrics(config, scrape)
     await listen(app, config)
-    // After the port is won: keys that a failing start made would be shown to nobody.
+    // Only once the port is ours: nobody would see the keys of a failing start.
     const minted = await prepareFirstStart(context, config.bootstrapKeys).catch(async (error: unknown) => {
       await app.close()
       throw error
@@ -162,7 +162,7 @@ export async function startService(
   }
 }
 
-/** Takes the port. The welcome says where, in words for people, so the log does not say it again. */
+/** Listens on the port. The welcome shows the URL, so the log does not repeat it. */
 async function listen(app: FastifyInstance, config: Config): Promise<void> {
   app.log.level = 'silent'
   try {
@@ -174,7 +174,7 @@ async function listen(app: FastifyInstance, config: Config): Promise<void> {
   }
 }
 
-/** Metrics on the main port, when they have no port of their own. */
+/** Metrics on the main port, unless they have a separate one. */
 function routeOf({ metrics }: Pick<Config, 'metrics'>, scrape: Scrape): MetricsRoute | undefined {
   if (metrics?.port !== undefined || metrics?.token === undefined) return undefined
   return { token: metrics.token, scrape }

@@ -6,14 +6,17 @@ import type { FastifyInstance } from 'fastify'
 
 import { stopTimeoutMs } from '../limits.ts'
 
-/** How a service stops: it drains, and then it closes. */
+/** The shutdown of a service: it drains, then closes. */
 export interface Stopping {
   readonly isDraining: () => boolean
-  /** Answers requests for so long, each with `Connection: close`, then takes no more and finishes what it accepted. */
+  /**
+   * Answers requests for this long, each with `Connection: close`, then stops accepting and finishes accepted
+   * requests.
+   */
   readonly stop: (drainMs: number) => Promise<void>
 }
 
-/** To be called before the application listens. */
+/** Call this before the application listens. */
 export function prepareStopping(app: FastifyInstance): Stopping {
   const connections = trackConnections(app.server)
   let isDraining = false
@@ -31,43 +34,44 @@ export function prepareStopping(app: FastifyInstance): Stopping {
   }
 }
 
-/** Has a connection end with its answer, so that the next request of its client goes elsewhere. */
+/** Closes a connection after its response, so that its client's next request goes elsewhere. */
 function endConnection(_: unknown, response: ServerResponse): void {
   response.setHeader('connection', 'close')
 }
 
-/** How long connections are kept before the port is given up, and no new one must have come when it is. */
+/** How long connections are kept before the port is closed, during which no new one may arrive. */
 const settleMs = 250
 const quietMs = 50
 
-/** How long a quiet moment is waited for. */
+/** How long to wait for a moment without new connections. */
 const quietPatienceMs = 3_000
 
-/** How long a balancer that keeps idle connections for a second has to end them itself. */
+/** Time for a load balancer to close its idle connections itself. */
 const balancerIdleMs = 1_500
 
 /**
- * Gives up the port of a service that has drained. The system resets what it has connected and the service has not
- * accepted yet, so a balancer that still sends requests would lose some of them. So its connections are kept for a
- * moment: then it uses those, and opens hardly any. They end with their next answer when the port is closed.
+ * Closes the port of a drained service. The operating system resets connections that the service has not accepted
+ * yet, so a load balancer that still sends requests would lose some. Existing connections are therefore kept for a
+ * moment: the balancer reuses them and opens hardly any new ones. They close after their next response once the port
+ * is closed.
  */
 async function givePortUp(server: Server, connections: Connections): Promise<void> {
   server.off('request', endConnection)
   await sleep(settleMs)
   await untilQuiet(connections)
   server.prependListener('request', endConnection)
-  // The server's own method ends idle connections, too, over which a request may be on its way.
+  // The server's own method also closes idle connections, on which a request may be arriving.
   NetServer.prototype.close.call(server)
   await Promise.race([connections.untilGone(), sleep(balancerIdleMs)])
 }
 
-/** Waits until no new connection has come for a moment. */
+/** Waits until no new connection has arrived for a moment. */
 async function untilQuiet(connections: Connections): Promise<void> {
   const giveUpAtMs = performance.now() + quietPatienceMs
   for (let before = -1; before !== connections.accepted() && performance.now() < giveUpAtMs;) {
     before = connections.accepted()
     await sleep(quietMs)
-    // A process that stood still finds its timer due before it looks at the network: it must look first.
+    // After a pause of the process its timer fires before the network is read: read the network first.
     await nextTurn()
   }
 }
@@ -75,13 +79,13 @@ async function untilQuiet(connections: Connections): Promise<void> {
 /** How long a connection of a closing service may wait for one more request. */
 const closingKeepAliveMs = 100
 
-/** Closes the network: what was accepted is answered, within the bound. */
+/** Closes the network: accepted requests are answered, within the limit. */
 async function close(app: FastifyInstance, connections: Connections): Promise<void> {
-  // A connection that is answered from now on is idle again after that, and would be waited for.
+  // A connection that is answered from now on becomes idle again, and would be waited for.
   app.server.keepAliveTimeout = closingKeepAliveMs
   app.server.keepAliveTimeoutBuffer = 0
-  // A connection that never asked anything, a browser's spare one for instance, is owed no answer. What was sent over
-  // one has been read by then.
+  // A connection without any request, such as a browser's spare one, needs no response. Anything sent over it has
+  // been read by now.
   const sweep = setTimeout(() => {
     for (const connection of connections.open) if (connection.bytesRead === 0) connection.destroy()
   }, closingKeepAliveMs)
@@ -95,9 +99,9 @@ async function close(app: FastifyInstance, connections: Connections): Promise<vo
 }
 
 interface Connections {
-  /** Those that are open at any moment. */
+  /** The currently open connections. */
   readonly open: ReadonlySet<Socket>
-  /** How many have been accepted in all. */
+  /** How many have been accepted in total. */
   readonly accepted: () => number
   /** Resolves when none is open. */
   readonly untilGone: () => Promise<void>

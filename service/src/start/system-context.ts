@@ -6,7 +6,7 @@ import { placeOfLedger } from './open-store.ts'
 import type { SystemContext } from '../routes/console/system.ts'
 import { version } from '../version.ts'
 
-/** What the service tells an operator of itself. */
+/** What the service reports to an operator about itself. */
 export function describeSystem({ database, workers }: Pick<Config, 'database' | 'workers'>): SystemContext {
   return {
     version,

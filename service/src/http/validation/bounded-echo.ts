@@ -1,13 +1,13 @@
 import type { ValidationItem } from '@purser/wire/errors'
 
-import { maxEchoLength, maxFaults } from '../../limits.ts'
+import { maxEchoLength, maxErrors } from '../../limits.ts'
 
 /**
- * The first faults of a 422, each with a bounded echo of its input: a long text is cut and ends in `…`, and an object or
- * a list with long JSON is left out, as the interface allows.
+ * The first errors of a 422, with bounded inputs: a long text is truncated and ends in `…`; an object or a list with
+ * long JSON is omitted, as the interface allows.
  */
 export function boundEchoes(items: readonly ValidationItem[]): ValidationItem[] {
-  return items.slice(0, maxFaults).map((item) => {
+  return items.slice(0, maxErrors).map((item) => {
     if (!('input' in item)) return item
     const { input, ...others } = item
     if (typeof input === 'string') {
@@ -21,7 +21,7 @@ function isLarge(input: unknown): boolean {
   return typeof input === 'object' && input !== null && JSON.stringify(input).length > maxEchoLength
 }
 
-/** Half a surrogate pair at the cut would not be text. */
+/** Half a surrogate pair at the end would be invalid. */
 function beginningOf(text: string): string {
   return `${text.slice(0, maxEchoLength).replace(/[\ud800-\udbff]$/, '')}…`
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { dateTimeReader, parseDateTime, readDateTime } from './date-time.ts'
 import { Refusal } from './refusal.ts'
 
-test('a timestamp with its zone is a moment, to the millisecond below', () => {
+test('a timestamp with a zone is an instant, rounded down to the millisecond', () => {
   const moments: [input: unknown, iso: string][] = [
     ['2099-01-01T00:00:00Z', '2099-01-01T00:00:00.000Z'],
     ['2099-01-01t00:00:00z', '2099-01-01T00:00:00.000Z'],
@@ -24,7 +24,7 @@ test('a timestamp with its zone is a moment, to the millisecond below', () => {
     assert.deepEqual(parseDateTime(input), { epochMs: Date.parse(iso) }, String(input))
 })
 
-test('a number is a unix time: seconds up to 2e10 either way, milliseconds beyond', () => {
+test('a number is a Unix time: seconds up to 2e10, positive or negative, milliseconds beyond', () => {
   const moments: [input: unknown, epochMs: number][] = [
     [0, 0],
     [1.5, 1500],
@@ -42,11 +42,11 @@ test('a number is a unix time: seconds up to 2e10 either way, milliseconds beyon
   for (const [input, epochMs] of moments) assert.deepEqual(parseDateTime(input), { epochMs }, String(input))
 })
 
-test('what is no moment says why', () => {
+test('an invalid timestamp is refused with a reason', () => {
   const tooLate = 'dates after 9999 are not supported as unix timestamps'
   const tooEarly = 'dates before 0000 are not supported as unix timestamps'
   const extra = 'unexpected extra characters at the end of the input'
-  const faults: [input: unknown, type: string, error?: string][] = [
+  const errors: [input: unknown, type: string, error?: string][] = [
     [null, 'datetime_type'],
     [true, 'datetime_type'],
     [{}, 'datetime_type'],
@@ -71,18 +71,18 @@ test('what is no moment says why', () => {
     [' 2099-01-01T00:00Z', 'datetime_from_date_parsing', 'invalid character in year'],
     ['20990101T000000Z', 'datetime_from_date_parsing', 'invalid date separator, expected `-`'],
   ]
-  for (const [input, type, error] of faults) {
+  for (const [input, type, error] of errors) {
     assert.deepEqual(parseDateTime(input), error === undefined ? { type } : { type, error }, String(input))
   }
 })
 
-test('a timestamp is handed on as it came', () => {
+test('a timestamp is passed on unchanged', () => {
   assert.equal(dateTimeReader('2099-01-01 00:00+0200'), '2099-01-01 00:00+0200')
   assert.equal(dateTimeReader(1_700_000_000), 1_700_000_000)
   assert.ok(dateTimeReader('soon') instanceof Refusal)
 })
 
-test('a validated timestamp is read in milliseconds, and any other is a bug', () => {
+test('a validated timestamp is converted to milliseconds, and any other is a bug', () => {
   assert.equal(readDateTime('1970-01-01T00:00:01Z'), 1000)
   assert.throws(() => readDateTime('soon'), RangeError)
 })

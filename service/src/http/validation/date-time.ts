@@ -1,12 +1,12 @@
 import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
 
-/** The moment that an input stands for, or why it stands for none. */
+/** The instant of an input, or the reason why it has none. */
 export type DateTimeReading =
   | { readonly epochMs: number }
   | { readonly type: 'datetime_type' | 'timezone_aware' }
   | { readonly type: 'datetime_parsing' | 'datetime_from_date_parsing'; readonly error: string }
 
-/** Reads timestamps with a zone and unix times; both are handed on as they came. */
+/** Validates timestamps with a zone, and Unix times; passes both on unchanged. */
 export const dateTimeReader: Reader = (input) => {
   const reading = parseDateTime(input)
   if ('epochMs' in reading) return input
@@ -17,9 +17,9 @@ export const dateTimeReader: Reader = (input) => {
 }
 
 /**
- * The moment that an input stands for, in milliseconds since 1970, rounded down. Text is an ISO 8601
- * timestamp with its zone; numbers, as JSON or as text, are unix times: in seconds up to 2e10 either way
- * (the year 2603) and in milliseconds beyond.
+ * The instant of an input in milliseconds since 1970, rounded down. Text is an ISO 8601 timestamp with a zone;
+ * numbers, also as text, are Unix times: in seconds up to 2e10, positive or negative (the year 2603), and in
+ * milliseconds beyond.
  */
 export function parseDateTime(input: unknown): DateTimeReading {
   if (typeof input === 'number') return momentOr('datetime_parsing', fromUnixTime(input))
@@ -27,14 +27,14 @@ export function parseDateTime(input: unknown): DateTimeReading {
   return parseTimestamp(input) ?? parseUnixTime(input) ?? readDateOnly(input)
 }
 
-/** The moment of an input that a validator let through, as `parseDateTime` gives it. */
+/** The instant of a validated input, as from `parseDateTime`. */
 export function readDateTime(validated: unknown): number {
   const reading = parseDateTime(validated)
   if ('epochMs' in reading) return reading.epochMs
   throw new RangeError(`not a timestamp: ${JSON.stringify(validated)}`)
 }
 
-/** `2099-01-01T12:30` and then what need not be there: seconds, their fraction, and the zone. */
+/** `2099-01-01T12:30`, then optionally seconds, a fraction, and the zone. */
 function parseTimestamp(text: string): DateTimeReading | undefined {
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
   const month = twoDigits(text, 5)
@@ -43,8 +43,8 @@ function parseTimestamp(text: string): DateTimeReading | undefined {
   const minute = twoDigits(text, 14)
   if (text[4] !== '-' || text[7] !== '-' || !'Tt _'.includes(text.charAt(10)) || text[13] !== ':')
     return undefined
-  // Where a digit is missing the number is NaN, which no comparison lets through.
-  if (!(year >= 0 && hour <= 23 && minute <= 59) || dateFault(year, month, day) !== undefined)
+  // With a missing digit the number is NaN, which fails every comparison.
+  if (!(year >= 0 && hour <= 23 && minute <= 59) || dateError(year, month, day) !== undefined)
     return undefined
 
   const hasSeconds = text[16] === ':'
@@ -62,7 +62,7 @@ function parseTimestamp(text: string): DateTimeReading | undefined {
   if (offsetMinutes === 'invalid') return undefined
   if (offsetMinutes === 'none') return { type: 'timezone_aware' }
   if (year === 0) return { type: 'datetime_parsing', error: yearZero }
-  // The calendar repeats itself after 400 years, and `Date.UTC` takes years below 100 for the twentieth century.
+  // The calendar repeats every 400 years, and `Date.UTC` treats years below 100 as 19xx.
   const shifted = Date.UTC(year + 400, month - 1, day, hour, minute - offsetMinutes, second, ms)
   return { epochMs: shifted - msIn400Years }
 }
@@ -82,7 +82,7 @@ function isDigit(code: number): boolean {
 
 const zero = '0'.charCodeAt(0)
 
-/** The minutes that the zone at the end of a text is ahead of UTC. */
+/** The UTC offset in minutes of the zone at the end of a text. */
 function zoneOffset(text: string, at: number): number | 'none' | 'invalid' {
   if (at === text.length) return 'none'
   const sign = text[at]
@@ -95,14 +95,14 @@ function zoneOffset(text: string, at: number): number | 'none' | 'invalid' {
   return sign === '+' ? hours * 60 + minutes : -(hours * 60 + minutes)
 }
 
-function dateFault(year: number, month: number, day: number): string | undefined {
+function dateError(year: number, month: number, day: number): string | undefined {
   if (!(month >= 1 && month <= 12)) return 'month value is outside expected range of 1-12'
   const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = month === 2 ? (leap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31
   return day >= 1 && day <= days ? undefined : 'day value is outside expected range'
 }
 
-/** Seconds up to here, milliseconds beyond. */
+/** Seconds up to this value, milliseconds beyond. */
 const watershed = 2e10
 const firstSecond = -62_167_219_200 // 0000-01-01T00:00:00Z
 const yearOneSecond = -62_135_596_800 // 0001-01-01T00:00:00Z
@@ -120,7 +120,7 @@ function fromUnixTime(time: number): number | string {
 function parseUnixTime(text: string): DateTimeReading | undefined {
   if (/^[+-]?\d+$/.test(text) && Math.abs(Number(text)) < 2 ** 63) {
     const moment = fromUnixTime(Number(text))
-    // Whole numbers are tried as dates too, and it is that attempt which is reported.
+    // Integers are also parsed as dates, and that error is the one reported.
     return momentOr(moment === yearZero ? 'datetime_parsing' : 'datetime_from_date_parsing', moment)
   }
   if (/^[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text)) {
@@ -137,21 +137,21 @@ function momentOr(
   return typeof moment === 'number' ? { epochMs: moment } : { type, error: moment }
 }
 
-/** A date alone has no zone; of any other text this says where it stops to be a date. */
+/** A date alone has no zone. For any other text, the error says where it stops being a date. */
 function readDateOnly(text: string): DateTimeReading {
-  const error = dateTextFault(text)
+  const error = dateTextError(text)
   return error === undefined ? { type: 'timezone_aware' } : { type: 'datetime_from_date_parsing', error }
 }
 
-function dateTextFault(text: string): string | undefined {
+function dateTextError(text: string): string | undefined {
   if (Buffer.byteLength(text) < 10) return 'input is too short'
   if (!/^\d{4}/.test(text)) return 'invalid character in year'
   if (text[4] !== '-') return dateSeparator
   if (!/^\d\d/.test(text.slice(5))) return 'invalid character in month'
   if (text[7] !== '-') return dateSeparator
   if (!/^\d\d/.test(text.slice(8))) return 'invalid character in day'
-  const fault = dateFault(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)))
-  if (fault !== undefined) return fault
+  const error = dateError(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)))
+  if (error !== undefined) return error
   return text.length > 10 ? 'unexpected extra characters at the end of the input' : undefined
 }
 

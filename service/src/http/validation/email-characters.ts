@@ -1,13 +1,13 @@
-/** Why a text would not be safe to show as part of an e-mail address, or undefined. */
-export function faultInMailText(text: string): string | undefined {
+/** The reason why a text is unsafe to display as part of an email address, or undefined. */
+export function errorInMailText(text: string): string | undefined {
   const unsafe = text.match(/^\p{M}|[\p{Z}\p{C}]/gu)
   return unsafe ? `The email address contains unsafe characters: ${listed(unsafe)}.` : undefined
 }
 
-/** How many different characters a sentence shows. */
+/** Max different characters listed in a message. */
 const maxListed = 20
 
-/** The characters as a sentence shows them, each once: those without a shape by their number. */
+/** The characters as listed in a message, each once; invisible ones by code point. */
 export function listed(characters: readonly string[]): string {
   const all = [...new Set(characters.map(shown))].sort()
   return all.length > maxListed ? `${all.slice(0, maxListed).join(', ')}, …` : all.join(', ')

@@ -1,26 +1,26 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 
-import { faultInMailText, listed } from './email-characters.ts'
+import { errorInMailText, listed } from './email-characters.ts'
 
-/** Why a domain cannot receive mail from everywhere, or undefined. Nobody is asked whether it exists. */
-export function faultInEmailDomain(domain: string): string | undefined {
+/** The reason why a domain cannot receive mail from the internet, or undefined. Does not query DNS. */
+export function errorInEmailDomain(domain: string): string | undefined {
   if (domain === '') return 'There must be something after the @-sign.'
   if (/^\[.*\]$/s.test(domain)) return 'A bracketed IP address after the @-sign is not allowed here.'
   const strange = domain.match(/[^a-zA-Z0-9\-.\u0080-\u{10ffff}]/gu)
   if (strange) return `The part after the @-sign contains invalid characters: ${listed(strange)}.`
-  const unsafe = faultInMailText(domain)
+  const unsafe = errorInMailText(domain)
   if (unsafe !== undefined) return unsafe
   const mapped = mapDomain(domain)
-  return faultInDots(mapped) ?? faultInLabels(mapped) ?? faultInName(mapped)
+  return errorInDots(mapped) ?? errorInLabels(mapped) ?? errorInName(mapped)
 }
 
-/** A domain without faults as DNS writes it and as people do. */
+/** A valid domain in ASCII and in Unicode. */
 export function emailDomain(domain: string): { ascii: string; unicode: string } {
   const ascii = toAscii(mapDomain(domain))
   return { ascii, unicode: domainToUnicode(ascii) }
 }
 
-/** Letters in small, compatible forms of a character as the character, and every kind of dot as a dot. */
+/** Lower case, compatibility characters normalized, and every kind of dot as a period. */
 function mapDomain(domain: string): string {
   return domain
     .replace(/[。．｡]/gu, '.')
@@ -30,7 +30,7 @@ function mapDomain(domain: string): string {
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
 }
 
-function faultInDots(domain: string): string | undefined {
+function errorInDots(domain: string): string | undefined {
   const strange = domain.match(/[^a-z0-9\-.\u0080-\u{10ffff}]/gu)
   if (strange) {
     return `The part after the @-sign contains invalid characters after Unicode normalization: ${listed(strange)}.`
@@ -46,7 +46,7 @@ function faultInDots(domain: string): string | undefined {
   return undefined
 }
 
-function faultInLabels(domain: string): string | undefined {
+function errorInLabels(domain: string): string | undefined {
   for (const label of domain.split('.')) {
     if (/^(?!xn)..--/u.test(label)) {
       return 'An email address cannot have two letters followed by two dashes immediately after the @-sign or after a period, except Punycode.'
@@ -62,7 +62,7 @@ function faultInLabels(domain: string): string | undefined {
 const maxDomainLength = 253
 const maxLabelLength = 63
 
-function faultInName(domain: string): string | undefined {
+function errorInName(domain: string): string | undefined {
   const ascii = toAscii(domain)
   if (ascii.length > maxDomainLength) {
     return `The email address is too long after the @-sign ${tooMany(ascii.length - maxDomainLength)}.`
@@ -81,7 +81,7 @@ function faultInName(domain: string): string | undefined {
   return undefined
 }
 
-/** Names that are kept for other uses (RFC 6761, RFC 6762, RFC 7686), and all below them. */
+/** Reserved names (RFC 6761, RFC 6762, RFC 7686), and all their subdomains. */
 const specialUse = /(?:^|\.)(?:arpa|invalid|local|localhost|onion|test)$/
 
 function tooMany(excess: number): string {
@@ -98,8 +98,8 @@ function isAscii(text: string): boolean {
 }
 
 /**
- * Whether a label is allowed by IDNA 2008 (RFC 5892), which is stricter than what browsers do: letters,
- * digits and marks, no symbols. What depends on neighbours and on direction is left to the URL library.
+ * Whether IDNA 2008 (RFC 5892) allows a label. It is stricter than browsers: letters, digits and marks, no symbols.
+ * Context and direction rules are left to the URL library.
  */
 function isIdnLabel(label: string): boolean {
   if (isAscii(label) || !idnLabel.test(label) || exceptions.test(label) || label.normalize('NFC') !== label)
@@ -111,10 +111,10 @@ function isIdnLabel(label: string): boolean {
 
 const idnLabel = /^(?!\p{M})[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\-·͵׳״۽۾་〇・]+$/u
 
-/** Letters and marks that are not allowed all the same: fillers, repetition signs and old Hangul. */
+/** Disallowed letters and marks: fillers, repetition signs and old Hangul. */
 const exceptions = /[ـߺ〱-〵〻\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]|\u302e|\u302f/u
 
-/** Characters that are allowed beside certain others only (RFC 5892, appendix A). */
+/** Characters allowed only next to certain others (RFC 5892, appendix A). */
 const misplaced = [
   /(?<!l)·|·(?!l)/u,
   /͵(?!\p{Script=Greek})/u,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { emailReader, faultInEmail } from './email.ts'
+import { emailReader, errorInEmail } from './email.ts'
 import { Refusal } from './refusal.ts'
 
-test('an address that the whole internet can reach is handed on as it came', () => {
+test('an address that can receive mail from the internet is passed on unchanged', () => {
   const addresses = [
     'ada@example.com',
     ' Ada@Example.COM ',
@@ -25,13 +25,13 @@ test('an address that the whole internet can reach is handed on as it came', () 
   for (const address of addresses) assert.equal(emailReader(address), address)
 })
 
-test('what is no such address says why', () => {
+test('any other address is refused with a reason', () => {
   const bracketed = 'A bracketed IP address after the @-sign is not allowed here.'
   const quoted = 'Quoting the part before the @-sign is not allowed here.'
   const hyphens = 'An email address cannot have a period and a hyphen next to each other.'
   const special =
     'The part after the @-sign is a special-use or reserved name that cannot be used with email.'
-  const faults: [address: string, reason: string][] = [
+  const errors: [address: string, reason: string][] = [
     ['', 'An email address must have an @-sign.'],
     [
       'ada＠example.com',
@@ -92,7 +92,7 @@ test('what is no such address says why', () => {
       'A display name and angle brackets around the email address are not permitted here.',
     ],
   ]
-  for (const [address, reason] of faults) assert.equal(faultInEmail(address), reason, address)
+  for (const [address, reason] of errors) assert.equal(errorInEmail(address), reason, address)
 })
 
 const notIdna = (label: string) => `The part after the @-sign is not valid IDNA ('${label}').`
@@ -106,7 +106,7 @@ test('a refused address is a value error with its reason', () => {
   assert.deepEqual(refusal.items, [{ type: 'value_error', loc: [], msg, input: 'ada', ctx: { reason } }])
 })
 
-test('no text takes long to refuse', () => {
+test('refusing a text never takes long', () => {
   const texts = [
     '"'.repeat(2048),
     '"<'.repeat(1024),
@@ -115,6 +115,6 @@ test('no text takes long to refuse', () => {
     '·'.repeat(2040) + '@é.com',
   ]
   const startMs = performance.now()
-  for (const text of texts) assert.notEqual(faultInEmail(text), undefined)
+  for (const text of texts) assert.notEqual(errorInEmail(text), undefined)
   assert.ok(performance.now() - startMs < 1000)
 })

@@ -1,22 +1,22 @@
 import { maxLengths } from '@purser/wire/lengths'
 
-import { emailDomain, faultInEmailDomain } from './email-domain.ts'
-import { faultInMailText, listed } from './email-characters.ts'
+import { emailDomain, errorInEmailDomain } from './email-domain.ts'
+import { errorInMailText, listed } from './email-characters.ts'
 import { Refusal, refuse, refuseIllFormed, type Reader } from './refusal.ts'
 import { isLonger } from './text.ts'
 
-/** Reads e-mail addresses, also in the form `Ada <ada@example.com>`, and hands them on as they came. */
+/** Validates email addresses, also in the form `Ada <ada@example.com>`, and passes them on unchanged. */
 export const emailReader: Reader = (input) => {
   if (typeof input !== 'string') return refuse('string_type', input)
   if (!input.isWellFormed()) return refuseIllFormed(input)
-  const reason = faultInEmail(input)
+  const reason = errorInEmail(input)
   if (reason === undefined) return input
   const msg = `value is not a valid email address: ${reason}`
   return new Refusal([{ type: 'value_error', loc: [], msg, input, ctx: { reason } }])
 }
 
-/** Why a text is no e-mail address that the whole internet can reach, or undefined. */
-export function faultInEmail(text: string): string | undefined {
+/** The reason why a text is not an email address that can receive mail from the internet, or undefined. */
+export function errorInEmail(text: string): string | undefined {
   if (isLonger(text, maxTextLength)) return `Length must not exceed ${maxTextLength} characters`
   const address = (namedAddress.exec(text)?.[1] ?? text).replace(spacesAround, '')
   const at = findUnquoted(address, '@<')
@@ -28,28 +28,28 @@ export function faultInEmail(text: string): string | undefined {
   const domain = address.slice(at + 1)
   if (local.startsWith('"')) return 'Quoting the part before the @-sign is not allowed here.'
   return (
-    faultInLocalPart(local) ??
-    faultInNormalized(local) ??
-    faultInEmailDomain(domain) ??
-    faultInLength(local, domain)
+    errorInLocalPart(local) ??
+    errorInNormalized(local) ??
+    errorInEmailDomain(domain) ??
+    errorInLength(local, domain)
   )
 }
 
-/** Far more than an address may have: this only bounds the work. */
+/** Far longer than any address: only bounds the work. */
 const maxTextLength = maxLengths.email
 
-// Spelled out, because what `\s` means differs between languages.
+// Listed explicitly, because `\s` differs between languages.
 const space = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]'
 const spacesAround = new RegExp(`^${space}+|${space}+$`, 'g')
 
-/** An address in angle brackets, perhaps with a name before it, which stands in quotes unless it is plain words. */
+/** An address in angle brackets, with an optional name before it, quoted unless it is plain words. */
 const nameWord = "[\\p{L}\\p{N}_!#$%&'*+\\-/=?^`{|}~]+"
 const namedAddress = new RegExp(
   `^${space}*(?:(?:${nameWord}${space}+)*${nameWord}|"[^]+")?${space}*<([^\\n]+)>${space}*$`,
   'u',
 )
 
-/** Where the first of these characters stands outside of quotes. */
+/** The position of the first of these characters outside quotes. */
 function findUnquoted(text: string, specials: string): number | undefined {
   let quoted = false
   for (let at = 0; at < text.length; at++) {
@@ -61,7 +61,7 @@ function findUnquoted(text: string, specials: string): number | undefined {
   return undefined
 }
 
-/** A combining character makes another one of it: `<` and U+0338 are `≮`. */
+/** A combining character changes the character before it: `<` and U+0338 are `≮`. */
 function standsAlone(text: string, at: number): boolean {
   return text
     .slice(at, at + 32)
@@ -87,10 +87,10 @@ const internationalDotAtom = new RegExp(
 )
 const strangers = new RegExp(`[^.${atom}\\u0080-\\u{10ffff}]`, 'gu')
 
-function faultInLocalPart(local: string): string | undefined {
+function errorInLocalPart(local: string): string | undefined {
   if (local === '') return 'There must be something before the @-sign.'
   if (dotAtom.test(local)) return undefined
-  if (internationalDotAtom.test(local)) return faultInMailText(local)
+  if (internationalDotAtom.test(local)) return errorInMailText(local)
   const strange = local.match(strangers)
   if (strange) return `The email address contains invalid characters before the @-sign: ${listed(strange)}.`
   if (local.endsWith('.')) return 'An email address cannot have a period immediately before the @-sign.'
@@ -98,17 +98,17 @@ function faultInLocalPart(local: string): string | undefined {
   return 'An email address cannot have two periods in a row.'
 }
 
-/** Mail software may send the normalized form, so that must be an address too. */
-function faultInNormalized(local: string): string | undefined {
+/** Mail software may send the normalized form, so that must be valid too. */
+function errorInNormalized(local: string): string | undefined {
   const normalized = local.normalize('NFC')
-  const fault = normalized === local ? undefined : faultInLocalPart(normalized)
-  return fault === undefined ? undefined : `After Unicode normalization: ${fault}`
+  const error = normalized === local ? undefined : errorInLocalPart(normalized)
+  return error === undefined ? undefined : `After Unicode normalization: ${error}`
 }
 
-/** Longest address that SMTP carries, in bytes. */
+/** Longest address in SMTP, in bytes. */
 const maxLength = 254
 
-function faultInLength(local: string, domain: string): string | undefined {
+function errorInLength(local: string, domain: string): string | undefined {
   const { ascii, unicode } = emailDomain(domain)
   const forms = [
     `${local}@${domain}`,

@@ -20,10 +20,10 @@ import {
   notText,
   notUrl,
   notUuid,
-} from './vectors/faults.ts'
-import { absent, changed, itemsOf, type Change, type Faults, type Wrong } from './vectors/vector.ts'
+} from './vectors/errors.ts'
+import { absent, changed, itemsOf, type Change, type Errors, type Wrong } from './vectors/vector.ts'
 
-/** What the wire schemas say of a field. */
+/** The part of the wire schemas that describes a field. */
 interface Schema {
   readonly type?: string
   readonly format?: string
@@ -40,13 +40,13 @@ interface Schema {
   readonly 'x-above-zero'?: boolean
 }
 
-/** A kind of field: something that fits it, and what is said of something that does not. */
+/** A kind of field: a valid value, and the errors for invalid ones. */
 interface Kind {
   readonly fits: unknown
-  /** Said of JSON of another type; undefined where numbers are let through. */
+  /** The error for JSON of another type; undefined where numbers are accepted. */
   readonly wrongType: Wrong
   readonly acceptsNumbers?: boolean
-  /** A value of the right type that does not fit all the same. */
+  /** A value of the right type that is still invalid. */
   readonly wrongValue?: readonly [value: unknown, Wrong]
 }
 
@@ -127,10 +127,10 @@ function kindOf(schema: Schema): Kind {
 interface Case {
   readonly title: string
   readonly change: Change
-  readonly faults?: Faults
+  readonly errors?: Errors
 }
 
-/** Whatever JSON can put in the place of a field. */
+/** Every kind of JSON value in place of a field. */
 const jsonValues = [null, true, 0, 1.5, 'word', [], {}]
 
 function* casesOf(path: string, schema: Schema, required: boolean): Generator<Case> {
@@ -138,7 +138,7 @@ function* casesOf(path: string, schema: Schema, required: boolean): Generator<Ca
   yield {
     title: `${path} is left out`,
     change: { [path]: absent },
-    ...(required && { faults: { [path]: missing } }),
+    ...(required && { errors: { [path]: missing } }),
   }
   for (const value of jsonValues) {
     const title = `${path} is ${JSON.stringify(value)}`
@@ -146,7 +146,7 @@ function* casesOf(path: string, schema: Schema, required: boolean): Generator<Ca
       jsonType(value) === jsonType(kind.fits) ||
       (value === null && schema.anyOf !== undefined) ||
       (typeof value === 'number' && kind.acceptsNumbers)
-    if (!fits) yield { title, change: { [path]: value }, faults: { [path]: kind.wrongType } }
+    if (!fits) yield { title, change: { [path]: value }, errors: { [path]: kind.wrongType } }
     else if (value === null || typeof value === 'number') yield { title, change: { [path]: value } }
   }
   if (kind.wrongValue) {
@@ -154,7 +154,7 @@ function* casesOf(path: string, schema: Schema, required: boolean): Generator<Ca
     yield {
       title: `${path} is ${JSON.stringify(value)}`,
       change: { [path]: value },
-      faults: { [path]: wrong },
+      errors: { [path]: wrong },
     }
   }
   yield* casesOfLimits(path, schema.anyOf?.[0] ?? schema)
@@ -171,15 +171,15 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
       msg: 'Input should be a valid string, unable to parse raw data as a unicode string',
       echo,
     }
-    yield { title: `${path} is half a character`, change: { [path]: '\uD800' }, faults: { [path]: wrong } }
+    yield { title: `${path} is half a character`, change: { [path]: '\uD800' }, errors: { [path]: wrong } }
   }
   if (schema.maxLength !== undefined && (isPlain || isUrl)) {
     const error = 'NUL characters are not allowed'
     const wrong = { type: 'value_error', msg: `Value error, ${error}`, ctx: { error } }
     const text = `${isUrl ? 'https://example.com/' : ''}a\0b`
-    yield { title: `${path} has a NUL`, change: { [path]: text }, faults: { [path]: wrong } }
+    yield { title: `${path} has a NUL`, change: { [path]: text }, errors: { [path]: wrong } }
   }
-  // Readers of the other formats have tests of their own for what is too long.
+  // Other formats test their length limits themselves.
   if (schema.maxLength !== undefined && (isPlain || isUrl)) {
     const [most, said] = [schema.maxLength, `should have at most ${schema.maxLength} characters`]
     const start = isPlain ? '' : 'https://example.com/'
@@ -189,7 +189,7 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
     if (schema['x-max-whole-digits'] === undefined) {
       yield { title: `${path} is as long as can be`, change: { [path]: longest } }
     }
-    yield { title: `${path} is too long`, change: { [path]: `${longest}x` }, faults: { [path]: wrong } }
+    yield { title: `${path} is too long`, change: { [path]: `${longest}x` }, errors: { [path]: wrong } }
   }
   const digits = schema['x-max-whole-digits']
   if (digits !== undefined) {
@@ -200,17 +200,17 @@ function* casesOfLimits(path: string, schema: Schema): Generator<Case> {
       ctx: { whole_digits: digits },
     }
     yield { title: `${path} is as much as can be`, change: { [path]: `${most}.999999` } }
-    yield { title: `${path} is too much`, change: { [path]: `1${most}` }, faults: { [path]: wrong } }
+    yield { title: `${path} is too much`, change: { [path]: `1${most}` }, errors: { [path]: wrong } }
   }
   if (schema.pattern !== undefined) {
     const wrong = { type: 'greater_than', msg: 'Input should be greater than 0', ctx: { gt: 0 } }
-    const faults = schema['x-above-zero'] ? { faults: { [path]: wrong } } : {}
-    yield { title: `${path} is nothing`, change: { [path]: '0.000000' }, ...faults }
+    const errors = schema['x-above-zero'] ? { errors: { [path]: wrong } } : {}
+    yield { title: `${path} is nothing`, change: { [path]: '0.000000' }, ...errors }
     yield { title: `${path} is next to nothing`, change: { [path]: '0.000001' } }
   }
 }
 
-/** The cases of what a field holds. */
+/** The cases for a field's value. */
 function* casesWithin(path: string, schema: Schema): Generator<Case> {
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const place = path === '' ? name : `${path}.${name}`
@@ -219,9 +219,9 @@ function* casesWithin(path: string, schema: Schema): Generator<Case> {
   if (schema.items) {
     const { fits, wrongType } = kindOf(schema.items)
     const wrong = jsonValues.filter((value) => jsonType(value) !== jsonType(fits))
-    const faults = Object.fromEntries(wrong.map((_, index) => [`${path}.${2 * index + 1}`, wrongType]))
+    const errors = Object.fromEntries(wrong.map((_, index) => [`${path}.${2 * index + 1}`, wrongType]))
     const items = wrong.flatMap((value) => [fits, value])
-    yield { title: `every other item of ${path} is wrong`, change: { [path]: items }, faults }
+    yield { title: `every other item of ${path} is wrong`, change: { [path]: items }, errors }
   }
 }
 
@@ -231,21 +231,21 @@ function jsonType(value: unknown): string {
 
 const endpoints = await findEndpoints()
 
-test('of every field of every body: what is missing, of the wrong type or too long is refused by name', async (t) => {
+test('every field of every body: a missing, mistyped or overlong value is refused by name', async (t) => {
   for (const endpoint of endpoints) {
     if (!endpoint.body) continue
     const schema = endpoint.body as Schema
-    for (const { title, change, faults } of casesWithin('', schema)) {
+    for (const { title, change, errors } of casesWithin('', schema)) {
       await t.test(`${endpoint.id}: ${title}`, () =>
-        check(endpoint, kindOf(schema).fits as object, change, faults),
+        check(endpoint, kindOf(schema).fits as object, change, errors),
       )
     }
   }
 })
 
-function check(endpoint: Endpoint, valid: object, change: Change, faults: Faults | undefined): void {
+function check(endpoint: Endpoint, valid: object, change: Change, errors: Errors | undefined): void {
   const body = changed(valid, change)
   const outcome = answerToBody(endpoint, Buffer.from(JSON.stringify(body)), 'application/json')
-  if (faults) assert.deepEqual(outcome, { status: 422, items: itemsOf(faults, body) })
+  if (errors) assert.deepEqual(outcome, { status: 422, items: itemsOf(errors, body) })
   else assert.equal(outcome.status, 'fine')
 }

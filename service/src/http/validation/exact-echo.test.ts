@@ -12,7 +12,7 @@ const validate = compileValidator(
   'body',
 )
 
-test('numbers that JavaScript cannot hold come back as they were written', () => {
+test('numbers that JavaScript cannot represent are echoed as written', () => {
   const echoes: [body: string, echo: string][] = [
     ['{"name":12345678901234567890}', '12345678901234567890'],
     ['{"name":-9007199254740993}', '-9007199254740993'],
@@ -29,7 +29,7 @@ test('numbers that JavaScript cannot hold come back as they were written', () =>
     assert.equal(JSON.stringify(echoOf(body, 'application/json')), echo, body)
 })
 
-test('a body that is not declared as JSON comes back as its text', () => {
+test('a body that is not declared as JSON is echoed as text', () => {
   assert.equal(echoOf('{"name":12345678901234567890}', 'text/plain'), '{"name":12345678901234567890}')
 })
 

@@ -3,8 +3,8 @@ import type { ValidationItem } from '@purser/wire/errors'
 import { parse, rawJSON, type Reviver } from './exact-json.ts'
 
 /**
- * The items with their inputs as the JSON text has them, also where that is a number that JavaScript
- * cannot hold: `12345678901234567890` comes back digit by digit. Only `JSON.stringify` shows it so.
+ * The items with their inputs as written in the JSON text, including numbers that JavaScript cannot represent:
+ * `12345678901234567890` is echoed digit by digit. Only `JSON.stringify` shows it so.
  */
 export function echoExactly(
   items: readonly ValidationItem[],
@@ -14,13 +14,13 @@ export function echoExactly(
   const body = parse(json, keepExact)
   return items.map((item) => {
     if (typeof item.input === 'string' || item.input === null) return item
-    // A missing field shows what it is missing from.
+    // The item of a missing field echoes the object that lacks it.
     const path = item.type === 'missing' ? item.loc.slice(1, -1) : item.loc.slice(1)
     return { ...item, input: valueAt(body, path) }
   })
 }
 
-/** Sixteen digits are too many for a double, and so are exponents of three digits. */
+/** A double cannot represent sixteen digits or three-digit exponents exactly. */
 const maybeInexact = /[0-9]{16}|[eE]\+?[0-9]{3}/
 
 const keepExact: Reviver = (_key, value, { source }) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { hostNameReader } from './host-name.ts'
 import { Refusal } from './refusal.ts'
 
-test('a host name is handed on as it came', () => {
+test('a host name is passed on unchanged', () => {
   const names = [
     'api.example.com',
     'API.Example.COM.',
@@ -20,7 +20,7 @@ test('a host name is handed on as it came', () => {
   for (const name of names) assert.equal(hostNameReader(name), name)
 })
 
-test('what is more or less than a host name is a value error', () => {
+test('anything else than a host name is a value error', () => {
   const texts = [
     '',
     '.',

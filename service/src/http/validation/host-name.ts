@@ -3,8 +3,8 @@ import { domainToASCII } from 'node:url'
 import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
 
 /**
- * Reads host names: domains, single labels such as `localhost`, and IP addresses (version 6 in brackets).
- * A scheme, a port or a path is not part of a host name.
+ * Validates host names: domains, single labels such as `localhost`, and IP addresses (version 6 in brackets). A
+ * scheme, a port or a path is not part of a host name.
  */
 export const hostNameReader: Reader = (input) => {
   if (typeof input !== 'string') return refuse('string_type', input)
@@ -15,7 +15,7 @@ export const hostNameReader: Reader = (input) => {
 }
 
 function isHostName(text: string): boolean {
-  // What separates the parts of a URL would cut the name short, and percent signs would hide letters.
+  // URL delimiters would truncate the name, and percent signs could encode letters.
   if (/[\s/\\?#@%]/.test(text)) return false
   const ascii = domainToASCII(text)
   if (/^\[[0-9a-f:.]+\]$/.test(ascii)) return true
@@ -23,7 +23,7 @@ function isHostName(text: string): boolean {
   return name.length <= maxLength && name.split('.').every((label) => hostLabel.test(label))
 }
 
-/** Longest name that fits the wire format of DNS. */
+/** Longest name in DNS. */
 const maxLength = 253
 
 const hostLabel = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/

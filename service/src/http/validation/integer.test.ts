@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts'
 
 const inQuery = integerReader({ minimum: 1, maximum: 200 }, 'query')
 
-test('an integer in a query may be written in several ways', () => {
+test('an integer in a query may have several notations', () => {
   const texts: [text: string, value: number][] = [
     ['5', 5],
     ['+5', 5],
@@ -22,7 +22,7 @@ test('an integer in a query may be written in several ways', () => {
   for (const [text, value] of texts) assert.equal(inQuery(text), value, text)
 })
 
-test('an integer in a query is refused by its text or its size', () => {
+test('an integer in a query is refused for its notation or its size', () => {
   const texts: [text: string, type: string][] = [
     ['', 'int_parsing'],
     ['ten', 'int_parsing'],

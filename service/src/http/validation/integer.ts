@@ -1,12 +1,12 @@
 import { refuse, type Reader } from './refusal.ts'
 
-/** What a schema can ask of an integer. */
+/** The constraints of an integer schema. */
 export interface IntegerRules {
   readonly minimum?: number
   readonly maximum?: number
 }
 
-/** Reads integers: JSON numbers in a body, text in a query. */
+/** Validates integers: JSON numbers in a body, text in a query. */
 export function integerReader(rules: IntegerRules, where: 'body' | 'query'): Reader {
   const { minimum = -Infinity, maximum = Infinity } = rules
   return (input) => {
@@ -21,8 +21,8 @@ export function integerReader(rules: IntegerRules, where: 'body' | 'query'): Rea
 }
 
 /**
- * The integer that a text stands for, or undefined. Spaces around it, a plus sign, zeros in front,
- * single underscores between digits and a fraction of zeros are let through.
+ * The integer in a text, or undefined. Allows surrounding spaces, a plus sign, leading zeros, single underscores
+ * between digits and a zero fraction.
  */
 function parseInteger(text: string): number | undefined {
   const match = integerText.exec(text)
@@ -32,11 +32,11 @@ function parseInteger(text: string): number | undefined {
   return sign === '-' ? 0 - value : value
 }
 
-// Underscores among leading zeros may stand where they like; later ones only singly between digits.
+// Underscores among leading zeros may be anywhere; later ones only singly between digits.
 const integerText =
   /^\p{White_Space}*([+-]?)(?:0[0_]*)?((?:[1-9][0-9]*(?:_[0-9]+)*)|(?<=0))(?:\.0+)?\p{White_Space}*$/u
 
-/** More digits than this are refused unread: turning them into a number takes quadratic time in many languages. */
+/** Longer numbers are refused unparsed: parsing them takes quadratic time in many languages. */
 const maxDigits = 4300
 
 function hasTooManyDigits(text: string): boolean {

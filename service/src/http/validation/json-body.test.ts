@@ -5,13 +5,13 @@ import { readJsonBody } from './json-body.ts'
 
 const read = (text: string) => readJsonBody(Buffer.from(text), 'application/json')
 
-test('a body without bytes has no value', () => {
+test('an empty body has no value', () => {
   for (const contentType of ['application/json', 'text/plain', undefined]) {
     assert.deepEqual(readJsonBody(Buffer.alloc(0), contentType), { kind: 'value', value: undefined })
   }
 })
 
-test('a body is JSON when its content type says so, and text otherwise', () => {
+test('a body is JSON if its content type says so, and text otherwise', () => {
   const json = [
     'application/json',
     'Application/JSON; charset=latin-1',
@@ -40,7 +40,7 @@ test('a body is JSON when its content type says so, and text otherwise', () => {
   }
 })
 
-test('the last of several equal keys counts, and no key does harm', () => {
+test('the last of several equal keys counts, and no key is dangerous', () => {
   const reading = read('{"a":1,"__proto__":{"polluted":true},"constructor":2,"a":3}')
   assert.equal(reading.kind, 'value')
   const value = reading.kind === 'value' ? (reading.value as Record<string, unknown>) : {}
@@ -50,15 +50,15 @@ test('the last of several equal keys counts, and no key does harm', () => {
   assert.equal(Object.hasOwn(Object.prototype, 'polluted'), false)
 })
 
-test('one byte order mark is passed over, and positions count from after it', () => {
+test('one byte order mark is skipped, and positions count from after it', () => {
   assert.deepEqual(read('\uFEFF[]'), { kind: 'value', value: [], json: '[]' })
-  assert.deepEqual(faultOf('\uFEFF[x]'), [1, 'Expecting value'])
-  assert.deepEqual(faultOf('\uFEFF\uFEFF[]'), [0, 'Expecting value'])
+  assert.deepEqual(errorOf('\uFEFF[x]'), [1, 'Expecting value'])
+  assert.deepEqual(errorOf('\uFEFF\uFEFF[]'), [0, 'Expecting value'])
 })
 
-test('what is not JSON is named with its position in code points', () => {
+test('invalid JSON is reported with its position in code points', () => {
   const noComma = "Expecting ',' delimiter"
-  const faults: [text: string, position: number, error: string][] = [
+  const errors: [text: string, position: number, error: string][] = [
     ['nul', 0, 'Expecting value'],
     ['[1', 2, noComma],
     ['[1 2]', 3, noComma],
@@ -81,10 +81,10 @@ test('what is not JSON is named with its position in code points', () => {
     ['{"a":-Infinity}', 5, 'Expecting value'],
     ['Infinity', 0, 'Expecting value'],
   ]
-  for (const [text, position, error] of faults) assert.deepEqual(faultOf(text), [position, error], text)
+  for (const [text, position, error] of errors) assert.deepEqual(errorOf(text), [position, error], text)
 })
 
-test('a body that is not UTF-8 cannot be read, whatever it is declared as', () => {
+test('a body that is not UTF-8 is unreadable, whatever its content type', () => {
   for (const contentType of ['application/json', 'text/plain']) {
     for (const bytes of [[0xff], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xc0, 0xaf, 0x22]]) {
       assert.deepEqual(readJsonBody(Buffer.from(bytes), contentType), { kind: 'unreadable' })
@@ -92,30 +92,30 @@ test('a body that is not UTF-8 cannot be read, whatever it is declared as', () =
   }
 })
 
-test('a body nested deeper than 200 levels cannot be read', () => {
+test('a body nested deeper than 200 levels is unreadable', () => {
   assert.equal(read(nested(200)).kind, 'value')
   assert.equal(read(nested(201)).kind, 'unreadable')
   assert.equal(read(nested(32_768)).kind, 'unreadable')
   assert.equal(read('{"a":'.repeat(201) + '1' + '}'.repeat(201)).kind, 'unreadable')
   assert.equal(read('['.repeat(65_536)).kind, 'unreadable')
-  assert.deepEqual(faultOf(nested(200, 'x')), [200, 'Expecting value'])
-  assert.deepEqual(faultOf(`[x, ${nested(201)}]`), [1, 'Expecting value'])
+  assert.deepEqual(errorOf(nested(200, 'x')), [200, 'Expecting value'])
+  assert.deepEqual(errorOf(`[x, ${nested(201)}]`), [1, 'Expecting value'])
 })
 
-test('an integer of more than 4300 digits cannot be read, unless the body breaks before it', () => {
+test('an integer of more than 4300 digits makes a body unreadable, unless there is a syntax error before it', () => {
   const long = '1'.repeat(4301)
   assert.equal(read('1'.repeat(4300)).kind, 'value')
   assert.equal(read(long).kind, 'unreadable')
   assert.equal(read(`[-${long}]`).kind, 'unreadable')
   assert.equal(read(`[${long}, x]`).kind, 'unreadable')
-  assert.deepEqual(faultOf(`[x, ${long}]`), [1, 'Expecting value'])
+  assert.deepEqual(errorOf(`[x, ${long}]`), [1, 'Expecting value'])
   assert.equal(read(`${long}.0`).kind, 'value')
   assert.equal(read(`"${long}"`).kind, 'value')
 })
 
 const nested = (levels: number, within = '') => '['.repeat(levels) + within + ']'.repeat(levels)
 
-function faultOf(text: string): unknown {
+function errorOf(text: string): unknown {
   const reading = read(text)
   if (reading.kind !== 'invalid') return reading.kind
   const [{ type, loc, msg, input, ctx } = assert.fail('no item'), ...others] = reading.items

@@ -3,21 +3,21 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { ValidationItem } from '@purser/wire/errors'
 
 import { isJsonContentType } from './content-type.ts'
-import { findJsonFault } from './json-fault.ts'
-import { faultOf } from './refusal.ts'
+import { findJsonError } from './json-error.ts'
+import { errorOf } from './refusal.ts'
 
-/** What the bytes of a body stand for. */
+/** The result of reading a body. */
 export type BodyReading =
-  /** A JSON value, or the text of a body that is not declared as JSON; undefined when there is no body. */
+  /** A JSON value, or the text of a body that is not declared as JSON; undefined if there is no body. */
   | { readonly kind: 'value'; readonly value: unknown; readonly json?: string }
-  /** The body is declared as JSON and is none: the items of the 422 answer. */
+  /** The body is declared as JSON but invalid: the items of the 422. */
   | { readonly kind: 'invalid'; readonly items: ValidationItem[] }
-  /** The body cannot be read at all: not UTF-8, nested too deeply, or with a number beyond all measure. */
+  /** The body is unreadable: not UTF-8, nested too deeply, or with a number that is too long. */
   | { readonly kind: 'unreadable' }
 
 /**
- * The value of a request body, read as its content type says (Errors, 422).
- * A value that was read from JSON has the `json` text beside it, for `echoExactly`.
+ * The value of a request body, read according to its content type (Errors, 422). JSON values come with their `json`
+ * text, for `echoExactly`.
  */
 export function readJsonBody(bytes: Buffer, contentType: string | undefined): BodyReading {
   if (bytes.length === 0) return { kind: 'value', value: undefined }
@@ -31,35 +31,35 @@ export function readJsonBody(bytes: Buffer, contentType: string | undefined): Bo
   try {
     value = JSON.parse(json)
   } catch {
-    return readFault(json)
+    return readError(json)
   }
-  if (json.length > maxIntegerDigits && tooManyDigits.test(json)) return readFault(json, value)
-  // Less than a pair of brackets for each level cannot be too deep.
+  if (json.length > maxIntegerDigits && tooManyDigits.test(json)) return readError(json, value)
+  // With less than a pair of brackets per level, it cannot be too deep.
   if (json.length > 2 * maxDepth && isDeeperThan(maxDepth, value)) return unreadable
   return { kind: 'value', value, json }
 }
 
-/** Most brackets that can be open at once. */
+/** Max open brackets at any point. */
 const maxDepth = 200
 
-/** Longer integers are refused: turning them into a number takes quadratic time in many languages. */
+/** Longer integers are refused: parsing them takes quadratic time in many languages. */
 const maxIntegerDigits = 4300
-// It looks at each run of digits once only: without the first part it would start again at every digit.
+// Looks at each run of digits once: without the first part, the search would restart at every digit.
 const tooManyDigits = new RegExp(`(?<![0-9])[0-9]{${maxIntegerDigits + 1}}`)
 
 const byteOrderMark = '\uFEFF'
 const unreadable: BodyReading = { kind: 'unreadable' }
 
-/** The slow way: finds what is wrong with the text, or says that nothing is. */
-function readFault(json: string, value?: unknown): BodyReading {
-  const fault = findJsonFault(json, { maxDepth, maxIntegerDigits })
-  if (fault === 'unreadable') return unreadable
-  if (fault)
+/** The slow path: finds the error in the text, if any. */
+function readError(json: string, value?: unknown): BodyReading {
+  const error = findJsonError(json, { maxDepth, maxIntegerDigits })
+  if (error === 'unreadable') return unreadable
+  if (error)
     return {
       kind: 'invalid',
-      items: [faultOf('json_invalid', ['body', fault.position], {}, { error: fault.error })],
+      items: [errorOf('json_invalid', ['body', error.position], {}, { error: error.error })],
     }
-  if (value === undefined) throw new Error('JSON that cannot be parsed has a fault')
+  if (value === undefined) throw new Error('JSON that cannot be parsed has a error')
   return { kind: 'value', value, json }
 }
 

@@ -1,7 +1,7 @@
-import { maxFaults } from '../../limits.ts'
+import { maxErrors } from '../../limits.ts'
 import { Refusal, refuse, type Reader } from './refusal.ts'
 
-/** Reads lists, every item with the same reader. */
+/** Validates lists, every item with the same reader. */
 export function listReader(read: Reader, maxItems = Infinity): Reader {
   return (input) => {
     if (!Array.isArray(input)) return refuse('list_type', input)
@@ -19,8 +19,8 @@ export function listReader(read: Reader, maxItems = Infinity): Reader {
       if (!(value instanceof Refusal)) values.push(value)
       else if (refusal) refusal.and(value.under(index))
       else refusal = value.under(index)
-      // The rest would not be named in the 422 anyway.
-      if (refusal && refusal.items.length >= maxFaults) break
+      // The 422 would not list the rest anyway.
+      if (refusal && refusal.items.length >= maxErrors) break
     }
     return refusal ?? values
   }

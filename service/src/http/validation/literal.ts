@@ -1,6 +1,6 @@
 import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
 
-/** Reads one of the words of a vocabulary. */
+/** Validates the values of a vocabulary. */
 export function literalReader(words: readonly unknown[]): Reader {
   const quoted = words.map((word) => `'${String(word)}'`)
   const last = quoted.pop() ?? ''

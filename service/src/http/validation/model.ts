@@ -1,22 +1,22 @@
 import { Refusal, refuse, type Reader } from './refusal.ts'
 
-/** A named part of an object and how it is read. */
+/** A field of an object and its reader. */
 export interface Field {
   readonly name: string
   readonly read: Reader
   readonly required: boolean
-  /** The value of the field when it is absent; undefined when there is none. */
+  /** The default of an absent field; undefined if there is none. */
   readonly default: unknown
 }
 
 interface ModelOptions {
-  /** Whether the object is handed on as it came, whatever else it carries. */
+  /** Whether the object is passed on unchanged, with all its other fields. */
   readonly keepsUnknown: boolean
-  /** Whether a field may come several times, in a list: then the last one counts. */
+  /** Whether a field may have several values in a list, of which the last counts. */
   readonly fromQuery: boolean
 }
 
-/** Reads objects with known fields; faults come in the order of the fields. */
+/** Validates objects with known fields; errors are in the order of the fields. */
 export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery }: ModelOptions): Reader {
   if (keepsUnknown && fields.some((field) => field.default !== undefined)) {
     throw new TypeError('an object that is handed on as it came cannot have defaults filled in')
@@ -27,7 +27,7 @@ export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery 
     let refusal: Refusal | undefined
     for (const field of fields) {
       const { name } = field
-      // Names that every object inherits, `constructor` for one, are not given.
+      // Inherited names such as `constructor` do not count.
       if (!Object.hasOwn(input, name)) {
         if (field.required) refusal = join(refusal, refuse('missing', input).under(name))
         else if (field.default !== undefined) value[name] = fresh(field.default)
@@ -42,7 +42,7 @@ export function modelReader(fields: readonly Field[], { keepsUnknown, fromQuery 
   }
 }
 
-/** Reads objects whose keys and values are the caller's own. */
+/** Validates objects with arbitrary keys and values. */
 export function dictReader(maxProperties = Infinity): Reader {
   return (input) => {
     if (!isRecord(input)) return refuse('dict_type', input)
@@ -64,7 +64,7 @@ function join(before: Refusal | undefined, next: Refusal): Refusal {
   return before ? before.and(next) : next
 }
 
-/** A default that can be changed must not be shared between requests. */
+/** A mutable default must not be shared between requests. */
 function fresh(value: unknown): unknown {
   return typeof value === 'object' ? structuredClone(value) : value
 }

@@ -2,13 +2,10 @@ import type { Endpoint } from '@purser/wire/endpoint'
 import type { ValidationItem } from '@purser/wire/errors'
 import { refusesUnknownParameters } from '@purser/wire/interface-endpoints'
 
-import { faultOf } from './refusal.ts'
+import { errorOf } from './refusal.ts'
 import { compileValidator, type Validation } from './validator.ts'
 
-/**
- * The reader of an endpoint's query; undefined where there is nothing to read: it takes no parameters, and ignores those
- * that it does not know.
- */
+/** The reader of an endpoint's query; undefined for endpoints without parameters, which ignore unknown ones. */
 export function compileQueryReader(
   endpoint: Endpoint,
 ): ((query: unknown) => Validation<unknown>) | undefined {
@@ -23,7 +20,7 @@ export function compileQueryReader(
   }
 }
 
-/** If a mistyped filter were ignored, the answer would be everything. */
+/** If a mistyped filter were ignored, the response would contain everything. */
 function unknownParameters(
   query: Readonly<Record<string, unknown>>,
   known: readonly string[],
@@ -31,5 +28,5 @@ function unknownParameters(
   const ctx = { known: known.join(', ') || 'no query parameters' }
   return Object.keys(query)
     .filter((name) => !known.includes(name))
-    .map((name) => faultOf('extra_forbidden', ['query', name], query[name], ctx))
+    .map((name) => errorOf('extra_forbidden', ['query', name], query[name], ctx))
 }

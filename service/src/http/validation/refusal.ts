@@ -1,9 +1,9 @@
 import type { ValidationItem } from '@purser/wire/errors'
 
-/** A reader answers the value that the input stands for, or a `Refusal`. */
+/** A reader returns the value of the input, or a `Refusal`. */
 export type Reader = (input: unknown) => unknown
 
-/** The faults of an input. Their places are relative to it until its containers are known. */
+/** The errors of an input. Their locations are relative to it until its containers are known. */
 export class Refusal {
   readonly items: ValidationItem[]
 
@@ -11,13 +11,13 @@ export class Refusal {
     this.items = items
   }
 
-  /** The same faults, seen from what holds the input under this key. */
+  /** The same errors, relative to the container that has the input under this key. */
   under(key: string | number): this {
     for (const item of this.items) item.loc.unshift(key)
     return this
   }
 
-  /** These faults and then those of another refusal. */
+  /** These errors, followed by those of another refusal. */
   and(next: Refusal): this {
     for (const item of next.items) this.items.push(item)
     return this
@@ -25,8 +25,8 @@ export class Refusal {
 }
 
 /**
- * What is said about each kind of fault. A word in braces is taken from the fault's context;
- * `{s}` makes a plural of the first number in it.
+ * The message for each type of error. A name in braces is replaced from the error's context; `{s}` makes a plural of
+ * the first number in it.
  */
 const messages = {
   missing: 'Field required',
@@ -64,16 +64,16 @@ const messages = {
   value_error: 'Value error, {error}',
 } as const satisfies Record<string, string>
 
-export type FaultType = keyof typeof messages
+export type ErrorType = keyof typeof messages
 
-/** A refusal of the whole input for one fault, in the words of the table above. */
-export function refuse(type: FaultType, input: unknown, ctx?: Record<string, unknown>): Refusal {
-  return new Refusal([faultOf(type, [], input, ctx)])
+/** A refusal with one error, with the message from the table above. */
+export function refuse(type: ErrorType, input: unknown, ctx?: Record<string, unknown>): Refusal {
+  return new Refusal([errorOf(type, [], input, ctx)])
 }
 
-/** One fault, in the words of the table above. */
-export function faultOf(
-  type: FaultType,
+/** An error, with the message from the table above. */
+export function errorOf(
+  type: ErrorType,
   loc: ValidationItem['loc'],
   input: unknown,
   ctx?: Record<string, unknown>,
@@ -82,12 +82,12 @@ export function faultOf(
   return { type, loc, msg: fill(messages[type], ctx), input, ctx }
 }
 
-/** No text of the ledger holds a NUL: PostgreSQL cannot store one, and programs in C take it for the end. */
+/** No text of the ledger contains NUL: PostgreSQL cannot store it, and C programs treat it as the end. */
 export function refuseNul(text: string): Refusal {
   return refuse('value_error', text, { error: 'NUL characters are not allowed' })
 }
 
-/** Text that holds half a surrogate pair cannot be written as UTF-8, so the echo shows U+FFFD in its place. */
+/** Text with half a surrogate pair cannot be encoded as UTF-8, so the echo shows U+FFFD instead. */
 export function refuseIllFormed(text: string): Refusal {
   return refuse('string_unicode', text.toWellFormed())
 }

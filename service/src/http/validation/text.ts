@@ -1,17 +1,17 @@
 import { refuse, refuseIllFormed, refuseNul, type Reader } from './refusal.ts'
 
-/** What a schema can ask of a text. Lengths count code points. */
+/** The constraints of a text schema. Lengths count code points. */
 export interface TextRules {
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
-  /** Most digits before the point of a decimal number. */
+  /** Max digits of a decimal number before the point. */
   readonly 'x-max-whole-digits'?: number
-  /** Whether a decimal number must be more than zero. */
+  /** Whether a decimal number must be greater than zero. */
   readonly 'x-above-zero'?: boolean
 }
 
-/** Reads text; the rules about decimal numbers apply to what the pattern lets through. */
+/** Validates text; number rules apply to text that matches the pattern. */
 export function textReader(rules: TextRules): Reader {
   const { minLength = 0, maxLength = Infinity } = rules
   const pattern = rules.pattern === undefined ? undefined : new RegExp(rules.pattern)
@@ -39,7 +39,7 @@ export function textReader(rules: TextRules): Reader {
   }
 }
 
-/** Reads what another reader reads, and refuses longer texts before. */
+/** Refuses longer texts before another reader reads them. */
 export function boundedReader(read: Reader, maxLength = Infinity): Reader {
   return (input) =>
     typeof input === 'string' && isLonger(input, maxLength)
@@ -47,12 +47,12 @@ export function boundedReader(read: Reader, maxLength = Infinity): Reader {
       : read(input)
 }
 
-/** Most texts are short, and then their code points need no counting. */
+/** Most texts are so short that their code points need no counting. */
 export function isLonger(text: string, maxLength: number): boolean {
   return text.length > maxLength && codePoints(text) > maxLength
 }
 
-/** How many characters a text has, as people who write in UTF-8 count. */
+/** The number of code points of a text. */
 export function codePoints(text: string): number {
   let count = 0
   for (const _ of text) count++

@@ -6,7 +6,7 @@ import { urlReader } from './url.ts'
 
 const read = urlReader(2083)
 
-test('an http or https address is handed on as it came', () => {
+test('an http or https URL is passed on unchanged', () => {
   const addresses = [
     'https://api.example.com/data',
     'HTTP://EXAMPLE.COM',
@@ -26,8 +26,8 @@ test('an http or https address is handed on as it came', () => {
   for (const address of addresses) assert.equal(read(address), address)
 })
 
-test('what is no such address says why', () => {
-  const faults: [address: unknown, type: string, error?: string][] = [
+test('any other text is refused with a reason', () => {
+  const errors: [address: unknown, type: string, error?: string][] = [
     [1, 'url_type'],
     ['', 'url_parsing', 'input is empty'],
     ['example.com', 'url_parsing', 'relative URL without a base'],
@@ -48,7 +48,7 @@ test('what is no such address says why', () => {
     ['javascript:alert(1)', 'url_scheme'],
     ['foo://xn--a/', 'url_scheme'],
   ]
-  for (const [address, type, error] of faults) {
+  for (const [address, type, error] of errors) {
     const refusal = read(address)
     assert.ok(refusal instanceof Refusal, String(address))
     const [item] = refusal.items
@@ -57,7 +57,7 @@ test('what is no such address says why', () => {
   }
 })
 
-test('the length of an address counts the bytes of the text as it came', () => {
+test('the length of a URL counts the bytes of the original text', () => {
   const start = 'https://example.com/'
   assert.equal(typeof read(start.padEnd(2083, 'a')), 'string')
   assert.equal(typeof read(`${start}${'é'.repeat((2083 - 21) / 2)}`), 'string')

@@ -2,7 +2,7 @@ import { domainToUnicode } from 'node:url'
 
 import { refuse, refuseIllFormed, refuseNul, type Reader } from './refusal.ts'
 
-/** Reads http and https addresses. The length counts the UTF-8 bytes of the text as it came. */
+/** Validates http and https URLs. The length counts the UTF-8 bytes of the original text. */
 export function urlReader(maxLength = Infinity): Reader {
   return (input) => {
     if (typeof input !== 'string') return refuse('url_type', input)
@@ -12,7 +12,7 @@ export function urlReader(maxLength = Infinity): Reader {
       return refuse('url_too_long', input, { max_length: maxLength })
     }
     if (plainAddress.test(input) && URL.canParse(input)) return input
-    const error = faultIn(input)
+    const error = errorIn(input)
     if (error !== undefined) return refuse('url_parsing', input, { error })
     if (!webScheme.test(stripped(input)))
       return refuse('url_scheme', input, { expected_schemes: "'http' or 'https'" })
@@ -20,20 +20,23 @@ export function urlReader(maxLength = Infinity): Reader {
   }
 }
 
-/** What most addresses look like; a host of ASCII letters without `xn--` needs no check of its Unicode form. */
+/** Matches most URLs; a host of ASCII letters without `xn--` needs no IDNA check. */
 const plainAddress = /^https?:\/\/(?!(?:[^/]*\.)?xn--)[a-z0-9.-]+(?:[/:?#]|$)/
 
 const webScheme = /^https?:/i
 const anyScheme = /^[a-z][a-z0-9+.-]*:/i
 
-/** The text as URLs are read: without control characters and spaces around it, and tabs and line ends anywhere. */
+/**
+ * The text without what URL parsers strip: surrounding control characters and spaces, and tabs and line breaks
+ * anywhere.
+ */
 function stripped(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- they are what is to be stripped
+  // oxlint-disable-next-line no-control-regex -- these are stripped
   return text.replace(/^[\0- ]+|[\0- ]+$/g, '').replace(/[\t\n\r]/g, '')
 }
 
-/** Why a text is no URL, or undefined. */
-function faultIn(text: string): string | undefined {
+/** The reason why a text is not a URL, or undefined. */
+function errorIn(text: string): string | undefined {
   if (text === '') return 'input is empty'
   const url = stripped(text)
   if (!anyScheme.test(url)) return 'relative URL without a base'
@@ -48,16 +51,16 @@ function faultIn(text: string): string | undefined {
   if (URL.canParse(`http://${host}/`) && port !== undefined) return 'invalid port number'
   if (host.startsWith('[')) return 'invalid IPv6 address'
   if (!specialScheme.test(url)) return 'invalid domain character'
-  // With a letter at its end it is no number any more, and whatever else is wrong remains.
+  // With a trailing letter it is no longer a number, and any other error remains.
   const isAddress = endsInNumber.test(host) && URL.canParse(`http://${host}x/`)
   return isAddress ? 'invalid IPv4 address' : 'invalid international domain name'
 }
 
-/** Hosts of these schemes are names of the internet; those of others can be anything. */
+/** Hosts of these schemes are internet names; those of others can be anything. */
 const specialScheme = /^(?:https?|wss?|ftp|file):/i
 const endsInNumber = /(?:^|\.)(?:[0-9]+|0x[0-9a-f]*)\.?$/i
 
-/** The URL parser lets labels through that claim to be punycode and stand for nothing. */
+/** The URL parser accepts labels that claim to be Punycode but are not. */
 function hasBrokenPunycode(host: string): boolean {
   return host.split('.').some((label) => label.startsWith('xn--') && domainToUnicode(label) === label)
 }

@@ -6,13 +6,13 @@ import { uuidReader } from './uuid.ts'
 
 const uuid = '7f8d1c1e-6a1f-4d57-9c1e-2f4f1b3a9c55'
 
-test('each form of a UUID is handed on as it came', () => {
+test('each notation of a UUID is passed on unchanged', () => {
   const forms = [uuid, uuid.toUpperCase(), uuid.replaceAll('-', ''), `{${uuid}}`, `urn:uuid:${uuid}`]
   for (const form of forms) assert.equal(uuidReader(form), form)
 })
 
-test('what is no UUID says why', () => {
-  const faults: [text: string, error: string][] = [
+test('an invalid UUID is refused with a reason', () => {
+  const errors: [text: string, error: string][] = [
     ['', 'invalid length: expected length 32 for simple format, found 0'],
     ['abc', 'invalid length: expected length 32 for simple format, found 3'],
     ['not-a-uuid', 'invalid character: found `n` at 1'],
@@ -27,14 +27,14 @@ test('what is no UUID says why', () => {
     [uuid.replace('4d57-9', '4d579-'), 'invalid group length in group 2: expected 4, found 5'],
     [`${uuid}0`, 'invalid group length in group 4: expected 12, found 13'],
   ]
-  for (const [text, error] of faults) {
+  for (const [text, error] of errors) {
     const refusal = uuidReader(text)
     assert.ok(refusal instanceof Refusal, text)
     assert.deepEqual(refusal.items[0]?.ctx, { error }, text)
   }
 })
 
-test('a UUID is a text', () => {
+test('a UUID is text', () => {
   for (const input of [null, 1, {}, []]) {
     const refusal = uuidReader(input)
     assert.ok(refusal instanceof Refusal)

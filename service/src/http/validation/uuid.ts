@@ -1,29 +1,29 @@
 import { refuse, refuseIllFormed, type Reader } from './refusal.ts'
 
-/** Reads UUIDs of any version, in each of the forms that the UUID libraries know. */
+/** Validates UUIDs of any version, in each notation that UUID libraries accept. */
 export const uuidReader: Reader = (input) => {
   if (typeof input !== 'string') return refuse('uuid_type', input)
   if (uuidText.test(input)) return input
   if (!input.isWellFormed()) return refuseIllFormed(input)
-  return refuse('uuid_parsing', input, { error: faultIn(input) })
+  return refuse('uuid_parsing', input, { error: errorIn(input) })
 }
 
 const hyphenated = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 
-/** Hyphenated, plain, in braces, or as a URN, whose prefix is in small letters only. */
+/** Hyphenated, plain, in braces, or as a URN with a lower-case prefix. */
 const uuidText = new RegExp(
   `^(?:${hyphenated}|[0-9a-f]{32}|\\{${hyphenated}\\}|(?-i:urn:uuid:)${hyphenated})$`,
   'i',
 )
 
 /**
- * Why a text is no UUID, as the most used library says it. Positions and lengths count UTF-8 bytes,
- * positions from one; what wraps a UUID counts too, unless the text has the right length.
+ * The reason why a text is not a UUID, in the words of the most popular library. Positions and lengths count UTF-8
+ * bytes, positions start at one; braces and prefixes count too, unless the length is right.
  */
-function faultIn(text: string): string {
+function errorIn(text: string): string {
   const bare = /^\{(.*)\}$/s.exec(text)?.[1] ?? /^urn:uuid:(.*)$/s.exec(text)?.[1] ?? text
   const isWrapped = bare !== text
-  if (isWrapped && Buffer.byteLength(bare) === uuidLength) return faultIn(bare)
+  if (isWrapped && Buffer.byteLength(bare) === uuidLength) return errorIn(bare)
 
   const stranger = /[^0-9a-f-]/iu.exec(bare)
   if (stranger) {

@@ -8,7 +8,7 @@ import type { Vector } from './vectors/vector.ts'
 
 const endpoints = await findEndpoints()
 
-test('every request of the table gets the answer of the table, item by item', async (t) => {
+test('every request of the table gets its response, item by item', async (t) => {
   for (const vector of vectors.filter(({ needsService }) => !needsService)) {
     await t.test(`${vector.id} ${vector.method} ${vector.path}: ${vector.title}`, () => {
       const outcome = outcomeOf(vector)
@@ -19,7 +19,7 @@ test('every request of the table gets the answer of the table, item by item', as
   }
 })
 
-test('the table is whole', () => {
+test('the table is complete', () => {
   assert.equal(vectors.length, 187)
   assert.equal(new Set(vectors.map(({ id }) => id)).size, 187)
 })

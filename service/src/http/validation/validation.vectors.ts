@@ -8,7 +8,7 @@ import type { Vector } from './vectors/vector.ts'
 
 export type { Vector } from './vectors/vector.ts'
 
-/** Requests and the answers that clients of the interface expect to them, in the order of their numbers. */
+/** Requests with the responses that clients expect, ordered by number. */
 export const vectors: readonly Vector[] = [
   ...accountVectors,
   ...bodyVectors,

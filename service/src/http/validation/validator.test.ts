@@ -12,7 +12,7 @@ const Shop = Type.Object({
 })
 const validateShop = compileValidator(Shop, 'body')
 
-test('unknown fields are left out and defaults filled in, fresh each time', () => {
+test('unknown fields are dropped and defaults added, as new objects each time', () => {
   const first = validateShop({ name: 'abc', other: 1 })
   assert.deepEqual(first, { ok: true, value: { name: 'abc', tags: [], open: true } })
   const second = validateShop({ name: 'abc' })
@@ -20,7 +20,7 @@ test('unknown fields are left out and defaults filled in, fresh each time', () =
   assert.notEqual(first.value.tags, second.value.tags)
 })
 
-test('an object that keeps unknown fields is handed on itself', () => {
+test('an object that keeps unknown fields is passed on itself', () => {
   const validate = compileValidator(Type.Object({ a: Type.String() }, { additionalProperties: true }), 'body')
   const input = { b: 1, a: 'x' }
   const checked = validate(input)
@@ -28,12 +28,12 @@ test('an object that keeps unknown fields is handed on itself', () => {
   assert.equal(checked.value, input)
 })
 
-test('no body and a body of null are missing', () => {
+test('an absent body and a null body are missing', () => {
   const items = [{ type: 'missing', loc: ['body'], msg: 'Field required', input: null }]
   for (const input of [undefined, null]) assert.deepEqual(validateShop(input), { ok: false, items })
 })
 
-test('names that every object inherits are not given', () => {
+test('inherited property names do not count as fields', () => {
   const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
   const validate = compileValidator(
     Type.Object(Object.fromEntries(names.map((name) => [name, Type.Unknown()]))),
@@ -49,7 +49,7 @@ test('names that every object inherits are not given', () => {
   assert.deepEqual(polluting, { ok: true, value: { name: 'abc', tags: [], open: true } })
 })
 
-test('faults come in the order of the schema, each with its place and its input', () => {
+test('errors are in schema order, each with its location and input', () => {
   const input = { open: 1, tags: ['a', 'b'], name: 'a' }
   assert.deepEqual(validateShop(input), {
     ok: false,
@@ -79,7 +79,7 @@ test('the length of a text counts code points', () => {
   assert.equal(validateShop({ name: '😀😀😀😀' }).ok, false)
 })
 
-test('half a character is refused, also as a word of a vocabulary, and echoed as a text that can be sent', () => {
+test('half a surrogate pair is refused, also in a vocabulary, and echoed as valid text', () => {
   const validate = compileValidator(Type.Object({ word: Type.Literal('USDC') }), 'body')
   const checked = validate({ word: 'USDC\uD800' })
   assert.ok(!checked.ok)
@@ -87,7 +87,7 @@ test('half a character is refused, also as a word of a vocabulary, and echoed as
   assert.equal(checked.items[0]?.input, 'USDC\uFFFD')
 })
 
-test('the last of several equal query parameters counts, and unknown ones do not', () => {
+test('the last of several equal query parameters counts, and unknown ones are ignored', () => {
   const validate = compileValidator(
     Type.Object({
       limit: Type.Optional(Type.Integer({ minimum: 1, default: 50 })),
@@ -106,7 +106,7 @@ test('the last of several equal query parameters counts, and unknown ones do not
   assert.equal(checked.items[0]?.input, '0')
 })
 
-test('a schema that says more than is checked does not compile', () => {
+test('a schema with unsupported keywords does not compile', () => {
   const schemas: TSchema[] = [
     Type.Object({ a: Type.String({ format: 'ipv4' }) }),
     Type.String({ format: 'email', maxLength: 10 }),

@@ -10,22 +10,21 @@ import { integerReader, type IntegerRules } from './integer.ts'
 import { listReader } from './list.ts'
 import { literalReader } from './literal.ts'
 import { dictReader, modelReader } from './model.ts'
-import { faultOf, Refusal, refuse, type Reader } from './refusal.ts'
+import { errorOf, Refusal, refuse, type Reader } from './refusal.ts'
 import { boundedReader, textReader, type TextRules } from './text.ts'
 import { urlReader } from './url.ts'
 import { uuidReader } from './uuid.ts'
 
-/** What came of checking an input against a schema. */
+/** The result of validating an input against a schema. */
 export type Validation<Value> =
   { readonly ok: true; readonly value: Value } | { readonly ok: false; readonly items: ValidationItem[] }
 
-/** Where an input comes from: bodies carry JSON values, queries carry text. */
+/** The source of an input: bodies contain JSON values, queries text. */
 export type Where = 'body' | 'query'
 
 /**
- * A function that gives the checked value of an input, or the items of the 422 answer (Errors).
- * Values keep the form they came in; unknown fields are left out and defaults are filled in.
- * A schema that says more than can be checked here throws at once.
+ * Compiles a function that returns the validated value of an input, or the items of the 422 (Errors). Values are not
+ * converted; unknown fields are dropped and defaults added. Throws for a schema with unsupported keywords.
  */
 export function compileValidator<T extends TSchema>(
   schema: T,
@@ -33,16 +32,16 @@ export function compileValidator<T extends TSchema>(
 ): (input: unknown) => Validation<Static<T>> {
   const read = readerOf(schema, where)
   return (input) => {
-    // A body of `null` counts as none, as does one of no bytes.
+    // A null body counts as absent, like an empty one.
     if (input === undefined || input === null)
-      return { ok: false, items: [faultOf('missing', [where], null)] }
+      return { ok: false, items: [errorOf('missing', [where], null)] }
     const value = read(input)
     if (value instanceof Refusal) return { ok: false, items: value.under(where).items }
     return { ok: true, value: value as Static<T> }
   }
 }
 
-/** The part of JSON Schema that requests are written in. */
+/** The subset of JSON Schema that requests use. */
 interface Schema extends TextRules, IntegerRules {
   readonly type?: string
   readonly format?: string
@@ -107,7 +106,7 @@ function stringReader(schema: Schema, expect: (...keywords: string[]) => void): 
       return boundedReader(hostNameReader, schema.maxLength)
     case 'uuid':
     case 'email':
-      // Both readers have a bound of their own, and words for it.
+      // Both readers have their own limit and message.
       expect('format', 'maxLength')
       refuseOtherBound(schema, maxLengths[schema.format])
       return schema.format === 'uuid' ? uuidReader : emailReader
@@ -120,7 +119,7 @@ function objectReader(schema: Schema, where: Where, expect: (...keywords: string
   if (!schema.properties) {
     expect('patternProperties', 'maxProperties')
     const values = Object.values(schema.patternProperties ?? {})
-    // Requests carry maps of anything only; anything else would need a reader for the values.
+    // Requests only have maps of arbitrary values; others would need a reader for the values.
     for (const value of values) refuseOtherKeywords(value, [])
     return dictReader(schema.maxProperties)
   }
@@ -153,10 +152,10 @@ function refuseOtherBound({ format, maxLength }: Schema, own: number): void {
   }
 }
 
-/** These describe a field and ask nothing of its value. */
+/** Annotations without constraints. */
 const annotations = ['title', 'description', 'examples', 'default']
 
-/** A keyword that nobody checks would let through what the interface forbids. */
+/** An unchecked keyword would accept what the interface forbids. */
 function refuseOtherKeywords(schema: Schema, keywords: readonly string[]): void {
   for (const keyword of Object.keys(schema)) {
     if (annotations.includes(keyword) || keywords.includes(keyword)) continue

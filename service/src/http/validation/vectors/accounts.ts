@@ -1,4 +1,4 @@
-import { badEmail, missing, notDict, notText, without } from './faults.ts'
+import { badEmail, missing, notDict, notText, without } from './errors.ts'
 import { vectorsOf, type Row } from './vector.ts'
 
 const account = { name: 'Ada', email: 'ada@example.com', idp_user_id: 'idp_1' }

@@ -5,13 +5,13 @@ import { echoExactly } from '../exact-echo.ts'
 import { readJsonBody } from '../json-body.ts'
 import { compileValidator } from '../validator.ts'
 
-/** What the validation of a request comes to, before any route is asked. */
+/** The result of validating a request, before any route is called. */
 export type Outcome =
   | { readonly status: 'fine'; readonly value: unknown }
   | { readonly status: 422; readonly items: readonly ValidationItem[] }
   | { readonly status: 400 }
 
-/** The outcome for a body of an endpoint, with the items as a client receives them. */
+/** The result for the body of an endpoint, with the items as a client receives them. */
 export function answerToBody(endpoint: Endpoint, bytes: Buffer, contentType: string | undefined): Outcome {
   if (!endpoint.body) throw new TypeError(`${endpoint.id} takes no body`)
   const reading = readJsonBody(bytes, contentType)
@@ -22,7 +22,7 @@ export function answerToBody(endpoint: Endpoint, bytes: Buffer, contentType: str
   return { status: 422, items: asSent(echoExactly(checked.items, reading.json)) }
 }
 
-/** The outcome for the query of an endpoint. */
+/** The result for the query of an endpoint. */
 export function answerToQuery(endpoint: Endpoint, query: Record<string, string | string[]>): Outcome {
   if (!endpoint.query) throw new TypeError(`${endpoint.id} takes no query`)
   const checked = compileValidator(endpoint.query, 'query')(query)

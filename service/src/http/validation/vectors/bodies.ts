@@ -1,4 +1,4 @@
-import { notObject } from './faults.ts'
+import { notObject } from './errors.ts'
 import { mandate } from './mandates.ts'
 import { itemsOf, type Vector } from './vector.ts'
 
@@ -13,7 +13,7 @@ const noBody: [id: string, path: string, contentType: string | undefined][] = [
   ['v028', '/mandates', 'text/plain'],
 ]
 
-/** A body that is not declared as JSON is a text. */
+/** A body that is not declared as JSON is text. */
 const plainText: [id: string, contentType: string, text: string][] = [
   ['v042', 'text/plain', mandateText],
   ['v043', 'application/x-www-form-urlencoded', mandateText],
@@ -27,7 +27,7 @@ const noValue = 'Expecting value'
 const noComma = "Expecting ',' delimiter"
 const notTheEnd = 'Extra data'
 
-/** What is wrong, and how many characters stand before it. */
+/** The error, and its position. */
 const notJson: [id: string, text: string, position: number, error: string][] = [
   ['v055', '{', 1, noName],
   ['v057', '{"a":', 5, noValue],
@@ -54,7 +54,7 @@ const notJson: [id: string, text: string, position: number, error: string][] = [
   ['v090', '[1,]', 3, noValue],
 ]
 
-/** The cases in which it is the bytes of the body that matter. */
+/** The cases about the raw bytes of the body. */
 export const bodyVectors: Vector[] = [
   ...noBody.map(([id, path, contentType]) => ({
     ...request(contentType, undefined),

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 
 import type { Endpoint } from '@purser/wire/endpoint'
 
-/** Every endpoint of the interface, found by looking through the wire package. */
+/** Every endpoint of the interface, collected from the wire package. */
 export async function findEndpoints(): Promise<Endpoint[]> {
   const folder = new URL('.', import.meta.resolve('@purser/wire/endpoint'))
   const files = (await readdir(folder, { recursive: true })).filter(

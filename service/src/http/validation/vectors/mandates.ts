@@ -9,7 +9,7 @@ import {
   notUsdc,
   without,
   withoutZone,
-} from './faults.ts'
+} from './errors.ts'
 import { absent, vectorsOf, type Row } from './vector.ts'
 
 export const mandate = {
@@ -23,7 +23,7 @@ export const mandate = {
   expires_at: '2099-01-01T00:00:00Z',
 }
 
-/** A number as it is spelled here, where `JSON.stringify` would spell it another way. */
+/** A number with this exact spelling, which `JSON.stringify` would change. */
 const spelled = (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON
 
 const extraCharacters = badDateTime('unexpected extra characters at the end of the input')

@@ -11,7 +11,7 @@ import {
   notWeb,
   without,
   withoutZone,
-} from './faults.ts'
+} from './errors.ts'
 import { vectorsOf, type Row } from './vector.ts'
 
 const proofRequest = {

@@ -1,5 +1,5 @@
-import { badUrl, missing, notAmount, notObject, notText, notUsdc, notWeb, without } from './faults.ts'
-import { absent, vectorsOf, type Faults, type Row } from './vector.ts'
+import { badUrl, missing, notAmount, notObject, notText, notUsdc, notWeb, without } from './errors.ts'
+import { absent, vectorsOf, type Errors, type Row } from './vector.ts'
 
 const proposal = {
   agent_id: 'agent_1',
@@ -11,7 +11,7 @@ const proposal = {
   category: 'data',
 }
 
-const allMissing: Faults = {
+const allMissing: Errors = {
   agent_id: missing,
   mandate_id: missing,
   merchant_domain: missing,
@@ -39,7 +39,7 @@ const evaluateRows: Row[] = [
   ['v344', 'another currency', { currency: 'EUR' }, { currency: notUsdc }],
   [
     'v393',
-    'faults come in the order of the fields',
+    'errors come in the order of the fields',
     { '': { category: 1, amount: 2, mandate_id: 3 } },
     {
       agent_id: missing,

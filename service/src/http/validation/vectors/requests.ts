@@ -10,7 +10,7 @@ const notInteger = {
 const get = { method: 'GET', headers: {}, body: undefined, status: 200, detail: undefined }
 const json = { 'content-type': 'application/json' }
 
-/** The cases without a body that is read: queries, paths and credentials. */
+/** The cases whose body is not read: queries, paths and credentials. */
 export const requestVectors: Vector[] = [
   {
     ...get,

@@ -157,7 +157,7 @@ interface Refusal {
 const foreign = (path: string) =>
   `${path} is a database of another program, and was left untouched; name another file with PURSER_DATABASE=sqlite:/path/purser.db`
 const damaged = (path: string, code: string) =>
-  `${path} is damaged or is no SQLite database (${code}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`
+  `${path} is damaged or not a SQLite database (${code}), and was left untouched; restore a backup with purser restore, or name another file with PURSER_DATABASE=sqlite:/path/purser.db`
 
 const refusals: readonly Refusal[] = [
   {

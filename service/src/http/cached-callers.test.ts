@@ -13,13 +13,13 @@ import {
   type TestService,
 } from '../../testing/service.ts'
 
-// Decision 0019: on PostgreSQL the transaction of a verification looks at the key itself. A key that one process let in
-// is revoked through another here, and whatever is sent with it then is answered as a key that was never let in.
+// Decision 19: on PostgreSQL the transaction of a verification checks the key. Here a key that one process has cached
+// is revoked by another process; afterwards every request with it must be refused like one with an unknown key.
 
 interface Attempt {
   readonly service: TestService
   readonly key: string
-  /** Open, of 1.00. */
+  /** An open proof of 1.00. */
   readonly proof: Proof
   /** Paid with this key and the idempotency key `order-1`. */
   readonly paid: Proof

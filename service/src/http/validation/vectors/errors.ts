@@ -1,4 +1,4 @@
-import { absent, type Faults, type Wrong } from './vector.ts'
+import { absent, type Errors, type Wrong } from './vector.ts'
 
 export const missing: Wrong = { type: 'missing', msg: 'Field required' }
 export const notText: Wrong = { type: 'string_type', msg: 'Input should be a valid string' }
@@ -51,7 +51,7 @@ export function badEmail(reason: string): Wrong {
   return { type: 'value_error', msg: `value is not a valid email address: ${reason}`, ctx: { reason } }
 }
 
-/** The rest of a row about one field that is left out. */
-export function without(field: string): [Record<string, unknown>, Faults] {
+/** The rest of a row about one missing field. */
+export function without(field: string): [Record<string, unknown>, Errors] {
   return [{ [field]: absent }, { [field]: missing }]
 }

@@ -1,7 +1,7 @@
 import { codePoints } from './text.ts'
 
-/** What is wrong with a JSON text and where, in code points from its start. */
-export interface JsonFault {
+/** The error in a JSON text and its position in code points. */
+export interface JsonError {
   readonly error: string
   readonly position: number
 }
@@ -12,24 +12,24 @@ interface Limits {
 }
 
 /**
- * The first fault of a JSON text, in the words and at the position that Python's `json` module gives;
- * `unreadable` when a limit is passed before it; undefined when the text is JSON.
+ * The first error in a JSON text, with the message and position of Python's `json` module; `unreadable` if a limit is
+ * exceeded first; undefined if the text is valid.
  */
-export function findJsonFault(text: string, limits: Limits): JsonFault | 'unreadable' | undefined {
+export function findJsonError(text: string, limits: Limits): JsonError | 'unreadable' | undefined {
   const scanner = new Scanner(text, limits)
-  const fault = scanner.document()
-  if (fault === undefined || fault === 'unreadable') return fault
-  return { error: fault, position: codePoints(text.slice(0, scanner.at)) }
+  const error = scanner.document()
+  if (error === undefined || error === 'unreadable') return error
+  return { error: error, position: codePoints(text.slice(0, scanner.at)) }
 }
 
 const number = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
 const word = /true|false|null/y
 const spaces = /[ \t\n\r]*/y
-// oxlint-disable-next-line no-control-regex -- they are what may not stand in a string
+// oxlint-disable-next-line no-control-regex -- they are not allowed in a string
 const plainText = /[^"\\\0-\x1f]*/y
 const fourHexDigits = /[0-9a-fA-F]{4}/y
 
-/** Walks over a text. Each method passes one part of it and answers the fault found, with `at` on its place. */
+/** Walks over a text. Each method parses one part and returns the error found, with `at` at its position. */
 class Scanner {
   readonly #text: string
   readonly #limits: Limits
@@ -42,8 +42,8 @@ class Scanner {
 
   document(): string | undefined {
     this.#pass(spaces)
-    const fault = this.#value(0)
-    if (fault !== undefined) return fault
+    const error = this.#value(0)
+    if (error !== undefined) return error
     this.#pass(spaces)
     return this.at < this.#text.length ? 'Extra data' : undefined
   }
@@ -58,7 +58,7 @@ class Scanner {
     }
     if (this.#pass(word)) return undefined
     const digits = this.#pass(number)
-    // This is also what becomes of NaN and Infinity, which Python would let through.
+    // Also the error for NaN and Infinity, which Python would accept.
     if (!digits) return 'Expecting value'
     const [whole, fraction, exponent] = digits
     const isInteger = fraction === undefined && exponent === undefined
@@ -71,12 +71,12 @@ class Scanner {
     if (this.#take('}')) return undefined
     for (;;) {
       if (this.#text[this.at] !== '"') return 'Expecting property name enclosed in double quotes'
-      const nameFault = this.#string()
-      if (nameFault !== undefined) return nameFault
+      const nameError = this.#string()
+      if (nameError !== undefined) return nameError
       this.#pass(spaces)
       if (!this.#take(':')) return "Expecting ':' delimiter"
-      const fault = this.#next(depth)
-      if (fault !== undefined) return fault
+      const error = this.#next(depth)
+      if (error !== undefined) return error
       if (this.#take('}')) return undefined
       if (!this.#take(',')) return "Expecting ',' delimiter"
       this.#pass(spaces)
@@ -87,19 +87,19 @@ class Scanner {
     this.#pass(spaces)
     if (this.#take(']')) return undefined
     for (;;) {
-      const fault = this.#next(depth)
-      if (fault !== undefined) return fault
+      const error = this.#next(depth)
+      if (error !== undefined) return error
       if (this.#take(']')) return undefined
       if (!this.#take(',')) return "Expecting ',' delimiter"
     }
   }
 
-  /** A value and the space around it. */
+  /** A value and the whitespace around it. */
   #next(depth: number): string | undefined {
     this.#pass(spaces)
-    const fault = this.#value(depth)
-    if (fault === undefined) this.#pass(spaces)
-    return fault
+    const error = this.#value(depth)
+    if (error === undefined) this.#pass(spaces)
+    return error
   }
 
   #string(): string | undefined {
@@ -108,13 +108,13 @@ class Scanner {
       this.#pass(plainText)
       if (this.#take('"')) return undefined
       if (this.at < this.#text.length && this.#text[this.at] !== '\\') return 'Invalid control character at'
-      // Either the text ends here, or it ends after the backslash.
+      // The text ends here, or after the backslash.
       if (this.at + 1 >= this.#text.length) {
         this.at = start
         return 'Unterminated string starting at'
       }
-      const fault = this.#escape()
-      if (fault !== undefined) return fault
+      const error = this.#escape()
+      if (error !== undefined) return error
     }
   }
 
@@ -127,7 +127,7 @@ class Scanner {
     }
     const digits = this.at + 2
     fourHexDigits.lastIndex = digits
-    // The digits cannot be the end of the text, for the string must be closed.
+    // The digits cannot end the text, because the string must be closed.
     if (!fourHexDigits.test(this.#text) || digits + 4 >= this.#text.length) {
       this.at++
       return 'Invalid \\uXXXX escape'
