@@ -38,7 +38,7 @@ test(
 
     const refused = await purser(before.url, 'restore', 'purser.dump')
     assert.equal(refused.code, 1)
-    assert.match(refused.errors, /holds a ledger; make an empty database/)
+    assert.match(refused.errors, /already contains a ledger; create an empty database/)
     const restored = await purser(empty.url, 'restore', 'purser.dump', '--replaces', before.url, '--json')
     assert.deepEqual([restored.code, restored.errors], [0, ''])
     const report = JSON.parse(restored.output)
@@ -66,7 +66,7 @@ test('No service starts on a restore that was interrupted', { skip: missing }, a
   context.after(() => execute(url, 'drop table purser_restore'))
   await assert.rejects(
     startTestService(context, { PURSER_DATABASE: url, PURSER_WORKERS: '1' }),
-    /holds a restore that is not finished; run purser restore again, with an empty database/,
+    /contains an unfinished restore; run purser restore again, with an empty database/,
   )
 })
 

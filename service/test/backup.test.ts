@@ -195,7 +195,7 @@ const refusals: readonly Refusal[] = [
   {
     what: 'A backup to a folder that is not there',
     args: ['backup', 'nowhere/backup.db'],
-    says: /cannot be made \(ENOENT\); name a file in a folder that this user may write to/,
+    says: /cannot be created \(ENOENT\); choose a file in a folder that this user can write to/,
   },
   {
     what: 'A backup where there is no ledger',

@@ -34,7 +34,7 @@ test('A disk that fails a sync ends the service, which says why; a new start kno
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^Purser exits: the ledger can no longer be written \(EIO: the disk is broken\)\. A new/m,
+    /^Purser exits: the ledger can no longer be written \(EIO: the disk is broken\)\. A restart/m,
   )
 
   const second = await startProcess(context, { folder, settings })

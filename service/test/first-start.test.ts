@@ -194,7 +194,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a database of a newer release',
-    says: /purser\.db was written by a newer Purser \(schema 999, this release knows \d+\); start that release/,
+    says: /purser\.db was written by a newer Purser \(schema 999, this release supports \d+\); start that release/,
     make: async (folder) => {
       await goodDatabase(folder)
       return changeDatabase(folder, 'pragma user_version = 999')
@@ -202,7 +202,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a folder that cannot be made',
-    says: /The folder .*file\/below cannot be made \(ENOTDIR\); choose a place that this user may write to/,
+    says: /The folder .*file\/below cannot be created \(ENOTDIR\); choose a location that this user can write to/,
     make: (folder) => {
       writeFileSync(join(folder, 'file'), 'a file, not a folder')
       return { settings: { PURSER_DATABASE: 'sqlite:./file/below/purser.db' } }
@@ -210,7 +210,7 @@ const refusals: readonly Refusal[] = [
   },
   {
     what: 'a folder in place of the file',
-    says: /data cannot be opened for writing \(\w+\); choose a place that this user may write to/,
+    says: /data cannot be opened for writing \(\w+\); choose a location that this user can write to/,
     make: (folder) => {
       mkdirSync(join(folder, 'data'))
       return { settings: { PURSER_DATABASE: 'sqlite:./data' } }

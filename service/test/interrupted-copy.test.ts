@@ -37,7 +37,7 @@ test('A copy that loses its server names what helps: the same command, once it i
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^purser migrate copy: No PostgreSQL server answers at .*; start it, and run the same command again: it goes on from here\.$/m,
+    /^purser migrate copy: No PostgreSQL server answers at .*; start it, and run the same command again: it continues from here\.$/m,
   )
   await letGo()
   await copyAgain()

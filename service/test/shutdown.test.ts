@@ -167,7 +167,7 @@ for (const workers of ['1', '2']) {
     assert.equal(before.headers['connection'], 'keep-alive')
 
     const ended = service.kill('SIGTERM')
-    await service.sees(/Purser is stopping: it accepts requests for another 1 s more/)
+    await service.sees(/Purser is stopping: it accepts requests for another 1 s/)
     // A worker hears of it a moment later.
     let ready = await client.send('GET', '/readyz')
     while (ready.status === 200) ready = await client.send('GET', '/readyz')

@@ -31,7 +31,7 @@ export interface PostgresServer {
   readonly name: string
   /** Why it cannot be used here, if it cannot. */
   readonly missing?: string
-  /** Whether its databases are spread over machines. */
+  /** Whether its databases are distributed over machines. */
   readonly isDistributed: boolean
   /** An empty database with the schema in place, of a test's own. */
   readonly createDatabase: () => Promise<PostgresDatabase>

@@ -215,7 +215,7 @@ describe('The package of the service', () => {
       },
       {
         prepare: (own: string) => writeFileSync(join(own, 'data'), 'a file where the folder should be'),
-        says: /^Purser cannot start: The folder \S+\/data cannot be made \(EEXIST\); choose a place that this user may write to, with PURSER_DATABASE=sqlite:\/path\/purser\.db\.\n$/,
+        says: /^Purser cannot start: The folder \S+\/data cannot be created \(EEXIST\); choose a location that this user can write to, with PURSER_DATABASE=sqlite:\/path\/purser\.db\.\n$/,
       },
       {
         flags: ['--prot', '8080'],

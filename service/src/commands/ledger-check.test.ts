@@ -90,7 +90,7 @@ test('ledger check makes no ledger, and runs no step of the schema', async (cont
   const { folder, purser, purserWith } = testCommand(context)
   const { code, errors } = await purser('ledger', 'check')
   assert.equal(code, 1)
-  assert.match(errors, /^purser ledger check: There is no ledger at .*data\/purser\.db; name its file/)
+  assert.match(errors, /^purser ledger check: There is no ledger at .*data\/purser\.db; set its file/)
   assert.deepEqual(readdirSync(folder), [])
   assert.equal((await purser('migrate', 'up')).code, 0)
   const path = `${folder}/data/purser.db`
@@ -99,10 +99,10 @@ test('ledger check makes no ledger, and runs no step of the schema', async (cont
   database.close()
   assert.match(
     (await purser('ledger', 'check')).errors,
-    /has version 0 of the schema, and this release checks version \d+; bring it up to date first, with purser migrate up/,
+    /has schema 0, and this release checks schema \d+; upgrade it first, with purser migrate up/,
   )
   const called = await purserWith({ calledAs: 'npx purser' }, 'ledger', 'check')
-  assert.match(called.errors, /bring it up to date first, with npx purser migrate up\.$/)
+  assert.match(called.errors, /upgrade it first, with npx purser migrate up\.$/)
 })
 
 test('ledger check refuses a file of another user, and makes nothing beside it', async (context) => {
@@ -121,7 +121,7 @@ test('ledger check refuses a file of another user, and makes nothing beside it',
 test('ledger check adds a ledger on PostgreSQL up beside the running service', async (context) => {
   const settings = await databaseSettings(context)
   const { purser } = testCommand(context, settings)
-  assert.match((await purser('ledger', 'check')).errors, /has version 0 of the schema/)
+  assert.match((await purser('ledger', 'check')).errors, /has schema 0/)
   const service = await startTestService(context, settings)
   await payAndHold(service)
   const { code, output } = await purser('ledger', 'check', '--json')

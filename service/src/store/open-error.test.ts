@@ -16,7 +16,7 @@ test('An error about a ledger spells commands and settings as the user does, and
   const unsound = new StoreOpenError('backup_unsound', { place, faults: 2 })
   assert.equal(
     unsound.tell({ purser: 'npx purser' }),
-    `${place} does not add up (2 faults), and nothing was changed; restore another backup (npx purser ledger check --database sqlite:${place} lists the faults)`,
+    `${place} is inconsistent (2 errors), and nothing was changed; restore another backup (npx purser ledger check --database sqlite:${place} lists the errors)`,
   )
   const foreign = new StoreOpenError('foreign_file', { place })
   assert.equal(

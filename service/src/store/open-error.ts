@@ -1,5 +1,5 @@
 /**
- * Why a ledger cannot be opened, checked, backed up, copied or restored, and what helps. Words in braces are
+ * The errors of opening, checking, backing up, copying or restoring a ledger, and the remedy. Names in braces are
  * values of the error, except for those of `Spelling`.
  */
 const sentences = {
@@ -8,37 +8,37 @@ const sentences = {
     remedy: 'use {needed} or newer',
   },
   encoding_not_utf8: {
-    problem: '{place} keeps text as {encoding}, which cannot hold every name',
+    problem: '{place} stores text as {encoding}, which cannot represent every name',
     remedy: 'create a database with the encoding UTF8',
   },
   read_only: {
-    problem: '{place} takes no writes, as a standby does',
-    remedy: 'name the primary server in {server}',
+    problem: '{place} is read-only, like a standby',
+    remedy: 'set {server} to the primary server',
   },
   password_missing: {
     problem: '{place} asks for a password',
-    remedy: 'put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD',
+    remedy: 'add it to the address, as in postgresql://user:password@host:5432/name, or set PGPASSWORD',
   },
   no_tls: {
-    problem: '{place} offers no TLS, which the address asks for with sslmode',
-    remedy: 'turn it on at the server, or take sslmode out of the address',
+    problem: '{place} does not offer TLS, which sslmode in the address requires',
+    remedy: 'enable it on the server, or remove sslmode from the address',
   },
   login_refused: {
     problem: '{place} refuses this user or password',
     remedy: 'correct {server}, or what the server allows in pg_hba.conf',
   },
-  no_database: { problem: '{place} does not exist', remedy: 'make the database first, with createdb' },
+  no_database: { problem: '{place} does not exist', remedy: 'create the database first, with createdb' },
   create_refused: {
-    problem: '{place} does not let this user make its tables ({cause})',
-    remedy: 'grant it create on the schema, or let it own the database',
+    problem: '{place} does not let this user create tables ({cause})',
+    remedy: 'grant it CREATE on the schema, or make it the owner of the database',
   },
   foreign_tables: {
-    problem: '{place} holds tables of another program ({cause}), and was left untouched',
-    remedy: 'give Purser a database of its own',
+    problem: '{place} contains tables of another program ({cause}), and was left untouched',
+    remedy: 'use a separate database for Purser',
   },
   no_connection_left: {
     problem: '{place} has no connection left for this user',
-    remedy: 'raise max_connections, or put a pool in front of it',
+    remedy: 'raise max_connections, or put a pooler in front of it',
   },
   not_ready: { problem: '{place} is not ready yet ({cause})', remedy: 'start Purser once it is' },
   no_server: {
@@ -47,69 +47,70 @@ const sentences = {
   },
   server_lost: {
     problem: 'No PostgreSQL server answers at {place} ({cause})',
-    remedy: 'start it, and run the same command again: it goes on from here',
+    remedy: 'start it, and run the same command again: it continues from here',
   },
   too_few_connections: {
-    problem: '{place} allows {limit} connections, with which {processes} cannot work',
+    problem: '{place} allows {limit} connections, too few for {processes}',
     remedy: 'set {settings}',
   },
   pool_forgets_statements: {
     problem:
-      '{place} is behind a pool that forgets prepared statements, as PgBouncer does in transaction mode before 1.21 or without max_prepared_statements',
+      '{place} is behind a pooler that does not support prepared statements, such as PgBouncer in transaction mode before 1.21 or without max_prepared_statements',
     remedy:
       'use PgBouncer 1.21 or newer with max_prepared_statements = 100, or pool_mode = session, or the address of the server itself',
   },
   citus_not_created: {
-    problem: '{place} has no Citus yet',
+    problem: '{place} does not have the Citus extension yet',
     remedy: 'run create extension citus in it, here and on every worker, and add the workers',
   },
   citus_not_installed: {
-    problem: 'The server of {place} has no Citus, so nothing can be spread over machines',
-    remedy: 'leave --distribute out',
+    problem: 'The server of {place} does not have Citus installed, so tables cannot be distributed',
+    remedy: 'omit --distribute',
   },
   lanes_off: {
-    problem: 'The tables of {place} are spread over machines',
+    problem: 'The tables of {place} are distributed over machines',
     remedy: 'start Purser with PURSER_ACCOUNT_LANES=on',
   },
   table_not_spread: {
-    problem: 'The table {table} of {place} is not spread over machines as the others are',
+    problem: 'The table {table} of {place} is not distributed over machines, unlike the others',
     remedy: 'run {purser} migrate up --distribute',
   },
   server_failed: {
     problem: '{place} cannot be used ({cause})',
-    remedy: 'see what the log of the server says',
+    remedy: "see the server's log",
   },
 
   hard_links: {
-    problem: '{place} is one file with {names} names (hard links), and a service under each would harm it',
-    remedy: 'keep one name, and remove or copy the other',
+    problem:
+      '{place} is one file with {names} names (hard links), and services under different names would damage it',
+    remedy: 'keep one name, and delete or copy the other',
   },
   dangling_link: {
-    problem: '{place} is a symbolic link to {target}, which is not there',
-    remedy: 'bring that file back, or remove the link for a new ledger',
+    problem: '{place} is a symbolic link to {target}, which does not exist',
+    remedy: 'restore that file, or remove the link to create a new ledger',
   },
   folder_not_made: {
-    problem: 'The folder {place} cannot be made ({cause})',
-    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+    problem: 'The folder {place} cannot be created ({cause})',
+    remedy: 'choose a location that this user can write to, with {file}/path/purser.db',
   },
   file_in_use: {
     problem: 'Another Purser process is using {place}',
-    remedy: 'stop it first; a second service needs a file of its own, with {file}/path/other.db',
+    remedy: 'stop it first; a second service needs a separate file, with {file}/path/other.db',
   },
   lock_not_writable: {
     problem: '{place} cannot be written ({cause})',
-    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+    remedy: 'choose a location that this user can write to, with {file}/path/purser.db',
   },
   file_not_writable: {
     problem: '{place} cannot be opened for writing ({cause})',
-    remedy: 'choose a place that this user may write to, with {file}/path/purser.db',
+    remedy: 'choose a location that this user can write to, with {file}/path/purser.db',
   },
   foreign_file: {
     problem: '{place} is a database of another program, and was left untouched',
     remedy: 'name another file with {file}/path/purser.db',
   },
   no_sqlite_file: {
-    problem: '{place} is damaged or is no SQLite database ({cause}), and was left untouched',
+    problem: '{place} is damaged or not a SQLite database ({cause}), and was left untouched',
     remedy: 'restore a backup with {purser} restore, or name another file with {file}/path/purser.db',
   },
   file_damaged: {
@@ -122,7 +123,7 @@ const sentences = {
   },
 
   newer_schema: {
-    problem: '{place} was written by a newer Purser (schema {found}, this release knows {needed})',
+    problem: '{place} was written by a newer Purser (schema {found}, this release supports {needed})',
     remedy: 'start that release or a later one',
   },
   schema_step_failed: {
@@ -130,20 +131,20 @@ const sentences = {
     remedy: 'start the earlier release again, and report this message',
   },
   check_needs_newer_release: {
-    problem: '{place} has version {found} of the schema, and this release checks version {needed}',
+    problem: '{place} has schema {found}, and this release checks schema {needed}',
     remedy: 'check it with that release',
   },
   check_needs_migration: {
-    problem: '{place} has version {found} of the schema, and this release checks version {needed}',
-    remedy: 'bring it up to date first, with {purser} migrate up',
+    problem: '{place} has schema {found}, and this release checks schema {needed}',
+    remedy: 'upgrade it first, with {purser} migrate up',
   },
   no_ledger: {
     problem: 'There is no ledger at {place}',
-    remedy: 'name its file with --database sqlite:/path',
+    remedy: 'set its file with --database sqlite:/path',
   },
 
   secret_invalid: {
-    problem: '{place} holds no proof secret of this service',
+    problem: '{place} does not contain a proof secret of this service',
     remedy:
       'restore it from a backup, or set PURSER_PROOF_SECRET (proofs signed with another secret are refused)',
   },
@@ -157,12 +158,12 @@ const sentences = {
   },
 
   file_not_made: {
-    problem: '{place} cannot be made ({cause})',
-    remedy: 'name a file in a folder that this user may write to',
+    problem: '{place} cannot be created ({cause})',
+    remedy: 'choose a file in a folder that this user can write to',
   },
   no_room: {
-    problem: 'There is no room for {place} (SQLITE_FULL)',
-    remedy: 'make room, or name a file on another disk',
+    problem: 'There is not enough disk space for {place} (SQLITE_FULL)',
+    remedy: 'free some space, or choose a file on another disk',
   },
   source_damaged: {
     problem: '{place} is damaged ({cause}) and cannot be copied',
@@ -173,24 +174,24 @@ const sentences = {
     problem: '{program} {there}, and the server is PostgreSQL {needed}',
     remedy: 'install {program} {needed} (Debian: apt-get install postgresql-client-{needed})',
   },
-  /** What the program says is all that is known. */
+  /** The program's own message. */
   program_failed: { problem: '{cause}', remedy: undefined },
   no_backup: { problem: 'There is no file at {place}', remedy: 'name a backup' },
-  backup_empty: { problem: '{place} holds no ledger', remedy: 'name a backup' },
+  backup_empty: { problem: '{place} does not contain a ledger', remedy: 'name a backup' },
   backup_too_new: {
-    problem: '{place} was written by a newer Purser (schema {found}, this release knows {needed})',
+    problem: '{place} was written by a newer Purser (schema {found}, this release supports {needed})',
     remedy: 'restore it with that release',
   },
   backup_unsound: {
-    problem: '{place} does not add up ({faults} faults), and nothing was changed',
-    remedy: 'restore another backup ({purser} ledger check --database sqlite:{place} lists the faults)',
+    problem: '{place} is inconsistent ({faults} errors), and nothing was changed',
+    remedy: 'restore another backup ({purser} ledger check --database sqlite:{place} lists the errors)',
   },
   restore_not_empty: {
-    problem: '{place} holds a ledger',
-    remedy: 'make an empty database, restore to that, and keep this one until all is well',
+    problem: '{place} already contains a ledger',
+    remedy: 'create an empty database, restore to that, and keep this one until everything works',
   },
   restore_unfinished: {
-    problem: '{place} holds a restore that is not finished',
+    problem: '{place} contains an unfinished restore',
     remedy: 'run {purser} restore again, with an empty database',
   },
 
@@ -200,33 +201,32 @@ const sentences = {
     remedy: 'run {purser} migrate up --database sqlite:{place} first',
   },
   copy_target_taken: {
-    problem: '{place} holds another ledger, and was left untouched',
+    problem: '{place} contains another ledger, and was left untouched',
     remedy: 'copy to an empty database, made with createdb',
   },
   copy_changed_since: {
-    problem:
-      '{place} holds a finished copy of this ledger, and something was written there or in {source} since',
+    problem: '{place} contains a finished copy of this ledger, and the copy or {source} has changed since',
     remedy:
-      'nothing was copied: keep the copy when the service has run on it, or copy again, to an empty database, when it has run on the file',
+      'nothing was copied: if the service has run on the copy, keep it; if it has run on the file, copy again to an empty database',
   },
   copy_running: { problem: 'Another copy to {place} is running', remedy: 'let it finish' },
   copy_of_another: {
-    problem: '{place} holds an unfinished copy of another ledger, or the source has changed since',
-    remedy: 'begin again with an empty database',
+    problem: '{place} contains an unfinished copy of another ledger, or the source has changed since',
+    remedy: 'start over with an empty database',
   },
   copy_unfinished: {
-    problem: '{place} holds a copy that is not finished',
+    problem: '{place} contains an unfinished copy',
     remedy: 'run the same {purser} migrate copy again, or use another database',
   },
 } as const satisfies Record<string, { problem: string; remedy: string | undefined }>
 
 type OpenErrorCode = keyof typeof sentences
 
-/** How the user spells what a remedy names. */
+/** The user's spelling of commands and settings. */
 interface Spelling {
   /** The command: `purser`, or `npx purser`. */
   readonly purser: string
-  /** The setting or flag with the address of a server. */
+  /** The setting or flag with a server's address. */
   readonly server: string
   /** The setting or flag with a SQLite file, up to its path. */
   readonly file: string
@@ -238,12 +238,12 @@ const defaultSpelling: Spelling = {
   file: 'PURSER_DATABASE=sqlite:',
 }
 
-/** The words in braces of a template. */
+/** The names in braces of a template. */
 type Words<Template> = Template extends `${string}{${infer Word}}${infer Rest}` ? Word | Words<Rest> : never
 
 type Values = Readonly<Record<string, string | number>>
 
-/** Each code with the values that its sentence needs. */
+/** Each code with the values of its message. */
 type OpenFailure = {
   [Code in OpenErrorCode]: [
     code: Code,
@@ -256,7 +256,7 @@ type OpenFailure = {
   ]
 }[OpenErrorCode]
 
-/** The ledger cannot be used: why, where, and what helps. */
+/** The ledger cannot be used. The message says why, and names the remedy. */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError'
   readonly code: OpenErrorCode
@@ -268,7 +268,7 @@ export class StoreOpenError extends Error {
     this.values = values
   }
 
-  /** The sentence, with commands and settings spelled as the user spells them. */
+  /** The message, with commands and settings in the user's spelling. */
   tell(spelling: Partial<Spelling>): string {
     return render(this.code, this.values, spelling)
   }

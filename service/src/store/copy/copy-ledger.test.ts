@@ -60,7 +60,7 @@ for (const server of postgresServers) {
         assert.equal(killed.signal, 'SIGKILL', String(killed.stderr))
         await assert.rejects(openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() }), {
           name: 'StoreOpenError',
-          message: /holds a copy that is not finished; run the same purser migrate copy again/,
+          message: /contains an unfinished copy; run the same purser migrate copy again/,
         })
         for (const { name } of copiedTables) {
           const [row] = await query<{ count: bigint }>(to, `select count(*) as count from ${name}`)
@@ -103,17 +103,17 @@ test('Where there is no ledger, none is made', async (context) => {
   await refused(copy({ to, from }), /^There is no ledger/)
 })
 
-test('A database that holds another ledger is left as it is', async (context) => {
+test('A database with another ledger is left untouched', async (context) => {
   const to = await databaseOn(server, context)
   const store = await openPostgresLedgerStore({ url: to, nextId: createIdsOfTimes() })
   await new StoreLedger({ store, close: () => store.close() }).tenant()
   await store.close()
   // The ids of tests are the same in every ledger.
   await query(to, 'update accounts set id = gen_random_uuid()')
-  await refused(copy({ to }), /holds another ledger, and was left untouched; copy to an empty database/)
+  await refused(copy({ to }), /contains another ledger, and was left untouched; copy to an empty database/)
   assert.equal((await query(to, 'select id from accounts')).length, 1)
   assert.deepEqual(await query(to, `select to_regclass('purser_copy') as found`), [{ found: null }])
-  await refused(copy({ to }), /holds another ledger/)
+  await refused(copy({ to }), /contains another ledger/)
 })
 
 test('A finished copy is known again, and is not written to', async (context) => {
@@ -131,7 +131,7 @@ test('A finished copy in which something was written since, there or here, is le
   const [copied, unchanged] = [await databaseOn(server, context), await databaseOn(server, context)]
   await copy({ from, to: copied })
   await copy({ from, to: unchanged })
-  const movedOn = /holds a finished copy of this ledger, and something was written there or in .*moved-on\.db/
+  const movedOn = /contains a finished copy of this ledger, and the copy or .*moved-on\.db/
   await query(copied, `update agents set status = 'revoked', revoked_at_ms = 1 where status = 'active'`)
   await refused(copy({ from, to: copied }), movedOn)
   assert.ok((await copy({ from, to: unchanged })).wasFinished)

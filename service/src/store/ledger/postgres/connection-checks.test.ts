@@ -27,7 +27,7 @@ describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
     await assert.rejects(checkConnections(pooled, alone), {
       name: 'StoreOpenError',
       message:
-        /^postgresql:\/\/purser@127\.0\.0\.1:\d+\/\w+ is behind a pool that forgets prepared statements, .*; use PgBouncer 1\.21 or newer with max_prepared_statements = 100, or pool_mode = session/,
+        /^postgresql:\/\/purser@127\.0\.0\.1:\d+\/\w+ is behind a pooler that does not support prepared statements, .*; use PgBouncer 1\.21 or newer with max_prepared_statements = 100, or pool_mode = session/,
     })
   })
 
@@ -68,11 +68,11 @@ describe('A server with few connections', () => {
       processes: 4,
       says: /allows 55 connections, and 4 processes may open 56: .*; set the connection limit of the user to 56 \(alter role\), or PURSER_WORKERS to less$/,
     },
-    { limit: 10, processes: 1, says: /^refused: .* 10 connections, with which a process cannot work; set / },
+    { limit: 10, processes: 1, says: /^refused: .* 10 connections, too few for a process; set / },
     {
       limit: 15,
       processes: 4,
-      says: /^refused: .* 15 connections, with which 4 processes cannot work; set /,
+      says: /^refused: .* 15 connections, too few for 4 processes; set /,
     },
     {
       limit: 200,
@@ -109,7 +109,7 @@ test(
     assert.equal(ended.code, 1)
     assert.match(
       ended.stderr,
-      /^Purser cannot start: \S+ is behind a pool that forgets prepared statements, /,
+      /^Purser cannot start: \S+ is behind a pooler that does not support prepared statements, /,
     )
   },
 )

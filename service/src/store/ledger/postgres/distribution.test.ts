@@ -22,7 +22,7 @@ test('Nothing is spread where there is no Citus, and the words say so', async (c
     assert.equal(await readDistribution(client), undefined)
     await assert.rejects(distribute(client, place), {
       name: 'StoreOpenError',
-      message: /^The server of postgresql:.* has no Citus, so nothing can be spread over machines/,
+      message: /^The server of postgresql:.* does not have Citus installed, so tables cannot be distributed/,
     })
   })
 })
@@ -47,7 +47,7 @@ test('A service refuses spread tables without account lanes', { skip }, async (c
   const { url } = await spreadDatabase(context)
   await assert.rejects(openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), {
     name: 'StoreOpenError',
-    message: /^The tables of .* are spread over machines; start Purser with PURSER_ACCOUNT_LANES=on$/,
+    message: /^The tables of .* are distributed over machines; start Purser with PURSER_ACCOUNT_LANES=on$/,
   })
   const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes(), accountLanes: true })
   await store.close()

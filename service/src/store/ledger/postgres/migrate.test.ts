@@ -87,7 +87,7 @@ test('A database that a newer release wrote is refused, at a start and while a p
   await execute(database.url, `update purser_schema set version = ${neededVersion + 1}`)
   await refused(
     database.url,
-    `${describeUrl(database.url)} was written by a newer Purser (schema ${neededVersion + 1}, this release knows ${neededVersion}); start that release or a later one`,
+    `${describeUrl(database.url)} was written by a newer Purser (schema ${neededVersion + 1}, this release supports ${neededVersion}); start that release or a later one`,
   )
   await assert.rejects(store.checkReady(), { name: 'StoreUnavailableError' })
 })
@@ -116,7 +116,7 @@ for (const [what, statements, named] of foreignTables) {
     const before = await relations(database.url)
     await refused(
       database.url,
-      `${describeUrl(database.url)} holds tables of another program (${named}), and was left untouched; give Purser a database of its own`,
+      `${describeUrl(database.url)} contains tables of another program (${named}), and was left untouched; use a separate database for Purser`,
     )
     assert.deepEqual(await relations(database.url), before)
   })
@@ -184,19 +184,19 @@ test('What is wrong with an address is said in one sentence, without its passwor
     [nobody, / refuses this user or password; /],
     [
       `${database.url}?sslmode=require`,
-      / offers no TLS, which the address asks for with sslmode; turn it on at the server, or take sslmode out of the address$/,
+      / does not offer TLS, which sslmode in the address requires; enable it on the server, or remove sslmode from the address$/,
     ],
     [
       changed((url) => (url.pathname = '/missing')),
-      /\/missing does not exist; make the database first, with createdb$/,
+      /\/missing does not exist; create the database first, with createdb$/,
     ],
     [
       reader,
-      / does not let this user make its tables \(permission denied for schema public\); grant it create on the schema, or let it own the database$/,
+      / does not let this user create tables \(permission denied for schema public\); grant it CREATE on the schema, or make it the owner of the database$/,
     ],
     [
       `${database.url}?options=-c%20default_transaction_read_only%3Don`,
-      / takes no writes, as a standby does; name the primary server in PURSER_DATABASE$/,
+      / is read-only, like a standby; set PURSER_DATABASE to the primary server$/,
     ],
   ]
   for (const [url, message] of cases) {
@@ -220,7 +220,7 @@ test('A server that asks for a password is told from one that does not answer', 
   for (const path of [folder, rules]) chmodSync(path, 0o755)
   const url = new URL(await startPostgres18({ settings: { hba_file: rules } }))
   url.password = ''
-  const message = `${describeUrl(url.href)} asks for a password; put it into the address, as postgresql://user:password@host:5432/name, or into PGPASSWORD`
+  const message = `${describeUrl(url.href)} asks for a password; add it to the address, as in postgresql://user:password@host:5432/name, or set PGPASSWORD`
   await refused(url.href, message)
 })
 
@@ -252,7 +252,7 @@ test('A database that cannot hold every text is refused', async (context) => {
   const url = database.url.replace(/[^/]+$/, latin)
   await refused(
     url,
-    `${describeUrl(url)} keeps text as LATIN1, which cannot hold every name; create a database with the encoding UTF8`,
+    `${describeUrl(url)} stores text as LATIN1, which cannot represent every name; create a database with the encoding UTF8`,
   )
 })
 

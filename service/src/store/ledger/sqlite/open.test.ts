@@ -29,7 +29,7 @@ import { createIdsOfTimes } from '../../../ids.ts'
 import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
 
 const writableRemedy =
-  'choose a place that this user may write to, with PURSER_DATABASE=sqlite:/path/purser.db'
+  'choose a location that this user can write to, with PURSER_DATABASE=sqlite:/path/purser.db'
 
 test('A new file is made with its folders, for the eyes of this user, and marked as ours', (context) => {
   const path = join(folderFor(context), 'deep', 'er', 'purser.db')
@@ -59,7 +59,7 @@ test('A file with a second hard link is refused: under each name it would have a
   for (const name of [path, `${path}.second`]) {
     assert.throws(() => openSqliteFile(name), {
       name: 'StoreOpenError',
-      message: `${name} is one file with 2 names (hard links), and a service under each would harm it; keep one name, and remove or copy the other`,
+      message: `${name} is one file with 2 names (hard links), and services under different names would damage it; keep one name, and delete or copy the other`,
     })
   }
   rmSync(`${path}.second`)
@@ -72,7 +72,7 @@ test('A symbolic link that leads to nothing is refused, and makes no file', (con
   symlinkSync(target, path)
   assert.throws(() => openSqliteFile(path), {
     name: 'StoreOpenError',
-    message: `${path} is a symbolic link to ${target}, which is not there; bring that file back, or remove the link for a new ledger`,
+    message: `${path} is a symbolic link to ${target}, which does not exist; restore that file, or remove the link to create a new ledger`,
   })
   assert.equal(existsSync(target), false)
   assert.equal(existsSync(`${path}.lock`), false)
@@ -218,7 +218,7 @@ const refusals: readonly Refusal[] = [
       byHand(path, `pragma user_version = ${ledgerSteps.length + 41}`)
     },
     message: (path) =>
-      `${path} was written by a newer Purser (schema ${ledgerSteps.length + 41}, this release knows ${ledgerSteps.length}); start that release or a later one`,
+      `${path} was written by a newer Purser (schema ${ledgerSteps.length + 41}, this release supports ${ledgerSteps.length}); start that release or a later one`,
   },
 ]
 for (const { name, prepare, message } of refusals) {
@@ -249,11 +249,11 @@ test('A folder that cannot be made is named, with what would help', (context) =>
   writeFileSync(file, '')
   assert.throws(() => openSqliteFile(join(file, 'purser.db')), {
     name: 'StoreOpenError',
-    message: `The folder ${file} cannot be made (EEXIST); ${writableRemedy}`,
+    message: `The folder ${file} cannot be created (EEXIST); ${writableRemedy}`,
   })
   assert.throws(() => openSqliteFile(join(file, 'below', 'purser.db')), {
     name: 'StoreOpenError',
-    message: `The folder ${join(file, 'below')} cannot be made (ENOTDIR); ${writableRemedy}`,
+    message: `The folder ${join(file, 'below')} cannot be created (ENOTDIR); ${writableRemedy}`,
   })
 })
 
@@ -298,7 +298,7 @@ function openInChild(context: TestContext, path: string): { child: ChildProcess;
 }
 
 function inUse(path: string): string {
-  return `Another Purser process is using ${path}; stop it first; a second service needs a file of its own, with PURSER_DATABASE=sqlite:/path/other.db`
+  return `Another Purser process is using ${path}; stop it first; a second service needs a separate file, with PURSER_DATABASE=sqlite:/path/other.db`
 }
 
 function byHand(path: string, statements: string): void {
