@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join, matchesGlob } from 'node:path'
 import { test } from 'node:test'
 
@@ -103,9 +103,11 @@ function isPath(path: string): boolean {
   )
 }
 
-/** Whether a name is the path of something, or the end of one. */
+/** Whether a name is the path of something or the end of one, or a package. */
 function isKnown(name: string): boolean {
   return (
-    isPath(name) || paths.some((path) => `/${path}`.endsWith(`/${name}`) || matchesGlob(path, `**/${name}`))
+    isPath(name) ||
+    existsSync(join(projectFolder, 'node_modules', name)) ||
+    paths.some((path) => `/${path}`.endsWith(`/${name}`) || matchesGlob(path, `**/${name}`))
   )
 }

@@ -108,6 +108,9 @@ test('Only public internet addresses are accepted', () => {
     'ff02::1',
     '64:ff9b::a9fe:a9fe',
     '2002:7f00:1::',
+    '::127.0.0.1',
+    '::a9fe:a9fe',
+    '::ffff:0:7f00:1',
     'localhost',
     '',
   ]

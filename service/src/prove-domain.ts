@@ -63,11 +63,11 @@ export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false
   // Check IPv4-mapped IPv6 addresses as IPv4.
   const parsed = ipaddr.process(address)
-  return parsed.range() === 'unicast' && parsed.toString() !== azureMetadata
+  return ipaddr.subnetMatch(parsed, { notPublic }, parsed.range()) === 'unicast'
 }
 
-/** The one cloud metadata address that is in no reserved range. */
-const azureMetadata = '168.63.129.16'
+/** Ranges that the library takes for public: IPv4 addresses as IPv6, and Azure's metadata service. */
+const notPublic = [ipaddr.parseCIDR('::/96'), ipaddr.parseCIDR('168.63.129.16/32')]
 
 interface FileRequest {
   readonly url: URL

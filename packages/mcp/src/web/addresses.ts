@@ -1,5 +1,7 @@
 import { lookup } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+
+import ipaddr from 'ipaddr.js'
 
 /** Why a request to a URL is refused. */
 export class AddressRefusal extends Error {
@@ -81,46 +83,15 @@ export class AddressGuard {
 
 /** Whether an IP address is in a range that is not routed on the public internet; false for names. */
 export function isPrivate(address: string): boolean {
-  const family = isIP(address)
-  if (family === 0) return false
-  return notPublic.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  if (isIP(address) === 0) return false
+  const parsed = ipaddr.process(address)
+  return ipaddr.subnetMatch(parsed, { alsoPrivate }, parsed.range()) !== 'unicast'
 }
+
+/** Ranges that the library takes for public: IPv4 addresses as IPv6, and Azure's metadata service. */
+const alsoPrivate = [ipaddr.parseCIDR('::/96'), ipaddr.parseCIDR('168.63.129.16/32')]
 
 /** The host of a URL without the brackets of IPv6. */
 function bare(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
-}
-
-/** IANA's special-purpose registries, and ranges that embed an IPv4 address. */
-const notPublic = new BlockList()
-for (const [network, prefix] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  notPublic.addSubnet(network, prefix, 'ipv4')
-}
-for (const [network, prefix] of [
-  ['::', 96],
-  ['64:ff9b::', 32],
-  ['100::', 64],
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 9],
-  ['ff00::', 8],
-] as const) {
-  notPublic.addSubnet(network, prefix, 'ipv6')
 }
