@@ -3,6 +3,7 @@ import type { ErrorCode } from '@purser/wire/errors'
 import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
 import type { StoredSession } from '../store/console/store.ts'
 import type { Caller } from '../domain/records.ts'
+import { andThen, type MaybePromise } from '../maybe-promise.ts'
 
 /** Who calls, or the code of the refusal (Authentication). */
 export type Authentication =
@@ -21,7 +22,7 @@ export interface CallerSession extends StoredSession {
 
 export interface AuthenticationOptions {
   /** The caller whose key has this SHA-256, unless the key is unknown or revoked. */
-  readonly findCaller: (secretHash: Buffer) => Promise<Caller | undefined>
+  readonly findCaller: (secretHash: Buffer) => MaybePromise<Caller | undefined>
   /** Keys chosen by the operator, which need no checksum. */
   readonly chosenKeys: ReadonlySet<string>
   /** Called with each accepted key. */
@@ -43,16 +44,17 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
    */
   const remembered = new Map<string, { readonly secretHash: Buffer; readonly caller: Caller }>()
 
-  return async (
+  return (
     authorization = '',
     { mayBeRemembered = false, mustBeKnown = false } = {},
-  ): Promise<Authentication> => {
+  ): MaybePromise<Authentication> => {
     const known = remembered.get(authorization)
     if (known && mayBeRemembered) return { caller: known.caller, isRemembered: true }
     if (known) {
-      const caller = await findCaller(known.secretHash)
-      if (!caller) remembered.delete(authorization)
-      return callerOf(caller)
+      return andThen(findCaller(known.secretHash), (caller) => {
+        if (!caller) remembered.delete(authorization)
+        return callerOf(caller)
+      })
     }
 
     const key = bearerToken(authorization)
@@ -60,13 +62,14 @@ export function createAuthentication({ findCaller, chosenKeys, onUse }: Authenti
     if (mustBeKnown) return { refusal: 'rate_limited' }
     if (!isWellFormedApiKey(key) && !chosenKeys.has(key)) return { refusal: 'invalid_api_key' }
     const secretHash = hashApiKey(key)
-    const caller = await findCaller(secretHash)
-    // Only for known keys, so that a flood of wrong ones evicts nothing.
-    if (caller) {
-      if (remembered.size >= maxRemembered) remembered.clear()
-      remembered.set(authorization, { secretHash, caller })
-    }
-    return callerOf(caller)
+    return andThen(findCaller(secretHash), (caller) => {
+      // Only for known keys, so that a flood of wrong ones evicts nothing.
+      if (caller) {
+        if (remembered.size >= maxRemembered) remembered.clear()
+        remembered.set(authorization, { secretHash, caller })
+      }
+      return callerOf(caller)
+    })
   }
 
   function callerOf(caller: Caller | undefined): Authentication {

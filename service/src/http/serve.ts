@@ -4,6 +4,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../domain/records.ts'
 import { maxBodyBytes } from '../limits.ts'
+import { andThen, type MaybePromise } from '../maybe-promise.ts'
 import { AccountTurns, type TurnLimits } from './account-turns.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'
@@ -52,7 +53,7 @@ export type Authenticate = (
     readonly mayBeRemembered?: boolean
     readonly mustBeKnown?: boolean
   },
-) => Promise<Authentication>
+) => MaybePromise<Authentication>
 
 export interface ServeOptions {
   /**
@@ -131,34 +132,35 @@ export function createServe(
     const { roles } = endpoint
     const readsMany = endpoint.errors.includes('query_too_slow') || endpoint.query?.properties['cursor']
 
-    async function letIn(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
-      if (roles === 'public') {
-        const { remoteAddress = '' } = request.raw.socket
-        const refusal = isSignIn ? rateLimits?.takeForAddress(remoteAddress) : undefined
-        return refusal && send(reply, refusal)
-      }
-      const mayBeRemembered = confirmsCaller && hasFitBody(request)
+    function letIn(request: FastifyRequest, reply: FastifyReply): MaybePromise<Answer | undefined> {
       const { remoteAddress = '' } = request.raw.socket
-      const mustBeKnown = rateLimits?.mayTry(remoteAddress) === false
-      const authentication = await authenticate(request, {
-        mayBeRemembered,
-        mustBeKnown,
+      if (roles === 'public') return isSignIn ? rateLimits?.takeForAddress(remoteAddress) : undefined
+      const authentication = authenticate(request, {
+        mayBeRemembered: confirmsCaller && hasFitBody(request),
+        mustBeKnown: rateLimits?.mayTry(remoteAddress) === false,
         isRecheck: isPolled,
       })
+      return andThen(authentication, (found) => admit(found, request, reply))
+    }
+
+    function admit(
+      authentication: Authentication,
+      request: FastifyRequest,
+      reply: FastifyReply,
+    ): MaybePromise<Answer | undefined> {
       if ('refusal' in authentication) {
         const { refusal } = authentication
+        const { remoteAddress = '' } = request.raw.socket
         const isGuess = refusal === 'invalid_api_key' || refusal === 'rate_limited'
-        return send(reply, (isGuess && rateLimits?.takeForAddress(remoteAddress)) || refuse(refusal))
+        return (isGuess && rateLimits?.takeForAddress(remoteAddress)) || refuse(refusal)
       }
       const limited = rateLimits?.takeFor(authentication.caller)
       if (limited) void reply.headers(limited.headers)
-      if (limited?.refusal) return send(reply, limited.refusal)
+      if (limited?.refusal) return limited.refusal
       const { isRemembered = false } = authentication
       if (!roles.includes(authentication.caller.role)) {
-        return send(
-          reply,
-          (isRemembered && (await refusalMeanwhile(request))) || refuse('insufficient_scope'),
-        )
+        const meanwhile = isRemembered ? refusalMeanwhile(request) : undefined
+        return andThen(meanwhile, (refusal) => refusal ?? refuse('insufficient_scope'))
       }
       request.caller = authentication.caller
       request.isRemembered = isRemembered
@@ -236,7 +238,13 @@ export function createServe(
       url: routePath(endpoint.path),
       exposeHeadRoute: roles === 'public',
       config: { endpoint: endpoint as unknown as Endpoint<never, never, never> },
-      onRequest: letIn,
+      // Calls `done` at once or returns a promise: most requests need not wait.
+      onRequest(request, reply, done): Promise<void> | void {
+        const refusal = letIn(request, reply)
+        if (refusal instanceof Promise) return refusal.then((answer) => void (answer && send(reply, answer)))
+        if (refusal) send(reply, refusal)
+        else done()
+      },
       handler: (request, reply) => void respond(request, reply),
     })
   }

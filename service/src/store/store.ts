@@ -145,8 +145,11 @@ export interface StoreReads {
   /** Whether `capture` can look at the key of its caller itself, so that nobody need look it up before. */
   readonly confirmsCallers: boolean
 
-  /** The caller whose key has this SHA-256, unless it is unknown or revoked, or its account is disabled. */
-  authenticate(secretHash: Buffer): Promise<Caller | undefined>
+  /**
+   * The caller whose key has this SHA-256, unless it is unknown or revoked, or its account is disabled. Every call asks this,
+   * so there is a promise only where there is something to wait for.
+   */
+  authenticate(secretHash: Buffer): Caller | undefined | Promise<Caller | undefined>
 
   /** What verify-agent reports on, from one moment. */
   readAgentFacts(question: AgentQuestion): Promise<AgentFacts>

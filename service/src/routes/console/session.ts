@@ -6,7 +6,6 @@ import {
   type Session as WireSession,
   type SessionKind,
 } from '@purser/wire/console/session'
-import type { ErrorCode } from '@purser/wire/errors'
 import { environments, type Environment } from '@purser/wire/fields'
 import { interfaceVersion } from '@purser/wire/openapi'
 
@@ -20,16 +19,15 @@ import {
   sessionLifeMs,
 } from '../../domain/session.ts'
 import { ok, refuse, unprocessable, type Answer } from '../../http/answers.ts'
-import type { CallerSession } from '../../http/authentication.ts'
+import type { Authentication, CallerSession } from '../../http/authentication.ts'
 import type { Serve } from '../../http/serve.ts'
 import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-cookie.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 
 export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {
   /** Identifies the caller from an `Authorization` header. */
-  readonly authenticateKey: (
-    authorization: string,
-  ) => Promise<{ readonly caller: Caller } | { readonly refusal: ErrorCode }>
+  readonly authenticateKey: (authorization: string) => MaybePromise<Authentication>
   /** The start path of identity provider sign-in, if configured. */
   readonly oidcPath: string | null
 }

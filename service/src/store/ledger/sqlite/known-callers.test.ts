@@ -28,7 +28,7 @@ for (const { title, found } of firstLookUps) {
     const callers = new KnownCallers({ lookUp: () => found, untilDurable: disk.wait })
     disk.begin()
     let isAnswered = false
-    const finding = callers.find(hash).finally(() => (isAnswered = true))
+    const finding = Promise.resolve(callers.find(hash)).finally(() => (isAnswered = true))
     await turn()
     assert.equal(isAnswered, false)
     disk.end()

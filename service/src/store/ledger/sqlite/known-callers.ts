@@ -25,11 +25,14 @@ export class KnownCallers {
     this.#options = options
   }
 
-  /** Who is let in by the key with this hash; undefined when nobody is. */
-  async find(secretHash: Buffer): Promise<Caller | undefined> {
+  /** Who is let in by the key with this hash; undefined when nobody is. A promise only where there is something to wait for. */
+  find(secretHash: Buffer): Caller | Promise<Caller | undefined> {
     const text = secretHash.toString('latin1')
     const known = this.#known.get(text) ?? this.#lookUp(secretHash, text)
-    if (known?.isDurable) return known.caller
+    return known?.isDurable ? known.caller : this.#onceDurable(known)
+  }
+
+  async #onceDurable(known: Known | undefined): Promise<Caller | undefined> {
     await this.#options.untilDurable()
     if (!known) return undefined
     known.isDurable = true

@@ -180,7 +180,7 @@ function createStore(
     readAgentFacts: (question) => read(() => readAgentFacts(question)),
     close: () => (closing ??= close()),
     confirmsCallers: false,
-    authenticate: async (secretHash) => {
+    authenticate: (secretHash) => {
       if (closing) throw closedError()
       return callers.find(secretHash)
     },
