@@ -56,7 +56,7 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
   function newHold(mandate: Pick<Mandate, 'id' | 'agentId'>, amountText: string): Hold {
     return {
       ...scope,
-      nonce: nextId('nonce'),
+      nonce: `00000000-0000-7000-8000-${String(++lastId).padStart(12, '0')}`,
       agentId: mandate.agentId,
       mandateId: mandate.id,
       amountText,
@@ -152,10 +152,8 @@ export async function openMemoryLedger({ losesAnswers = false, changeDriver }: M
       return mandate
     },
 
-    denialIds: () => ({ recordId: nextId('txn'), countId: nextId('txn') }),
-
     decide(mandate: Pick<Mandate, 'id' | 'agentId'>, amountText: string) {
-      return ledger.run(issueProof, { hold: newHold(mandate, amountText), denialIds: this.denialIds() })
+      return ledger.run(issueProof, { hold: newHold(mandate, amountText) })
     },
 
     async proof(mandate: Mandate, amountText: string): Promise<Hold> {

@@ -150,7 +150,7 @@ export class RandomCalls {
       const { id, ...scope } = this.#mandate()
       const hold = { ...this.#newHold(), ...scope, mandateId: id }
       const denial = { decision: 'denied', code: 'mandate_expired', detail: 'none', check: 3 } as const
-      return made(recordStrayDenial, { hold, denial, ids: this.#denialIds() })
+      return made(recordStrayDenial, { hold, denial })
     },
     () => {
       const own = { ...this.#scope(), environment: 'sandbox' as const, domain: this.#domain().toLowerCase() }
@@ -252,7 +252,7 @@ export class RandomCalls {
     const isRepeatable = this.#random.below(3) === 0
     const idempotencyKey = `request ${this.#random.below(40)}`
     const requestKey = isRepeatable ? { callerId, idempotencyKey } : undefined
-    return made(issueProof, { hold, requestKey, denialIds: this.#denialIds() })
+    return made(issueProof, { hold, requestKey })
   }
 
   #newHold(): Hold {
@@ -389,10 +389,6 @@ export class RandomCalls {
     const failed = { kind: 'verification', subject: 'shop.example', reason: 'proof_expired' } as const
     const refusals = [{ ...scope, ...failed, startsAtMs: 900_000, count: 2 }]
     return made(addTallies, { id, refusals, keyUses })
-  }
-
-  #denialIds() {
-    return { recordId: this.#ids.next('transaction'), countId: this.#ids.next('transaction') }
   }
 
   /** An account that everybody may know, and who has made it. */

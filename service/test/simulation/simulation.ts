@@ -268,8 +268,7 @@ class SimulatedService {
           transactionId: null,
         } as const
         this.#world.madeAtMs.set(nonce, time.nowMs)
-        const denialIds = { recordId: this.#ids.next('transaction'), countId: this.#ids.next('transaction') }
-        const outcome = await issueProof(this, { hold, denialIds })
+        const outcome = await issueProof(this, { hold })
         if (outcome.decision === 'approved') return { is: 'granted', nonce }
         if (outcome.decision === 'denied') return { is: 'denied', code: outcome.code }
         return { is: 'broken', text: outcome.decision }

@@ -2,7 +2,7 @@ import type { AuditEvent, Scope } from '../../domain/records.ts'
 import { StoreUnavailableError, type ProofOutcome } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import { revokeAgent as revokeAgentAtFirst, type AgentRevocation } from './operations/agents.ts'
-import { recordStrayDenial, type DenialIds } from './operations/denials.ts'
+import { recordStrayDenial } from './operations/denials.ts'
 import { issueProof as issue, type ProofCall } from './operations/payments.ts'
 import { listMandatesOf, type MandatePage } from './operations/stops.ts'
 import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
@@ -11,15 +11,11 @@ import type { AgentRow, MandateRow } from './tables.ts'
 // What takes several transactions, each of them short.
 
 /** Issues a proof, or records its denial. */
-export async function issueProof(
-  ledger: Pick<Ledger, 'run'>,
-  call: ProofCall & { readonly denialIds: DenialIds },
-): Promise<ProofOutcome> {
+export async function issueProof(ledger: Pick<Ledger, 'run'>, call: ProofCall): Promise<ProofOutcome> {
   const outcome = await ledger.run(issue, call)
   if (outcome.decision !== 'denied') return outcome
   const { isStray, ...denial } = outcome
-  const { hold, denialIds: ids } = call
-  if (isStray) await ledger.run(recordStrayDenial, { hold, denial, ids })
+  if (isStray) await ledger.run(recordStrayDenial, { hold: call.hold, denial })
   return denial
 }
 

@@ -163,11 +163,7 @@ export function createLedgerActs({
 
     issueProof: (hold, requestKey) =>
       act(async () => {
-        const denialIds = {
-          recordId: nextId('transaction', hold.issuedAtMs),
-          countId: nextId('transaction', hold.issuedAtMs),
-        }
-        const outcome = await issueProof(ledger, { hold, requestKey, denialIds })
+        const outcome = await issueProof(ledger, { hold, requestKey })
         if (outcome.decision !== 'replayed') return outcome
         const { nonce, issuedAtMs, expiresAtMs, status, transactionId } = outcome.hold
         return { ...outcome, hold: { ...hold, nonce, issuedAtMs, expiresAtMs, status, transactionId } }

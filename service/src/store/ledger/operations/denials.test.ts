@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
 import { issueProof } from '../acts.ts'
 import { entries, evaluations, mandates, strayDenials } from '../tables.ts'
-import { maxDenialsPerMinute } from './denials.ts'
+import { denialId, maxDenialsPerMinute } from './denials.ts'
 import { releaseExpiredPayments } from './mandates.ts'
 
 const minuteMs = 60_000
@@ -13,17 +13,16 @@ test('A denied proof is recorded as a denied evaluation is', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const hold = ledger.newHold(mandate, '10.01')
-  const denialIds = ledger.denialIds()
-  const denied = await issueProof(ledger.ledger, { hold, denialIds })
+  const denied = await issueProof(ledger.ledger, { hold })
   assert(denied.decision === 'denied')
   const [row, entry] = [ledger.rows(evaluations)[0], ledger.rows(entries)[0]]
   assert.deepEqual(
     [row?.subject, row?.id, row?.reasonCode, row?.reasonDetail, row?.failedCheck, row?.merchantDomain],
-    ['proof', denialIds.recordId, denied.code, denied.detail, 8, 'shop.example'],
+    ['proof', denialId(hold), denied.code, denied.detail, 8, 'shop.example'],
   )
   assert.deepEqual(
     [entry?.kind, entry?.id, entry?.mandateId, entry?.amountMicro, entry?.count],
-    ['denied', denialIds.recordId, mandate.id, hold.amountMicro, 1],
+    ['denied', denialId(hold), mandate.id, hold.amountMicro, 1],
   )
   assert.equal(ledger.row(mandates, mandate).heldMicro, 0n)
 })
@@ -67,7 +66,7 @@ test('A denial that names no mandate of the scope is recorded, bounded for the w
   const mandate = await ledger.mandate()
   for (let count = 0; count < maxDenialsPerMinute + 3; count++) {
     const hold = ledger.newHold({ ...mandate, id: `mandate_none_${count}` }, '1.00')
-    const denied = await issueProof(ledger.ledger, { hold, denialIds: ledger.denialIds() })
+    const denied = await issueProof(ledger.ledger, { hold })
     assert.equal(denied.decision, 'denied')
   }
   const rows = ledger.rows(evaluations)
@@ -81,7 +80,7 @@ test('A mandate of the other environment counts no denial', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   const hold = { ...ledger.newHold(mandate, '1.00'), environment: 'production' as const }
-  await issueProof(ledger.ledger, { hold, denialIds: ledger.denialIds() })
+  await issueProof(ledger.ledger, { hold })
   assert.equal(ledger.row(mandates, mandate).denials, 0)
   assert.equal(ledger.row(strayDenials, { ...scope, environment: 'production' }).denials, 1)
 })

@@ -3,6 +3,7 @@ import type { Environment } from '@purser/wire/fields'
 import type { MicroUsdc } from '../../../domain/money.ts'
 import type { PolicyDecision } from '../../../domain/policy.ts'
 import type { Hold } from '../../../domain/records.ts'
+import { idBytes, idText } from '../../../domain/type-id.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { entries, evaluations, strayDenials, type EntryRow, type MandateRow } from '../tables.ts'
 import { evaluationOf, strayOf } from './evaluation-rows.ts'
@@ -12,12 +13,6 @@ export const maxDenialsPerMinute = 10
 const minuteMs = 60_000
 /** A clock that was set back by more than this begins a new minute. */
 const maxClockSkewMs = 10 * minuteMs
-
-/** The ids of what a denial may leave: its own record, and the entry that counts those of the minute before. */
-export interface DenialIds {
-  readonly recordId: string
-  readonly countId: string
-}
 
 /** How many proofs were denied in which minute: columns of a row that its reader has locked. */
 export interface DenialCount {
@@ -39,7 +34,6 @@ export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
 export interface DeniedProof {
   readonly hold: Hold
   readonly denial: Denial
-  readonly ids: DenialIds | undefined
   /** Undefined when the mandate is none of the agent's. */
   readonly spentBeforeMicro: MicroUsdc | undefined
 }
@@ -54,19 +48,20 @@ export function recordDenial<Count extends DenialCount>(
   denied: DeniedProof,
   { isRerun }: { readonly isRerun: boolean },
 ): { readonly count: Count; readonly changes: readonly Change[] } {
-  const { hold, denial, ids } = denied
+  const { hold, denial } = denied
   const nowMs = hold.issuedAtMs
-  const closed = closeMinute(count, counted, nowMs, ids?.countId)
-  const isRecorded = ids !== undefined && closed.count.denials < maxDenialsPerMinute
+  const closed = closeMinute(count, counted, nowMs, () => denialCountId(hold))
+  const isRecorded = closed.count.denials < maxDenialsPerMinute
   if (isRerun && !isRecorded) return closed
   const denials = closed.count.denials + 1
   const denialsFromMs = closed.count.denials === 0 ? minuteOf(nowMs) : closed.count.denialsFromMs
   const raised = { ...closed.count, denials, denialsFromMs }
   if (!isRecorded) return { count: raised, changes: closed.changes }
+  const id = denialId(hold)
   const row = evaluationOf(
     {
       ...hold,
-      id: ids.recordId,
+      id,
       merchantDomain: hostOf(hold.resourceUrl),
       category: null,
       createdAtMs: nowMs,
@@ -77,7 +72,7 @@ export function recordDenial<Count extends DenialCount>(
   const { accountId, environment } = counted
   const entry: EntryRow = {
     accountId,
-    id: ids.recordId,
+    id,
     environment,
     kind: 'denied',
     payerId: accountId,
@@ -96,17 +91,17 @@ function closeMinute<Count extends DenialCount>(
   count: Count,
   { accountId, environment, mandate }: Counted,
   nowMs: number,
-  id: string | undefined,
+  entryId: (() => string) | undefined,
 ): { readonly count: Count; readonly changes: readonly Change[] } {
   const { denialsFromMs, denials } = count
   const isOver = nowMs >= denialsFromMs + minuteMs || nowMs < denialsFromMs - maxClockSkewMs
   const more = denials - maxDenialsPerMinute
-  if (denials === 0 || !isOver || (more > 0 && id === undefined)) return { count, changes: [] }
+  if (denials === 0 || !isOver || (more > 0 && !entryId)) return { count, changes: [] }
   const emptied = { ...count, denials: 0 }
-  if (!(more > 0) || id === undefined) return { count: emptied, changes: [] }
+  if (!(more > 0) || !entryId) return { count: emptied, changes: [] }
   const entry: EntryRow = {
     accountId,
-    id,
+    id: entryId(),
     environment,
     kind: 'more_denied',
     payerId: accountId,
@@ -120,15 +115,32 @@ function closeMinute<Count extends DenialCount>(
 }
 
 /** As `closeMinute`, for the denials of a mandate. */
-export function closeMinuteOf(mandate: MandateRow, nowMs: number, id: string | undefined) {
+export function closeMinuteOf(mandate: MandateRow, nowMs: number, entryId: (() => string) | undefined) {
   const { accountId, environment } = mandate
-  return closeMinute(mandate, { accountId, environment, mandate }, nowMs, id)
+  return closeMinute(mandate, { accountId, environment, mandate }, nowMs, entryId)
+}
+
+/** The id of the record of a denied proof: the bytes of its nonce, under which there is no payment. */
+export function denialId({ nonce }: Pick<Hold, 'nonce'>): string {
+  return idText('transaction', nonceBytes(nonce))
+}
+
+/** The id of the entry that a proof leaves for the denials of the minute before: its nonce with another random byte. */
+export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
+  const bytes = nonceBytes(nonce)
+  bytes[15]! ^= 0x80
+  return idText('transaction', bytes)
+}
+
+function nonceBytes(nonce: string): Buffer {
+  const bytes = idBytes('nonce', nonce)
+  if (!bytes) throw new TypeError(`not a nonce: ${nonce}`)
+  return bytes
 }
 
 export interface StrayDenial {
   readonly hold: Hold
   readonly denial: Denial
-  readonly ids: DenialIds
 }
 
 /**
@@ -138,17 +150,18 @@ export interface StrayDenial {
 export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
   name: 'recordStrayDenial',
 
-  reads: ({ hold, ids }, facts) => [
+  reads: ({ hold }, facts) => [
     lock(strayDenials, hold),
-    ...(facts.isRerun ? [look(evaluations, { accountId: hold.accountId, id: ids.recordId })] : []),
+    ...(facts.isRerun ? [look(evaluations, { accountId: hold.accountId, id: denialId(hold) })] : []),
   ],
 
-  decide({ hold, denial, ids }, facts) {
+  decide({ hold, denial }, facts) {
     const { accountId, environment } = hold
-    if (facts.isRerun && facts.row(evaluations, { accountId, id: ids.recordId })) return unchanged('recorded')
+    if (facts.isRerun && facts.row(evaluations, { accountId, id: denialId(hold) }))
+      return unchanged('recorded')
     const row = facts.row(strayDenials, hold) ?? { accountId, environment, denialsFromMs: 0, denials: 0 }
     const counted = { accountId, environment, mandate: undefined }
-    const recorded = recordDenial(row, counted, { hold, denial, ids, spentBeforeMicro: undefined }, facts)
+    const recorded = recordDenial(row, counted, { hold, denial, spentBeforeMicro: undefined }, facts)
     return { outcome: 'recorded', changes: [...recorded.changes, put(strayDenials, recorded.count)] }
   },
 }

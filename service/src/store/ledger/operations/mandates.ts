@@ -141,7 +141,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   decide({ accountId, mandateId, nowMs, countId }, facts) {
     const found = facts.row(mandates, { accountId, id: mandateId })
     if (!found) return unchanged({ released: 0, isMoreLeft: false })
-    const closed = closeMinuteOf(found, nowMs, countId)
+    const closed = closeMinuteOf(found, nowMs, countId === undefined ? undefined : () => countId)
     const changes = closed.count === found ? [] : [...closed.changes, put(mandates, closed.count)]
     const isRevoked = facts.row(agents, { accountId, id: found.agentId })?.status === 'revoked'
     if (isRevoked && found.openPayments > 0) {

@@ -34,7 +34,7 @@ import {
   type MandateRow,
   type PaymentRow,
 } from '../tables.ts'
-import { closeMinuteOf, recordDenial, type Denial, type DenialIds } from './denials.ts'
+import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf } from './evaluation-rows.ts'
 import { expiredOf, holdPayment, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
 
@@ -42,8 +42,6 @@ import { expiredOf, holdPayment, releaseExpired, releasePayment, statusOf } from
 export interface ProofCall {
   readonly hold: Hold
   readonly requestKey?: RequestKey | undefined
-  /** Ids for the records of a denial; without them it is counted only. */
-  readonly denialIds?: DenialIds | undefined
 }
 
 /** Under `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
@@ -60,8 +58,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       look(agents, { accountId: hold.accountId, id: hold.agentId }),
       lock(mandates, { accountId: hold.accountId, id: hold.mandateId }),
     ]
-    if (facts.isRerun) reads.push(look(payments, hold))
-    if (facts.isRerun && call.denialIds) reads.push(look(evaluations, denialOf(hold, call.denialIds)))
+    if (facts.isRerun) reads.push(look(payments, hold), look(evaluations, denialOf(hold)))
     if (request) reads.push(look(proofRequests, request))
     if (request && facts.knows(look(proofRequests, request))) {
       const first = facts.row(proofRequests, request)
@@ -78,7 +75,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     const { hold } = call
     // Granted by an earlier attempt, whose answer was lost.
     if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
-    const denied = facts.isRerun && call.denialIds && facts.row(evaluations, denialOf(hold, call.denialIds))
+    const denied = facts.isRerun && facts.row(evaluations, denialOf(hold))
     if (denied) return unchanged({ ...decisionOf(denied), isStray: false } as IssueOutcome)
     const request = requestOf(call)
     const asked = request && facts.row(proofRequests, request)
@@ -101,14 +98,14 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       if (!mandate) return { outcome: { ...decision, isStray: true }, changes }
       const spentBeforeMicro = mandate.agentId === hold.agentId ? mandate.spentMicro : undefined
       const counted = { ...hold, mandate }
-      const denied = { hold, denial: decision, ids: call.denialIds, spentBeforeMicro }
+      const denied = { hold, denial: decision, spentBeforeMicro }
       const recorded = recordDenial(mandate, counted, denied, facts)
       changes.push(...recorded.changes)
       if (recorded.count !== mandate) changes.push(put(mandates, recorded.count))
       return { outcome: { ...decision, isStray: false }, changes }
     }
     if (!mandate) throw new Error('the policy approves nothing without a mandate')
-    const closed = closeMinuteOf(mandate, hold.issuedAtMs, call.denialIds?.countId)
+    const closed = closeMinuteOf(mandate, hold.issuedAtMs, () => denialCountId(hold))
     changes.push(
       ...closed.changes,
       put(mandates, holdPayment(closed.count, hold)),
@@ -274,8 +271,8 @@ function changesOfCapture(
   return changes
 }
 
-function denialOf({ accountId }: Hold, { recordId }: DenialIds) {
-  return { accountId, id: recordId }
+function denialOf(hold: Hold) {
+  return { accountId: hold.accountId, id: denialId(hold) }
 }
 
 function requestOf({ hold, requestKey }: ProofCall) {

@@ -49,7 +49,7 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   }
 
   #begin(mandateId: string): Calls {
-    this.#indexed.delete(mandateId)
+    if (this.#indexed.size > 0) this.#indexed.delete(mandateId)
     let calls = this.#calls.get(mandateId)
     if (!calls) {
       if (this.#calls.size >= maxCalled) this.#forget()
