@@ -1,10 +1,10 @@
 import { createHash, randomFillSync } from 'node:crypto'
 
-import { stringify, v7 } from 'uuid'
+import { v7 } from 'uuid'
 
 import type { RandomBytes } from './domain/api-key.ts'
 import type { Scope } from './domain/records.ts'
-import { encodeBase32, idPrefixes, type IdKind } from './domain/type-id.ts'
+import { idText, type IdKind } from './domain/type-id.ts'
 
 export interface Ids {
   /**
@@ -26,7 +26,7 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
   let lastMs = 0
   let seq = 0
 
-  function nextUuid(): Uint8Array {
+  function nextUuid(): Buffer {
     const nowMs = now()
     const random = randomBytes(16)
     if (nowMs > lastMs || nowMs < lastMs - maxSetBackMs) {
@@ -37,17 +37,17 @@ export function createIds(now: () => number, randomBytes: RandomBytes = pooledRa
       lastMs += 1
       seq = 0
     }
-    return v7({ msecs: lastMs, seq, random }, new Uint8Array(16))
+    return v7({ msecs: lastMs, seq, random }, Buffer.allocUnsafe(16))
   }
 
   return {
-    next: (kind) => `${idPrefixes[kind]}_${encodeBase32(nextUuid())}`,
-    nonce: () => stringify(nextUuid()),
+    next: (kind) => idText(kind, nextUuid()),
+    nonce: () => idText('nonce', nextUuid()),
     ofStop: ({ accountId, environment }, name) => {
       const hash = createHash('sha256')
         .update(JSON.stringify([accountId, environment, name]))
         .digest()
-      return `${idPrefixes.stop}_${encodeBase32(hash.subarray(0, 16))}`
+      return idText('stop', hash.subarray(0, 16))
     },
   }
 }

@@ -24,7 +24,7 @@ export function textReader(rules: TextRules): Reader {
     if (typeof input !== 'string') return refuse('string_type', input)
     if (!input.isWellFormed()) return refuseIllFormed(input)
     if (input.includes('\0')) return refuseNul(input)
-    if (minLength > 0 && codePoints(input) < minLength) {
+    if (isShorter(input, minLength)) {
       return refuse('string_too_short', input, { min_length: minLength })
     }
     if (isLonger(input, maxLength)) return refuse('string_too_long', input, { max_length: maxLength })
@@ -45,6 +45,11 @@ export function boundedReader(read: Reader, maxLength = Infinity): Reader {
     typeof input === 'string' && isLonger(input, maxLength)
       ? refuse('string_too_long', input, { max_length: maxLength })
       : read(input)
+}
+
+/** A code point takes at most two code units, so most texts need no counting. */
+function isShorter(text: string, minLength: number): boolean {
+  return text.length < 2 * minLength && codePoints(text) < minLength
 }
 
 /** Most texts are so short that their code points need no counting. */
