@@ -63,20 +63,6 @@ test('What was looked up before a key changed is forgotten, also when it becomes
   assert.equal(await callers.find(hash), undefined)
 })
 
-test('Of a thousand keys and one all are looked up anew', async () => {
-  let lookUps = 0
-  const lookUp = () => {
-    lookUps += 1
-    return caller
-  }
-  const callers = new KnownCallers({ lookUp, untilDurable: () => undefined })
-  for (let key = 0; key < 1_001; key++) await callers.find(Buffer.from(`${key}`))
-  await callers.find(Buffer.from('1000'))
-  assert.equal(lookUps, 1_001)
-  await callers.find(Buffer.from('0'))
-  assert.equal(lookUps, 1_002)
-})
-
 /** A disk that makes durable what was begun when it is told to. */
 class Disk {
   #writing: PromiseWithResolvers<void> | undefined

@@ -1,8 +1,5 @@
 import type { Caller } from '../../../domain/records.ts'
 
-/** Most callers that are remembered. */
-const maxKnown = 1_000
-
 interface Known {
   readonly caller: Caller
   /** Whether the disk has the key too: a later commit that is under way has nothing to do with it. */
@@ -19,7 +16,8 @@ export interface KnownCallersOptions {
 /** The callers of keys that were looked up since a key was last changed (decision 0002). */
 export class KnownCallers {
   readonly #options: KnownCallersOptions
-  readonly #known = new Map<string, Known>()
+  /** By the very buffer with the hash, which who asks keeps for each key: so nothing is hashed for each request. */
+  #known = new WeakMap<Buffer, Known>()
 
   constructor(options: KnownCallersOptions) {
     this.#options = options
@@ -27,9 +25,13 @@ export class KnownCallers {
 
   /** Who is let in by the key with this hash; undefined when nobody is. A promise only where there is something to wait for. */
   find(secretHash: Buffer): Caller | Promise<Caller | undefined> {
-    const text = secretHash.toString('latin1')
-    const known = this.#known.get(text) ?? this.#lookUp(secretHash, text)
-    return known?.isDurable ? known.caller : this.#onceDurable(known)
+    const known = this.#known.get(secretHash)
+    return known?.isDurable ? known.caller : this.#onceDurable(known ?? this.#lookUp(secretHash))
+  }
+
+  /** To be called when a key may have changed, before the change is answered for. */
+  forget(): void {
+    this.#known = new WeakMap()
   }
 
   async #onceDurable(known: Known | undefined): Promise<Caller | undefined> {
@@ -39,17 +41,11 @@ export class KnownCallers {
     return known.caller
   }
 
-  /** To be called when a key may have changed, before the change is answered for. */
-  forget(): void {
-    this.#known.clear()
-  }
-
-  #lookUp(secretHash: Buffer, text: string): Known | undefined {
+  #lookUp(secretHash: Buffer): Known | undefined {
     const caller = this.#options.lookUp(secretHash)
     if (!caller) return undefined
-    if (this.#known.size >= maxKnown) this.#known.clear()
     const known = { caller, isDurable: false }
-    this.#known.set(text, known)
+    this.#known.set(secretHash, known)
     return known
   }
 }
