@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import { endpoints, openApiDocument } from '@purser/wire/openapi'
 import fastify, {
+  errorCodes,
   LogController,
   type FastifyInstance,
   type FastifyReply,
@@ -185,13 +186,27 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
 /**
  * Passes every body to the routes as bytes, whatever its content type: the interface defines how content
- * types are handled (the 422 body), so the HTTP library only sees an unknown one.
+ * types are handled (the 422 body), so the HTTP library only sees an unknown one. Its own reading of bytes copies
+ * them once more.
  */
 function readBodiesAsBytes(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  )
+  app.addContentTypeParser('application/octet-stream', ({ headers }, payload, done) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const refuseLength = () => done(new errorCodes.FST_ERR_CTP_BODY_TOO_LARGE())
+    if (Number(headers['content-length']) > maxBodyBytes) return refuseLength()
+    payload.on('data', (chunk: Buffer) => {
+      if (length > maxBodyBytes) return
+      length += chunk.length
+      if (length > maxBodyBytes) refuseLength()
+      else chunks.push(chunk)
+    })
+    // Without an end the client is gone.
+    payload.on('end', () => {
+      if (length <= maxBodyBytes) done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks))
+    })
+  })
   app.addHook('onRequest', (request, _reply, done) => {
     request.contentType = request.headers['content-type']
     request.raw.headers['content-type'] = 'application/octet-stream'
