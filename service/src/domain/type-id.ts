@@ -66,7 +66,7 @@ function decodeUuid(text: string, { bytes, at }: { readonly bytes: Buffer; reado
 }
 
 /** 128 bits as 26 characters of Crockford's base32, most significant first, as TypeID has it. */
-export function encodeBase32(bytes: Uint8Array): string {
+function encodeBase32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0
   let pendingBits = 2 // 26 characters hold 130 bits: two zeros lead

@@ -3,7 +3,7 @@ import type { ErrorCode } from '@purser/wire/errors'
 import { hashApiKey, isWellFormedApiKey } from '../domain/api-key.ts'
 import type { StoredSession } from '../store/console/store.ts'
 import type { Caller } from '../domain/records.ts'
-import { andThen, type MaybePromise } from '../maybe-promise.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 
 /** Who calls, or the code of the refusal (Authentication). */
 export type Authentication =

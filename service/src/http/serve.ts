@@ -4,7 +4,7 @@ import type { Static, TObject, TSchema } from 'typebox'
 
 import type { Caller } from '../domain/records.ts'
 import { maxBodyBytes } from '../limits.ts'
-import { andThen, type MaybePromise } from '../maybe-promise.ts'
+import { andThen, type MaybePromise } from './maybe-promise.ts'
 import { AccountTurns, type TurnLimits } from './account-turns.ts'
 import { refuse, unprocessable, type Answer } from './answers.ts'
 import type { Authentication, CallerSession } from './authentication.ts'

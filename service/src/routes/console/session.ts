@@ -22,7 +22,7 @@ import { ok, refuse, unprocessable, type Answer } from '../../http/answers.ts'
 import type { Authentication, CallerSession } from '../../http/authentication.ts'
 import type { Serve } from '../../http/serve.ts'
 import { endedCookie, isSecureRequest, sessionCookie } from '../../http/session-cookie.ts'
-import type { MaybePromise } from '../../maybe-promise.ts'
+import type { MaybePromise } from '../../http/maybe-promise.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'
 
 export interface SessionContext extends Pick<RouteContext, 'store' | 'now' | 'ids' | 'randomBytes' | 'site'> {

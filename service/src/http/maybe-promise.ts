@@ -4,7 +4,7 @@ export type MaybePromise<Value> = Value | Promise<Value>
 /** What follows from a value, at once where the value is there. */
 export function andThen<Value, Next>(
   value: MaybePromise<Value>,
-  next: (value: Value) => MaybePromise<Next>,
+  followUp: (value: Value) => MaybePromise<Next>,
 ): MaybePromise<Next> {
-  return value instanceof Promise ? value.then(next) : next(value)
+  return value instanceof Promise ? value.then(followUp) : followUp(value)
 }
