@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { withClient } from '../src/store/ledger/postgres/connection.ts'
 
 import { allTables } from '../src/store/ledger/tables.ts'
+import { distribute } from '../src/store/ledger/postgres/distribution.ts'
 import { migrate } from '../src/store/ledger/postgres/migrate.ts'
 import {
   createDatabase,
@@ -106,7 +107,10 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
       const used = free.pop()
       const url = used ?? (await create()).url
       if (used === undefined) {
-        await withClient(url, (client, place) => migrate(client, place))
+        await withClient(url, async (client, place) => {
+          await migrate(client, place)
+          if (isDistributed) await distribute(client, place)
+        })
       }
       return { url, drop: () => reuse(url) }
     },

@@ -37,14 +37,13 @@ export const serviceStores: readonly ServiceStore[] = [
   ...postgresServers.filter(({ isDistributed }) => isDistributed).map(onPostgres),
 ]
 
-function onPostgres({ name, missing, isDistributed, createDatabase }: PostgresServer): ServiceStore {
+function onPostgres({ name, missing, createDatabase }: PostgresServer): ServiceStore {
   return {
     name,
     missing,
     open: async () => {
       const { url, drop } = await createDatabase()
-      const lanes = isDistributed ? { PURSER_ACCOUNT_LANES: 'on' } : {}
-      return { settings: { PURSER_DATABASE: url, PURSER_WORKERS: '1', ...lanes }, discard: drop }
+      return { settings: { PURSER_DATABASE: url, PURSER_WORKERS: '1' }, discard: drop }
     },
   }
 }

@@ -106,11 +106,11 @@ async function refuseUnready(
   }
 }
 
-function open({ database, accountLanes }: Config): Store | Promise<Store> {
+function open({ database }: Config): Store | Promise<Store> {
   const nextId = createIdsOfTimes()
   return database.kind === 'sqlite'
     ? openSqliteLedgerStore({ path: database.path, nextId })
-    : openPostgresLedgerStore({ url: database.url, nextId, accountLanes })
+    : openPostgresLedgerStore({ url: database.url, nextId })
 }
 
 async function find(store: Store, accountId: string | undefined): Promise<Account> {

@@ -38,7 +38,7 @@ function upCommand(surroundings: Surroundings) {
     .addOption(databaseOption())
     .option(
       '--distribute',
-      'then spread the tables of tenants over the machines of Citus, by account; what is spread already stays. The service needs PURSER_ACCOUNT_LANES=on there.',
+      'then spread the tables of tenants over the machines of Citus, by account; what is spread already stays.',
     )
     .option('--json', jsonHelp)
     .action(

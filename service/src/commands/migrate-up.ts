@@ -23,7 +23,7 @@ export async function migrateUp(
     say(
       spread.length === 0
         ? 'Its tables are spread over machines already; nothing was done.'
-        : `Spread over machines, by account: ${spread.join(', ')}. Start the service with PURSER_ACCOUNT_LANES=on.`,
+        : `Spread over machines, by account: ${spread.join(', ')}.`,
     )
   }
   if (!options.json) return

@@ -30,7 +30,6 @@ test('Without settings, the defaults apply', (context) => {
     maxConnections: 10_000,
     rateLimits: defaultRateLimits,
     workers: 1,
-    accountLanes: false,
     publicUrl: undefined,
     oidc: undefined,
   })
@@ -187,18 +186,6 @@ test('PURSER_WORKERS must be 1 on SQLite', (context) => {
   ])
 })
 
-test('PURSER_ACCOUNT_LANES is off by default, and can be on with PostgreSQL', (context) => {
-  const folder = folderFor(context)
-  const database = { PURSER_DATABASE: 'postgresql://host/purser' }
-  assert.equal(config([], database, folder).accountLanes, false)
-  assert.equal(config([], { ...database, PURSER_ACCOUNT_LANES: 'on' }, folder).accountLanes, true)
-  const flags = ['--account-lanes', 'off']
-  assert.equal(config(flags, { ...database, PURSER_ACCOUNT_LANES: 'on' }, folder).accountLanes, false)
-  assert.deepEqual(faults(['--account-lanes=on'], {}, folder), [
-    'PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite',
-  ])
-})
-
 test('PostgreSQL addresses are passed on unchanged', (context) => {
   const addresses = [
     'postgresql://purser:secret@127.0.0.1:5432/purser',
@@ -287,13 +274,6 @@ const productionName = 'PURSER_BOOTSTRAP_PRODUCTION_KEY'
 const wrong: readonly (readonly [environment: Record<string, string>, fault: string | RegExp])[] = [
   [{ PURSER_HOST: '' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
   [{ PURSER_HOST: ' ' }, 'PURSER_HOST is empty; leave it out for 127.0.0.1'],
-  ...['', 'yes', 'ON'].map(
-    (text) =>
-      [
-        { PURSER_ACCOUNT_LANES: text },
-        `PURSER_ACCOUNT_LANES must be on or off, not ${JSON.stringify(text)}`,
-      ] as const,
-  ),
   [
     { PURSER_PUBLIC_URL: 'purser.example.com' },
     'PURSER_PUBLIC_URL must be an http or https address, not "purser.example.com"',
@@ -480,7 +460,7 @@ test('An unreadable secret file is one error, whatever else depends on it', (con
   const folder = folderFor(context)
   writeFileSync(join(folder, 'empty'), '')
   const { PURSER_OIDC_CLIENT_SECRET: _, ...signingIn } = provider
-  const settings = { ...signingIn, PURSER_WORKERS: '2', PURSER_ACCOUNT_LANES: 'on' }
+  const settings = { ...signingIn, PURSER_WORKERS: '2' }
   for (const [file, said] of [
     ['none', 'does not exist'],
     ['empty', 'is empty'],

@@ -37,8 +37,6 @@ export interface Config {
   readonly maxConnections: number
   /** Number of worker processes on this machine. */
   readonly workers: number
-  /** Whether to batch by account, for databases that distribute accounts over machines. */
-  readonly accountLanes: boolean
   /** The configuration of `GET /metrics`; off if undefined. */
   readonly metrics: MetricsSettings | undefined
   /** Whether each request is logged. */
@@ -119,7 +117,6 @@ export function readConfig(
   const config: Config = {
     ...others,
     workers: workers(text('workers'), others.database, faults),
-    accountLanes: accountLanes(text('accountLanes'), others.database, faults),
     metrics: metrics(text, others, faults),
     accessLog: onOrOff(text('accessLog'), settings.accessLog, faults),
     drainSeconds: wholeNumber(text('drainSeconds'), settings.drainSeconds, { least: 0, most: 3_600 }, faults),
@@ -330,14 +327,6 @@ function workers(text: string, { kind }: Config['database'], faults: string[]): 
     faults.push('PURSER_WORKERS must be 1 with SQLite: one process writes the file')
   }
   return count
-}
-
-function accountLanes(text: string, { kind }: Config['database'], faults: string[]): boolean {
-  const isOn = onOrOff(text, settings.accountLanes, faults)
-  if (isOn && kind === 'sqlite') {
-    faults.push('PURSER_ACCOUNT_LANES is for PostgreSQL: leave it out with SQLite')
-  }
-  return isOn
 }
 
 function signingIn(

@@ -66,12 +66,6 @@ export const settings = {
     standard: '',
     meaning: 'number of processes; by default one for every two cores, and always 1 with SQLite',
   },
-  accountLanes: {
-    name: 'PURSER_ACCOUNT_LANES',
-    flag: 'account-lanes',
-    standard: 'off',
-    meaning: 'on: batches by account, for PostgreSQL that distributes accounts over machines, such as Citus',
-  },
   rateLimits: {
     name: 'PURSER_RATE_LIMITS',
     flag: 'rate-limits',

@@ -15,11 +15,11 @@ const fileCheckMs = { start: 2_000, doctor: 30_000 }
  * the ledger cannot be used.
  */
 export async function checkLedgerPlace(
-  { database, workers, accountLanes }: Pick<Config, 'database' | 'workers' | 'accountLanes'>,
+  { database, workers }: Pick<Config, 'database' | 'workers'>,
   caller: keyof typeof fileCheckMs,
 ): Promise<string[]> {
   if (database.kind === 'postgres') {
-    return checkConnections(database.url, { processes: workers, accountLanes })
+    return checkConnections(database.url, { processes: workers })
   }
   const { path } = database
   if (!isLedger(path)) return []

@@ -32,7 +32,7 @@ export interface StoreEvents {
  * can no longer write until it is reopened.
  */
 export async function openStore(
-  config: Pick<Config, 'database' | 'proofSecrets' | 'accountLanes'>,
+  config: Pick<Config, 'database' | 'proofSecrets'>,
   events: StoreEvents,
 ): Promise<OpenedStore> {
   const store = await open(config, events)
@@ -45,7 +45,7 @@ export async function openStore(
 }
 
 function open(
-  { database, accountLanes }: Pick<Config, 'database' | 'accountLanes'>,
+  { database }: Pick<Config, 'database'>,
   { nextId, onEnd = () => undefined, onWait, metrics }: StoreEvents,
 ): Store | Promise<Store> {
   switch (database.kind) {
@@ -55,7 +55,6 @@ function open(
       return openPostgresLedgerStore({
         url: database.url,
         nextId,
-        accountLanes,
         onWait,
         metrics,
       })

@@ -67,10 +67,6 @@ const sentences = {
     problem: 'The server of {place} does not have Citus installed, so tables cannot be distributed',
     remedy: 'omit --distribute',
   },
-  lanes_off: {
-    problem: 'The tables of {place} are distributed over machines',
-    remedy: 'start Purser with PURSER_ACCOUNT_LANES=on',
-  },
   table_not_spread: {
     problem: 'The table {table} of {place} is not distributed over machines, unlike the others',
     remedy: 'run {purser} migrate up --distribute',

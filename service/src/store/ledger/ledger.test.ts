@@ -84,8 +84,8 @@ test('A second lane writes only while the first hangs', async () => {
   assert.equal(counts.max, 1)
 })
 
-test('Batches of one account each have no call for another', async () => {
-  const { tenant, another, batches } = await openTenant({ groupsByAccount: true })
+test('Batches of one group of accounts have no call for another', async () => {
+  const { tenant, another, batches } = await openTenant({ groupOf: (accountId) => accountId })
   const tenants = [tenant, await another()]
   const ids = await Promise.all(tenants.map((one) => one.mandate()))
   batches.length = 0

@@ -31,8 +31,11 @@ export interface LedgerOptions {
   readonly lanes?: number
   /** How long no batch must have begun for a lane to start beside a busy one; left out, it starts at once. */
   readonly stalledAfterMs?: number | undefined
-  /** Whether all calls of a batch are for one account, as a database needs it that spreads accounts over machines. */
-  readonly groupsByAccount?: boolean
+  /**
+   * The group of an account, for a database that spreads accounts over machines: all calls of a batch are for accounts of one
+   * group, and each group has one batch at a time.
+   */
+  readonly groupOf?: ((accountId: string) => string | number) | undefined
   /** Max rows locked by others that are waited for at once, each by a lane of its own. Calls for more try again later. */
   readonly maxBlockedRows?: number
   /** How long a call may take. */
@@ -70,10 +73,10 @@ interface Waiting {
 }
 
 interface Traits {
-  /** The names of the rows that it locks first. */
+  /** The names of the rows that it locks first, and of its group. */
   readonly locks: readonly string[]
-  /** The account whose rows it changes. */
-  readonly account: unknown
+  /** The group of the account whose rows it changes. */
+  readonly group: string | number
 }
 
 /** What writes one batch after another. */
@@ -105,7 +108,7 @@ export class Ledger {
   readonly #maxWaiting: number
   readonly #lanes: number
   readonly #stalledAfterMs: number | undefined
-  readonly #groupsByAccount: boolean
+  readonly #groupOf: LedgerOptions['groupOf']
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
   readonly #onWritten: LedgerOptions['onWritten']
@@ -128,7 +131,7 @@ export class Ledger {
     this.#maxWaiting = options.maxWaiting ?? 10_000
     this.#lanes = options.lanes ?? 1
     this.#stalledAfterMs = options.stalledAfterMs
-    this.#groupsByAccount = options.groupsByAccount ?? false
+    this.#groupOf = options.groupOf
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
     this.#onWritten = options.onWritten
@@ -245,7 +248,7 @@ export class Ledger {
 
   /** The next calls, without those for rows that another lane is writing. */
   #takeBatch(lane: Lane): readonly Waiting[] {
-    if (this.#running.size === 1 && !this.#groupsByAccount) return this.#queue.splice(0, this.#maxBatch)
+    if (this.#running.size === 1 && !this.#groupOf) return this.#queue.splice(0, this.#maxBatch)
     const taken = [...this.#running].filter((other) => other !== lane).map(locksOf)
     const batch: Waiting[] = []
     const left: Waiting[] = []
@@ -259,10 +262,10 @@ export class Ledger {
 
   #mayJoin(one: Waiting, batch: readonly Waiting[], taken: readonly ReadonlySet<string>[]): boolean {
     if (batch.length >= this.#maxBatch) return false
-    const { locks, account } = traitsOf(one)
+    const { locks, group } = traitsOf(one, this.#groupOf)
     if (taken.some((names) => locks.some((name) => names.has(name)))) return false
     const [first] = batch
-    return !this.#groupsByAccount || !first || account === traitsOf(first).account
+    return !first || group === traitsOf(first).group
   }
 
   /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
@@ -380,16 +383,20 @@ function locksOf(lane: Lane): ReadonlySet<string> {
   return (lane.locks ??= new Set(lane.batch.flatMap((one) => traitsOf(one).locks)))
 }
 
-function traitsOf(one: Waiting): Traits {
-  return (one.traits ??= findTraits(one))
+function traitsOf(one: Waiting, groupOf?: LedgerOptions['groupOf']): Traits {
+  return (one.traits ??= findTraits(one, groupOf))
 }
 
-function findTraits({ operation, call }: Waiting): Traits {
+function findTraits({ operation, call }: Waiting, groupOf: LedgerOptions['groupOf']): Traits {
   const reads = operation.reads(call, new BatchFacts({ isRerun: false }))
   const locked = reads.filter(({ isLocked }) => isLocked)
   const read = locked[0] ?? reads[0]
   const values = read?.kind === 'range' ? read.where : read?.key
-  return { locks: locked.map(readText), account: values?.['accountId'] ?? values?.['id'] }
+  const locks = locked.map(readText)
+  if (!groupOf) return { locks, group: '' }
+  const account = values?.['accountId'] ?? values?.['id']
+  const group = typeof account === 'string' ? groupOf(account) : ''
+  return { locks: [...locks, `group ${group}`], group }
 }
 
 const minPauseMs = 2

@@ -4,6 +4,7 @@ import { idBytes, idText } from '../../../domain/type-id.ts'
 import { GroupCommit, type Settled } from '../../group-commit.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
+  accountOfAgent,
   agentColumns,
   AgentReader,
   factsEncoder,
@@ -11,10 +12,12 @@ import {
   hasPaid,
   mandateColumns,
   parameterNames,
+  type FactsDialect,
+  type FactsParameter,
   type FoundFacts,
 } from '../reads/agent-facts.ts'
 import { sqlName, type Column } from '../table.ts'
-import { entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
+import { agents, entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
 import { columnTypes, decoderOf } from './column-types.ts'
 import { localSetting, noJit } from './local-settings.ts'
@@ -26,8 +29,13 @@ type Values = Readonly<Record<string, unknown>>
 /** A row of the statement. */
 type Found = Omit<FoundFacts, 'hasPaidThisSeller'> & { readonly waiting: string | null }
 
-const text = factsStatement({
-  parameter: (name, { kind }) => `$${parameterNames.indexOf(name) + 1}::${columnTypes[kind].name}`,
+const parameterIn =
+  (names: readonly FactsParameter[]): FactsDialect['parameter'] =>
+  (name, { kind }) =>
+    `$${names.indexOf(name) + 1}::${columnTypes[kind].name}`
+
+const dialect: FactsDialect = {
+  parameter: parameterIn(parameterNames),
   joinMandate: (condition) => `left join ${mandates.name} m on ${condition}`,
   columnOfMandate: (name) => `m.${sqlName(name)}`,
   // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order.
@@ -38,7 +46,19 @@ const text = factsStatement({
       and e.${guardOf(['accountId', 'mandateId', 'id'])} and e.kind <> 'more_denied'
     order by e.account_id desc, e.mandate_id desc, e.id desc`,
   joinTexts: (one) => `string_agg(${one}, ',')`,
+}
+const text = factsStatement(dialect)
+
+/** Where accounts are spread over machines, that of the agent is looked up before, and takes the place of the caller's. */
+const account = dialect.parameter('caller', agents.columns.accountId)
+const spreadText = factsStatement({
+  ...dialect,
+  account,
+  entriesOfMandate: (firstId) =>
+    dialect.entriesOfMandate(firstId).replace('where', `where e.account_id = ${account} and`),
 })
+const accountParameters = ['caller', 'environment', 'agent', 'merchantDomain'] as const
+const accountText = `select ${accountOfAgent({ parameter: parameterIn(accountParameters) })} as account`
 
 /**
  * Plans are made once for each connection, maybe while the tables are small, so none may be that is good for small ones only:
@@ -48,8 +68,8 @@ const settings = [
   ...['seqscan', 'bitmapscan', 'sort', 'incremental_sort'].map((plan) =>
     localSetting(`enable_${plan}`, 'off'),
   ),
-  localSetting('plan_cache_mode', 'force_generic_plan'),
   noJit,
+  localSetting('plan_cache_mode', 'force_generic_plan'),
 ]
 
 const begin: readonly Statement[] = [
@@ -63,18 +83,20 @@ const begin: readonly Statement[] = [
 export interface AgentFactsOptions {
   readonly maxWaiting: number
   readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
+  /** Whether accounts are spread over machines. */
+  readonly isSpread: boolean
 }
 
 /** What verify-agent reports on. Questions that arrive together share one round trip. */
 export function prepareAgentFacts(
   pool: Pool,
-  { maxWaiting, retry }: AgentFactsOptions,
+  { maxWaiting, retry, isSpread }: AgentFactsOptions,
 ): (question: AgentQuestion) => Promise<AgentFacts> {
   const questions = new GroupCommit<Values, Found | undefined>({
     maxBatch: 64,
     maxWaiting,
     lanes: 2,
-    writeBatch: (batch) => retry(() => ask(pool, batch)),
+    writeBatch: (batch) => retry(() => (isSpread ? askSpread(pool, batch) : ask(pool, batch))),
   })
   const reader = new AgentReader(async (asked) => {
     const found = await questions.submit(encode(asked))
@@ -96,6 +118,34 @@ async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<Found 
   return batch.map((_, index) => ({
     value: answers[begin.length + index]?.rows[0] as Found | undefined,
   }))
+}
+
+/** No row has it. Where a statement compares with null, Citus does not see which machine it is for. */
+const noId = '00000000-0000-0000-0000-000000000000'
+
+/** As `ask`, in two round trips. */
+async function askSpread(pool: Pool, batch: readonly Values[]): Promise<Settled<Found | undefined>[]> {
+  const accounts = await askOnce(
+    pool,
+    batch.map((values): Statement => ({
+      name: 'purser_facts_account',
+      text: accountText,
+      values: accountParameters.map((name) => values[name]),
+      decodeRow: ([found]) => found,
+    })),
+  )
+  const answers = await askOnce(
+    pool,
+    batch.map((values, index): Statement => ({
+      name: 'purser_facts_spread',
+      text: spreadText,
+      values: parameterNames.map((name) =>
+        name === 'caller' ? accounts[index]?.rows[0] : (values[name] ?? noId),
+      ),
+      decodeRow: decodeFacts,
+    })),
+  )
+  return batch.map((_, index) => ({ value: answers[index]?.rows[0] as Found | undefined }))
 }
 
 const agentDecoders = agentColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))

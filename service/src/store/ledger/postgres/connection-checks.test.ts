@@ -7,13 +7,13 @@ import { postgres18, postgresServers, type PostgresServer } from '../../../../te
 import { makeFolder, runProcess } from '../../../../test/process.ts'
 import { checkConnections } from './connection-checks.ts'
 
-const alone = { processes: 1, accountLanes: false }
+const alone = { processes: 1 }
 
 for (const server of postgresServers) {
   describe(server.name, { skip: server.missing ?? false }, () => {
     test('has the connections and the statements that the service needs', async (context) => {
       const { url } = await databaseOf(context, server)
-      assert.deepEqual(await checkConnections(url, { processes: 4, accountLanes: false }), [])
+      assert.deepEqual(await checkConnections(url, { processes: 4 }), [])
     })
   })
 }
@@ -84,7 +84,7 @@ describe('A server with few connections', () => {
       says === undefined ? 'is enough' : says.source.startsWith('^') ? 'is refused' : 'is warned of'
     test(`${limit} for processes: ${processes} ${outcome}`, async (context) => {
       const url = await limitedUser(context, limit)
-      const said = await checkConnections(url, { processes, accountLanes: false }).then(
+      const said = await checkConnections(url, { processes }).then(
         (warnings) => warnings.join(),
         (error: Error) => `refused: ${error.message}`,
       )

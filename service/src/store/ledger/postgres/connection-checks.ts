@@ -7,12 +7,12 @@ import { codeOf } from '../../error-code.ts'
 import { StoreOpenError } from '../../open-error.ts'
 import { connectionConfig, withClient } from './connection.ts'
 import { connectionCounts } from './connection-counts.ts'
+import { readDistribution } from './distribution.ts'
 
 /** What a service asks of the connections that it gets. */
 export interface ConnectionNeeds {
   /** How many processes of the service run on this machine. */
   readonly processes: number
-  readonly accountLanes: boolean
 }
 
 /**
@@ -25,19 +25,21 @@ export function checkConnections(url: string, needs: ConnectionNeeds): Promise<s
     // A pool in front of the server has process ids of its own.
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
-    return isDirect ? checkServer(client, { place, needs }) : checkPool(url, { place, needs })
+    const isSpread = Boolean((await readDistribution(client))?.spread.length)
+    const checked = { place, needs: { ...needs, isSpread } }
+    return isDirect ? checkServer(client, checked) : checkPool(url, checked)
   })
 }
 
 interface Checked {
   readonly place: string
-  readonly needs: ConnectionNeeds
+  readonly needs: ConnectionNeeds & { readonly isSpread: boolean }
 }
 
 /** How many connections all processes open, and with how few they still answer. */
-function countsOf({ processes, accountLanes }: ConnectionNeeds) {
-  const counts = Object.values(connectionCounts(accountLanes))
-  const { read } = connectionCounts(accountLanes)
+function countsOf({ processes, isSpread }: Checked['needs']) {
+  const counts = Object.values(connectionCounts(isSpread))
+  const { read } = connectionCounts(isSpread)
   const most = counts.reduce((sum, count) => sum + count, 0)
   return {
     most: processes * most,

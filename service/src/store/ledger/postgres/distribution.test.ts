@@ -5,10 +5,8 @@ import { Client } from 'pg'
 
 import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
 import { withClient } from './connection.ts'
-import { createIdsOfTimes } from '../../../ids.ts'
 import { distribute, readDistribution, tenantTables } from './distribution.ts'
 import { migrate } from './migrate.ts'
-import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 const citus = postgresServers.find(({ isDistributed, missing }) => isDistributed && missing === undefined)
 const skip =
@@ -39,19 +37,8 @@ test(
     assert.deepEqual(rows.map(({ name }) => name).toSorted(), [...tenantTables].toSorted())
     assert.deepEqual(new Set(rows.map(({ column }) => column)), new Set(['account_id']))
     assert.equal(new Set(rows.map(({ together }) => together)).size, 1)
-    assert.ok(['purser_schema', 'key_hashes'].every((name) => !rows.some((row) => row.name === name)))
   },
 )
-
-test('A service refuses spread tables without account lanes', { skip }, async (context) => {
-  const { url } = await spreadDatabase(context)
-  await assert.rejects(openPostgresLedgerStore({ url, nextId: createIdsOfTimes() }), {
-    name: 'StoreOpenError',
-    message: /^The tables of .* are distributed over machines; start Purser with PURSER_ACCOUNT_LANES=on$/,
-  })
-  const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes(), accountLanes: true })
-  await store.close()
-})
 
 async function spreadDatabase(context: TestContext): Promise<{ client: Client; url: string }> {
   const database = await (citus ?? assert.fail('there is a Citus')).createEmptyDatabase()

@@ -1,17 +1,28 @@
 import type { ClientBase } from 'pg'
 
+import { idBytes } from '../../../domain/type-id.ts'
 import { StoreOpenError } from '../../open-error.ts'
+import type { Table } from '../table.ts'
 import { allTables } from '../tables.ts'
 
-/** The tables whose rows belong to one account each. The others are small, or hold only what never changes. */
-export const tenantTables: readonly string[] = allTables
-  .filter(({ key }) => key[0] === 'accountId')
-  .map(({ name }) => name)
+/** The tables whose rows belong to one account each: all rows of an account are on one machine. */
+export const tenantTables: readonly string[] = allTables.filter(isOfTenants).map(({ name }) => name)
 
-/** The tables of tenants, by whether Citus spreads them over machines. */
+/** The tables that every machine has: they are small, or hold only what never changes. */
+const sharedTables: readonly string[] = [
+  ...allTables.filter((table) => !isOfTenants(table)).map(({ name }) => name),
+  'service_secrets',
+  'purser_schema',
+]
+
+/** The tables of the ledger, by whether Citus spreads them over machines. */
 export interface Distribution {
   readonly spread: readonly string[]
   readonly unspread: readonly string[]
+}
+
+function isOfTenants({ key }: Table): boolean {
+  return key[0] === 'accountId'
 }
 
 /** What is spread; undefined where the database has no Citus. */
@@ -20,17 +31,18 @@ export async function readDistribution(client: ClientBase): Promise<Distribution
   if (extension.length === 0) return undefined
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) as name
-     where exists (select 1 from pg_dist_partition where logicalrelid = to_regclass(name) and partmethod = 'h')`,
-    [tenantTables],
+     where exists (
+       select 1 from pg_dist_partition where logicalrelid = to_regclass(name)
+         and partmethod = case when name = any ($2) then 'h' else 'n' end)`,
+    [[...tenantTables, ...sharedTables], tenantTables],
   )
   const spread = rows.map(({ name }) => name)
-  return { spread, unspread: tenantTables.filter((name) => !spread.includes(name)) }
+  return { spread, unspread: [...tenantTables, ...sharedTables].filter((name) => !spread.includes(name)) }
 }
 
 /**
- * Spreads the tables of tenants over the machines of Citus, by `account_id`, all rows of an account on one.
- * Tables that are spread already stay as they are. Resolves to those that were not. Throws a
- * `StoreOpenError` where there is no Citus.
+ * Spreads the tables of tenants over the machines of Citus, by `account_id`, and copies the others to each. Tables that are
+ * spread already stay as they are. Resolves to those that were not. Throws a `StoreOpenError` where there is no Citus.
  */
 export async function distribute(client: ClientBase, place: string): Promise<readonly string[]> {
   await client.query('begin')
@@ -39,8 +51,12 @@ export async function distribute(client: ClientBase, place: string): Promise<rea
     await client.query('select version from purser_schema for update')
     const distribution = await readDistribution(client)
     if (!distribution) throw await whyNoCitus(client, place)
-    let [together] = distribution.spread
+    let together = distribution.spread.find((table) => tenantTables.includes(table))
     for (const table of distribution.unspread) {
+      if (!tenantTables.includes(table)) {
+        await client.query('select create_reference_table($1)', [table])
+        continue
+      }
       // A group of their own: no shard of another program moves with ours.
       await client.query(`select create_distributed_table($1, 'account_id', colocate_with => $2)`, [
         table,
@@ -61,18 +77,45 @@ async function whyNoCitus(client: ClientBase, place: string): Promise<StoreOpenE
   return new StoreOpenError(rows.length > 0 ? 'citus_not_created' : 'citus_not_installed', { place })
 }
 
-/** Throws a `StoreOpenError` when the tables are spread, and the settings do not fit that. */
-export async function refuseUnfitDistribution(
-  client: ClientBase,
-  place: string,
-  { accountLanes = false }: { readonly accountLanes?: boolean },
-): Promise<void> {
+/** Which shard has an account. */
+export type ShardOfAccount = (accountId: string) => number
+
+/**
+ * Where the accounts are; undefined when the tables are not spread over machines. Throws a `StoreOpenError` when only some
+ * are.
+ */
+export async function readShards(client: ClientBase, place: string): Promise<ShardOfAccount | undefined> {
   const distribution = await readDistribution(client)
-  if (!distribution || distribution.spread.length === 0) return
-  if (!accountLanes) {
-    throw new StoreOpenError('lanes_off', { place })
-  }
+  if (!distribution || distribution.spread.length === 0) return undefined
   const [missing] = distribution.unspread
-  if (missing === undefined) return
-  throw new StoreOpenError('table_not_spread', { place, table: missing })
+  if (missing !== undefined) throw new StoreOpenError('table_not_spread', { place, table: missing })
+  const { rows } = await client.query<{ last: number }>(
+    `select shardmaxvalue::int as last from pg_dist_shard where logicalrelid = $1::regclass order by 1`,
+    [tenantTables[0]],
+  )
+  return (accountId) => {
+    const bytes = idBytes('account', accountId)
+    const hash = bytes ? hashUuid(bytes) : 0
+    return rows.findIndex(({ last }) => hash <= last)
+  }
+}
+
+/** `uuid_hash` of PostgreSQL, which decides about the shard: a hash by Bob Jenkins, `lookup3`. */
+export function hashUuid(bytes: Buffer): number {
+  const start = 0x9e3779b9 + bytes.length + 3923095
+  let [a, b, c] = [0, 4, 8].map((at) => (start + bytes.readInt32LE(at)) | 0) as [number, number, number]
+  for (const bits of [4, 6, 8, 16, 19, 4]) {
+    const mixed = (a - c) ^ rotate(c, bits)
+    ;[a, b, c] = [b, (c + b) | 0, mixed]
+  }
+  ;[a, b, c] = [b, c, a + bytes.readInt32LE(12)]
+  for (const bits of [14, 11, 25, 16, 4, 14, 24]) {
+    const mixed = ((b ^ a) - rotate(a, bits)) | 0
+    ;[a, b, c] = [mixed, c, a]
+  }
+  return a
+}
+
+function rotate(value: number, bits: number): number {
+  return (value << bits) | (value >>> (32 - bits))
 }

@@ -4,7 +4,14 @@ import type { Read, RowRead } from '../operation.ts'
 import { KeyMap } from '../key-map.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
-import { checkRows, lockKnownRows, writeStatements, type FoundRow, type KnownRow } from './statements.ts'
+import {
+  checkRows,
+  lockKnownRows,
+  writeStatements,
+  type FoundRow,
+  type KnownRow,
+  type ShardOf,
+} from './statements.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -123,12 +130,12 @@ export function checkAndWrite(
   for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
     if (own.updates.length < own.rows.length) first.push(lockKnownRows(table, own.rows))
     else {
-      first.push(...writeStatements(own.updates, versions))
+      first.push(...writeStatements(own.updates, { versions }))
       for (const change of own.updates) written.add(change)
     }
   }
   const rest = changes.filter((change) => !written.has(change))
-  return [...first, ...writeStatements(rest, versions), ...checkLooked(looked, changes)]
+  return [...first, ...writeStatements(rest, { versions }), ...checkLooked(looked, changes)]
 }
 
 /** A row that was looked at, as it was found. */
@@ -140,7 +147,11 @@ export interface LookedRow extends KnownRow {
  * What fails unless rows that were looked at are as they were found. Only the commit follows it, since what is written may
  * have to wait. A row that was not there and is added is checked by its key.
  */
-export function checkLooked(looked: readonly LookedRow[], changes: readonly NetChange[]): Statement[] {
+export function checkLooked(
+  looked: readonly LookedRow[],
+  changes: readonly NetChange[],
+  shardOf?: ShardOf,
+): Statement[] {
   const missing = new Set(looked.flatMap(({ table, version }) => (version === null ? [table] : [])))
   const added = new KeyMap<true>()
   if (missing.size > 0) {
@@ -148,12 +159,15 @@ export function checkLooked(looked: readonly LookedRow[], changes: readonly NetC
       if (now && !before && missing.has(table)) added.set(table, now, true)
     }
   }
-  const byTable = new Map<Table, KnownRow[]>()
+  const byShard = new Map<number | undefined, Map<Table, KnownRow[]>>()
   for (const row of looked) {
     if (row.version === null && added.get(row.table, row.key)) continue
+    const shard = shardOf?.(row.table, row.key)
+    const byTable = byShard.get(shard) ?? new Map<Table, KnownRow[]>()
+    byShard.set(shard, byTable)
     const own = byTable.get(row.table)
     if (own) own.push(row)
     else byTable.set(row.table, [row])
   }
-  return byTable.size > 0 ? [checkRows(byTable)] : []
+  return [...byShard.values()].map((byTable) => checkRows(byTable, shardOf !== undefined))
 }

@@ -7,6 +7,7 @@ import type { NetChange } from '../driver.ts'
 import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
+import type { ShardOfAccount } from './distribution.ts'
 import { explainFailure, rowChanged } from './errors.ts'
 import { checkAndWrite, checkLooked, KnownRows, type Known, type LookedRow } from './known-rows.ts'
 import {
@@ -15,6 +16,7 @@ import {
   isReal,
   lockRows,
   shapeOf,
+  type ShardOf,
   writeStatements,
   type FoundRow,
 } from './statements.ts'
@@ -24,14 +26,17 @@ import {
  * that writes and commits. Where every row is known it takes one, which checks them, and when it fails the work is done again
  * in two. Nothing is left behind on a connection, which a pool may share between transactions.
  */
-export function createPostgresDriver(pool: Pool): Driver {
+export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount): Driver {
+  const shardOf: ShardOf | undefined =
+    shardOfAccount &&
+    (({ key }, row) => (key[0] === 'accountId' ? shardOfAccount(row['accountId'] as string) : undefined))
   const known = new KnownRows()
   return {
     async transaction(work, { patienceMs } = { patienceMs: defaultPatienceMs }) {
       const client = await pool.connect().catch((error: unknown) => {
         throw explainFailure(error, { isCommitSent: false })
       })
-      const transaction = new PostgresTransaction(client, patienceMs, known)
+      const transaction = new PostgresTransaction(client, patienceMs, known, shardOf)
       const handle: DriverTransaction = {
         read: (reads, options) => transaction.read(reads, options),
         commit: (changes) => transaction.commit(changes),
@@ -68,7 +73,8 @@ class PostgresTransaction implements DriverTransaction {
   /** What was read, where all of it is known, so that the server was not asked. */
   #found: readonly Known[] | undefined
   /** Whether what is known is used at all. */
-  #usesKnown = true
+  #usesKnown: boolean
+  readonly #shardOf: ShardOf | undefined
   #reads: readonly RowRead[] = []
   /** Rows that were looked at on the server, which must not have changed by the commit. */
   #looked: readonly LookedRow[] = []
@@ -76,9 +82,12 @@ class PostgresTransaction implements DriverTransaction {
   #failure: unknown
   isCommitted = false
 
-  constructor(client: PoolClient, patienceMs: number, known: KnownRows) {
+  constructor(client: PoolClient, patienceMs: number, known: KnownRows, shardOf: ShardOf | undefined) {
     this.#client = client
     this.#known = known
+    this.#shardOf = shardOf
+    // A row that has moved to another machine has a version of that one, which may be any.
+    this.#usesKnown = shardOf === undefined
     this.#limitMs = Math.max(minLimitMs, Math.ceil(patienceMs))
     // A network that swallows everything answers nothing, ever.
     this.#guard = setTimeout(() => {
@@ -109,17 +118,24 @@ class PostgresTransaction implements DriverTransaction {
       this.#usesKnown = false
       this.#found = undefined
     }
+    const isSpread = this.#shardOf !== undefined
+    const placeOf = this.#shardOf ? placeIn(this.#shardOf) : () => ''
+    // One order for all transactions, also of what several statements lock in one table.
+    if (isSpread) askable.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
     const lockGroups = groupReads(
       askable.filter(({ isLocked }) => isLocked),
-      ({ table }) => table.name,
+      (read) => read.table.name + placeOf(read),
     )
-    const findGroups = groupReads(askable, (read) => (read.kind === 'row' ? read.table.name : shapeOf(read)))
+    const findGroups = groupReads(
+      askable,
+      (read) => (read.kind === 'row' ? read.table.name : shapeOf(read)) + placeOf(read),
+    )
     // Each statement sees what was committed before it began: so the reads see everything as it is once the locks are held.
     const answers = await this.#send(
       [
-        ...lockGroups.map((group) => lockRows(group, { waits })),
+        ...lockGroups.map((group) => lockRows(group, { waits, isSpread })),
         ...findGroups.map((group) =>
-          isRows(group) ? findRows(group) : findRanges(group as readonly RangeRead[]),
+          isRows(group) ? findRows(group, isSpread) : findRanges(group as readonly RangeRead[], isSpread),
         ),
       ],
       { waits },
@@ -149,7 +165,10 @@ class PostgresTransaction implements DriverTransaction {
     const real = changes.filter(isReal)
     const statements = this.#found
       ? checkAndWrite(this.#reads, this.#found, real)
-      : [...writeStatements(real), ...(real.length > 0 ? checkLooked(this.#looked, real) : [])]
+      : [
+          ...writeStatements(real, { shardOf: this.#shardOf }),
+          ...(real.length > 0 ? checkLooked(this.#looked, real, this.#shardOf) : []),
+        ]
     this.#known.begin(real)
     this.#isCommitSent = true
     // It has no name: what watches the wire for commits finds the word.
@@ -208,7 +227,8 @@ class PostgresTransaction implements DriverTransaction {
   }
 
   #begin({ waits }: { readonly waits: boolean }): Statement[] {
-    if (!this.#found) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, anyServer)
+    const settings = this.#shardOf ? spreadServer : anyServer
+    if (!this.#found) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, settings)
     return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
   }
 
@@ -277,6 +297,14 @@ const ownVersion: Statement = {
 
 const serverStart = 'pg_postmaster_start_time()::text'
 const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')
+/** An engine that spreads rows over machines chooses them when it plans, so it plans anew each time. */
+const spreadServer = {
+  name: 'purser_limits_spread',
+  text: `select ${serverStart} where ${settings
+    .filter((setting) => !setting.includes('force_generic_plan'))
+    .map((setting) => `${setting} is not null`)
+    .join(' and ')}`,
+}
 const anyServer = { name: 'purser_limits', text: `select ${serverStart} where ${areSet}` }
 /** Fails on any other server than the one that the rows are known from. */
 const sameServer = {
@@ -312,6 +340,11 @@ function groupReads(reads: readonly Read[], nameOf: (read: Read) => string): (re
 
 function lockOrderOf([read]: readonly Read[]): number {
   return read?.table.lockOrder ?? 0
+}
+
+/** Tells reads apart that go to different machines. */
+function placeIn(shardOf: ShardOf): (read: Read) => string {
+  return (read) => ` ${shardOf(read.table, read.kind === 'row' ? read.key : read.where)}`
 }
 
 function isRows(reads: readonly Read[]): reads is readonly RowRead[] {

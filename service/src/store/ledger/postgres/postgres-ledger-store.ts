@@ -16,7 +16,7 @@ import { lookUpCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
-import { refuseUnfitDistribution } from './distribution.ts'
+import { readShards, type ShardOfAccount } from './distribution.ts'
 import { localSetting } from './local-settings.ts'
 import { migrate } from './migrate.ts'
 import { cannotCommit, isExhausted, withRetries } from './retries.ts'
@@ -31,7 +31,7 @@ import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import { postgresDialect as dialect, readerOn } from './postgres-reader.ts'
+import { postgresDialect as dialect, readerOn, spreadDialect } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
@@ -40,8 +40,6 @@ export interface PostgresLedgerStoreOptions {
   readonly nextId: NextId
   /** Max calls in one transaction. */
   readonly maxBatch?: number | undefined
-  /** Forms batches of one account, as an engine needs that spreads accounts over machines. */
-  readonly accountLanes?: boolean
   /** How long a request may wait for its operation or its read, every attempt included. */
   readonly patienceMs?: number
   /** Is told of each wait for a connection that took over a second, in milliseconds. */
@@ -83,25 +81,27 @@ const maxAccountsKept = 65_536
  * `StoreOpenError` when the database cannot be used.
  */
 export async function openPostgresLedgerStore(options: PostgresLedgerStoreOptions): Promise<Store> {
-  await withClient(options.url, async (client, place) => {
+  const shardOfAccount = await withClient(options.url, async (client, place) => {
     await migrate(client, place)
     await refuseUnfinishedCopy(client, place)
-    await refuseUnfitDistribution(client, place, options)
+    return readShards(client, place)
   })
-  return createStore(options)
+  return createStore(options, shardOfAccount)
 }
 
-function createStore({
-  url,
-  nextId,
-  maxBatch = 128,
-  accountLanes = false,
-  patienceMs = 10_000,
-  random = Math.random,
-  onWait,
-  metrics,
-}: PostgresLedgerStoreOptions): Store {
-  const counts = connectionCounts(accountLanes)
+function createStore(
+  {
+    url,
+    nextId,
+    maxBatch = 128,
+    patienceMs = 10_000,
+    random = Math.random,
+    onWait,
+    metrics,
+  }: PostgresLedgerStoreOptions,
+  shardOfAccount: ShardOfAccount | undefined,
+): Store {
+  const counts = connectionCounts(shardOfAccount !== undefined)
   const writing = openPool(url, { max: counts.write, onWait, metrics, name: 'write' })
   const reading = openPool(url, {
     max: counts.read,
@@ -123,14 +123,14 @@ function createStore({
   const commitTimes = new CommitTimes()
   const queue = metrics?.addQueue('ledger')
   const ledger = new Ledger({
-    driver: watchCommits(createPostgresDriver(writing), () => health.failed()),
+    driver: watchCommits(createPostgresDriver(writing, shardOfAccount), () => health.failed()),
     stopwatch: { nowMs: () => performance.now(), sleep: (ms) => sleep(ms) },
     random,
     maxBatch,
     maxWaiting,
-    lanes: accountLanes ? counts.write - otherWriters : lanes,
-    stalledAfterMs: accountLanes ? undefined : stalledAfterMs,
-    groupsByAccount: accountLanes,
+    lanes: shardOfAccount ? counts.write - otherWriters : lanes,
+    stalledAfterMs: shardOfAccount ? undefined : stalledAfterMs,
+    groupOf: shardOfAccount,
     patienceMs,
     onWritten: (batch) => {
       commitTimes.add(batch.tookMs)
@@ -181,7 +181,11 @@ function createStore({
     return work()
   }
 
-  const readAgentFacts = prepareAgentFacts(reading, { maxWaiting, retry })
+  const readAgentFacts = prepareAgentFacts(reading, {
+    maxWaiting,
+    retry,
+    isSpread: shardOfAccount !== undefined,
+  })
   const acts = createLedgerActs({
     ledger,
     nextId,
@@ -194,8 +198,8 @@ function createStore({
     db,
     consoleDb,
     auditDb: readerOn(auditing),
-    dialect,
-    consoleDialect: dialect,
+    dialect: shardOfAccount ? spreadDialect(db) : dialect,
+    consoleDialect: shardOfAccount ? spreadDialect(consoleDb) : dialect,
     read,
     readForConsole,
   })

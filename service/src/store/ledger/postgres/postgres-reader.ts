@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import type { Pool } from 'pg'
 
 import { idBytes, idText, type IdKind } from '../../../domain/type-id.ts'
-import type { ReadDialect, Reader } from '../reads/dialect.ts'
+import { joinPayments, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { storable } from './connection.ts'
 import { guardOf } from './schema.ts'
 
@@ -14,6 +14,32 @@ export const postgresDialect: ReadDialect = {
   entriesOfMandates: () => Promise.resolve(sql.table('entries')),
   indexedPayments: sql`(select * from payments where ${sql.raw(guardOf(['accountId']))})`,
   waitingPayments: undefined,
+  joinPayments,
+}
+
+/**
+ * How PostgreSQL is asked where accounts are spread over machines: everything that a statement joins is on one, so payments
+ * from other accounts are read before and handed over.
+ */
+export function spreadDialect(db: Reader): ReadDialect {
+  return {
+    ...postgresDialect,
+    joinPayments: async (account, found) => {
+      const own = sql`select own.* from payments own where own.account_id = ${account} and own.nonce = e.nonce`
+      const { rows: sales } = await sql<{ payer_id: string; nonce: string }>`
+        select payer_id, nonce from (${found}) e where kind = 'received'`.execute(db)
+      if (sales.length === 0) return sql`left join lateral (${own}) p on e.kind <> 'received'`
+      const { rows } = await sql<{ payment: string }>`
+        select to_jsonb(p)::text as payment from payments p
+        where account_id in (${sql.join([...new Set(sales.map((sale) => sale.payer_id))])})
+          and nonce in (${sql.join(sales.map((sale) => sale.nonce))})`.execute(db)
+      const sold = `[${rows.map(({ payment }) => payment).join()}]`
+      return sql`
+        left join lateral (${own} and e.kind <> 'received' union all
+          select * from jsonb_populate_recordset(null::payments, ${sold}::jsonb) sold
+          where sold.account_id = e.payer_id and sold.nonce = e.nonce and e.kind = 'received') p on true`
+    },
+  }
 }
 
 /** A reader over a pool. Whoever destroys it ends the pool. */

@@ -25,7 +25,7 @@ export interface FoundRow {
  * for each other in line and never in a ring. Answers those that it has locked. Each key is looked up by itself: no plan goes
  * through the table.
  */
-export function lockRows(reads: readonly Read[], { waits }: LockOptions): Statement {
+export function lockRows(reads: readonly Read[], { waits, isSpread = false }: LockOptions): Statement {
   const { table } = reads[0] as Read
   const { key, name } = table
   const parts = [...Map.groupBy(reads, (read) => (read.kind === 'row' ? 'rows' : shapeOf(read)))]
@@ -33,19 +33,23 @@ export function lockRows(reads: readonly Read[], { waits }: LockOptions): Statem
   const lists = parts.map(([, [first]]) => (first?.kind === 'range' ? columnsOfRange(first) : keyColumns))
   const shape = parts.map(([shape]) => shape).join(' ')
   return {
-    ...prepared(`lock${waits ? '' : '_free'}`, table, shape, () => {
+    ...prepared(`lock${waits ? '' : '_free'}${suffixOf(isSpread)}`, table, shape, () => {
       let parameters = 0
+      const firsts: number[] = []
       const selects = parts.map(([, [first]], part) => {
         const list = unnest(lists[part] ?? {}, 'wanted', parameters)
+        firsts.push(parameters + 1)
+        const machine = machineOf(table, isSpread, [parameters + 1])
         parameters += Object.keys(lists[part] ?? {}).length
         if (first?.kind !== 'range') return `select ${part} as part, place, ${names(key)} from ${list}`
         const found = key.map((column) => `found.${sqlName(column)}`).join(', ')
-        return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first)}) found`
+        return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first, machine)}) found`
       })
+      const machine = machineOf(table, isSpread, firsts)
       return `
         select part, place, ${names(key)} from (${selects.join(' union all ')} order by ${names(key)}) wanted
           cross join lateral (
-            select from ${name} own where ${equal(key, 'own', 'wanted')} for no key update${waits ? '' : ' skip locked'}) locked`
+            select from ${name} own where ${machine}${equal(key, 'own', 'wanted')} for no key update${waits ? '' : ' skip locked'}) locked`
     }),
     values: parts.flatMap(([, same], part) => arrays(lists[part] ?? {}, same.map(parametersOf))),
     decodeRow: (fields): FoundRow => {
@@ -63,22 +67,37 @@ export function lockRows(reads: readonly Read[], { waits }: LockOptions): Statem
 interface LockOptions {
   /** Whether it waits for rows that another transaction has locked; else it leaves them out. */
   readonly waits: boolean
+  readonly isSpread?: boolean
+}
+
+/**
+ * Names the accounts, which are the first parameter of every list of keys, where the table itself is looked at: so an engine
+ * that spreads accounts over machines sees that it has to ask one.
+ */
+function machineOf({ key }: Table, isSpread: boolean, parameters: readonly number[]): string {
+  if (!isSpread || key[0] !== 'accountId') return ''
+  return `own.account_id = any (${parameters.map((parameter) => `$${parameter}::uuid[]`).join(' || ')}) and `
+}
+
+function suffixOf(isSpread: boolean): string {
+  return isSpread ? '_spread' : ''
 }
 
 /** The rows with these keys. */
-export function findRows(reads: readonly RowRead[]): Statement {
+export function findRows(reads: readonly RowRead[], isSpread = false): Statement {
   const { table } = reads[0] as RowRead
   const { key, name } = table
   const { others, keyColumns, decoders } = layoutOf(table)
   return {
     ...prepared(
-      'find',
+      `find${suffixOf(isSpread)}`,
       table,
       '',
       () => `
       select place, version${others.map((column) => `, found.${sqlName(column)}`).join('')}
       from ${unnest(keyColumns, 'wanted')}
-        cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
+        cross join lateral (select own.xmin as version, own.* from ${name} own
+          where ${machineOf(table, isSpread, [1])}${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
     values: arrays(keyColumns, reads.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
@@ -122,19 +141,19 @@ export function shapeOf({ table, where, orderBy, after, upTo }: RangeRead): stri
 }
 
 /** The rows of ranges of one shape, in the order of each range. */
-export function findRanges(ranges: readonly RangeRead[]): Statement {
+export function findRanges(ranges: readonly RangeRead[], isSpread = false): Statement {
   const [range] = ranges as readonly [RangeRead]
   const { table } = range
   const { names } = layoutOf(table)
   const wanted = columnsOfRange(range)
   return {
     ...prepared(
-      'range',
+      `range${suffixOf(isSpread)}`,
       table,
       shapeOf(range),
       () => `
       select place${names.map((column) => `, found.${sqlName(column)}`).join('')}
-      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range)}) found`,
+      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isSpread, [1]))}) found`,
     ),
     values: arrays(wanted, ranges.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
@@ -164,7 +183,7 @@ function columnsOfRange({ table, where, orderBy, after, upTo }: RangeRead): Read
 }
 
 /** The rows of one range, in its order. */
-function rangeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
+function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: string): string {
   const equals = Object.keys(where)
   const index = indexOf(table, equals, orderBy)
   const prefix = index.slice(0, equals.length)
@@ -181,7 +200,7 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
     ...(index === table.key ? [] : [`own.${guardOf(index)}`]),
   ]
   return `
-    select own.* from ${table.name} own where ${conditions.join(' and ')}
+    select own.* from ${table.name} own where ${machine}${conditions.join(' and ')}
     order by ${index.map((column) => `own.${sqlName(column)}`).join(', ')} limit wanted.row_limit`
 }
 
@@ -205,10 +224,14 @@ export async function readTable(
 }
 
 /** What a transaction writes: one statement for each table and kind of change. */
-export function writeStatements(changes: readonly NetChange[], versions?: Versions): Statement[] {
+export function writeStatements(
+  changes: readonly NetChange[],
+  { versions, shardOf }: WriteOptions = {},
+): Statement[] {
   const byKind = new Map<string, NetChange[]>()
   for (const change of changes) {
-    const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined}`
+    const shard = shardOf ? shardOf(change.table, (change.now ?? change.before)!) : ''
+    const kind = `${change.table.name} ${change.before !== undefined} ${change.now !== undefined} ${shard}`
     const same = byKind.get(kind)
     if (same) same.push(change)
     else byKind.set(kind, [change])
@@ -216,8 +239,22 @@ export function writeStatements(changes: readonly NetChange[], versions?: Versio
   return [...byKind.values()].map((same) => {
     const [{ before, now }] = same as [NetChange]
     if (!before) return insertRows(same)
-    return now ? updateRows(same, versions) : deleteRows(same, versions)
+    const options = { versions, isSpread: shardOf !== undefined }
+    return now ? updateRows(same, options) : deleteRows(same, options)
   })
+}
+
+interface WriteOptions {
+  readonly versions?: Versions
+  /** Which rows of a table are on one machine, where there are several. */
+  readonly shardOf?: ShardOf | undefined
+}
+
+export type ShardOf = (table: Table, row: Row) => number | undefined
+
+interface ChangeOptions {
+  readonly versions: Versions | undefined
+  readonly isSpread: boolean
 }
 
 /** The transactions that have written rows which change. A change then fails when another has written its row since. */
@@ -247,7 +284,7 @@ function insertRows(changes: readonly NetChange[]): Statement {
 }
 
 /** Only columns that change in one of the rows are sent and written. */
-function updateRows(changes: readonly NetChange[], versions: Versions | undefined): Statement {
+function updateRows(changes: readonly NetChange[], { versions, isSpread }: ChangeOptions): Statement {
   const { table } = changes[0] as NetChange
   const { name, key } = table
   const changed = layoutOf(table).others.filter((column) =>
@@ -255,9 +292,9 @@ function updateRows(changes: readonly NetChange[], versions: Versions | undefine
   )
   const sent = columnsOf(table, [...key, ...changed])
   return {
-    ...prepared(versions ? 'update_known' : 'update', table, changed.join(), () => {
+    ...prepared(versions ? 'update_known' : `update${suffixOf(isSpread)}`, table, changed.join(), () => {
       const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-      const from = located(table, sent, 'changed', versions !== undefined)
+      const from = located(table, sent, 'changed', { isKnown: versions !== undefined, isSpread })
       return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
     }),
     values: [
@@ -270,13 +307,13 @@ function updateRows(changes: readonly NetChange[], versions: Versions | undefine
   }
 }
 
-function deleteRows(changes: readonly NetChange[], versions: Versions | undefined): Statement {
+function deleteRows(changes: readonly NetChange[], { versions, isSpread }: ChangeOptions): Statement {
   const { table } = changes[0] as NetChange
   const sent = columnsOf(table, table.key)
   return {
-    ...prepared(versions ? 'delete_known' : 'delete', table, '', () =>
+    ...prepared(versions ? 'delete_known' : `delete${suffixOf(isSpread)}`, table, '', () =>
       counted(
-        `delete from ${table.name} own using ${located(table, sent, 'removed', versions !== undefined)}`,
+        `delete from ${table.name} own using ${located(table, sent, 'removed', { isKnown: versions !== undefined, isSpread })}`,
       ),
     ),
     values: [
@@ -307,7 +344,7 @@ export interface KnownRow {
  * Fails unless every row was written last by the transaction that is named, or is not there where none is: with `rowChanged`,
  * which nothing else answers.
  */
-export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>): Statement {
+export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>, isSpread = false): Statement {
   const parts = [...rows]
   const values = parts.flatMap(([table, known]) => [
     ...arrays(
@@ -318,14 +355,15 @@ export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>): Statem
   ])
   const tables = parts.map(([{ name }]) => name).join()
   return {
-    ...prepared('check', { name: '' }, tables, () => {
+    ...prepared(`check${suffixOf(isSpread)}`, { name: '' }, tables, () => {
       let parameters = 1
       const counts = parts.map(([table]) => {
         const { keyColumns } = layoutOf(table)
         const list = unnest(keyColumns, 'wanted', parameters, true)
+        const machine = machineOf(table, isSpread, [parameters + 1])
         parameters += table.key.length + 1
         return `(select count(*) from ${list} where (
-          select own.xmin from ${table.name} own where ${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
+          select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
       })
       return `select ln((${counts.join(' + ')} = $1::int)::int)`
     }),
@@ -373,11 +411,16 @@ function counted(change: string): string {
  * way round, which reads the whole table.
  */
 function located(
-  { name, key }: Table,
+  table: Table,
   sent: Readonly<Record<string, Column>>,
   alias: string,
-  isKnown: boolean,
+  { isKnown, isSpread }: { readonly isKnown: boolean; readonly isSpread: boolean },
 ): string {
+  const { name, key } = table
+  // There a statement is planned whenever it is run, for the tables as they are.
+  if (isSpread) {
+    return `${unnest(sent, alias)} where ${machineOf(table, isSpread, [1])}${equal(key, 'own', alias)}`
+  }
   return `${unnest(sent, alias, 0, isKnown)} cross join lateral (
     select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
     where own.ctid = found.ctid${isKnown ? ` and own.xmin = ${alias}.version` : ''}`

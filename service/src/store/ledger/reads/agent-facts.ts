@@ -52,6 +52,8 @@ export interface FactsDialect {
   readonly entriesOfMandate: (firstId: string) => string
   /** Joins texts of several rows by commas. */
   readonly joinTexts: (text: string) => string
+  /** The account that has the agent, if it is not looked for by the statement itself. */
+  readonly account?: string
 }
 
 export const agentColumns = columnsOf(agents)
@@ -79,7 +81,7 @@ export function factsStatement(dialect: FactsDialect): string {
     ${agentAndMandate(dialect)}`
 }
 
-function parameterOf(dialect: FactsDialect, name: FactsParameter): string {
+function parameterOf(dialect: Pick<FactsDialect, 'parameter'>, name: FactsParameter): string {
   return dialect.parameter(name, parameters[name])
 }
 
@@ -89,17 +91,23 @@ function parameterOf(dialect: FactsDialect, name: FactsParameter): string {
  */
 function agentAndMandate(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
-  const onMandate = `m.account_id = a.account_id and m.id = ${p('mandate')} and m.agent_id = a.id
+  const onMandate = `m.account_id = ${dialect.account ?? 'a.account_id'} and m.id = ${p('mandate')} and m.agent_id = a.id
       and m.environment = a.environment`
   return `
     from ${agents.name} a ${dialect.joinMandate(onMandate)}
-    where a.account_id = coalesce((
+    where a.account_id = ${dialect.account ?? accountOfAgent(dialect)}
+      and a.id = ${p('agent')} and a.environment = ${p('environment')}`
+}
+
+/** The caller's own account, or that of a customer. */
+export function accountOfAgent(dialect: Pick<FactsDialect, 'parameter'>): string {
+  const p = (name: FactsParameter) => parameterOf(dialect, name)
+  return `coalesce((
         select d.account_id from ${agentAccounts.name} d
           join ${accounts.name} o on o.id = d.account_id and o.disabled_at_ms is null
           join ${sellerDomains.name} s on s.environment = ${p('environment')} and s.domain = ${p('merchantDomain')}
             and s.account_id = ${p('caller')}
-        where d.agent_id = ${p('agent')}), ${p('caller')})
-      and a.id = ${p('agent')} and a.environment = ${p('environment')}`
+        where d.agent_id = ${p('agent')}), ${p('caller')})`
 }
 
 /** Null when the mandate is known to have paid the seller; else what the account has that is not added up yet. */
@@ -108,11 +116,11 @@ function waitingOf(dialect: FactsDialect): string {
   return `
       case
         when ${p('isKnownToPay')} = 1 or exists (
-          select 1 from ${paidSellers.name} s where s.account_id = m.account_id and s.mandate_id = m.id
+          select 1 from ${paidSellers.name} s where s.account_id = ${dialect.account ?? 'm.account_id'} and s.mandate_id = m.id
             and s.merchant_domain = ${p('merchantDomain')}) then null
         else (
           select coalesce(${dialect.joinTexts('w.parts')}, '') from ${activityParts.name} w
-          where w.account_id = m.account_id and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
+          where w.account_id = ${dialect.account ?? 'm.account_id'} and replace(w.parts, ${p('mandateText')}, '') <> w.parts)
       end`
 }
 

@@ -59,11 +59,11 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
     const { rows } = await sql<PaymentEventRow>`
       select e.id, e.at_ms, p.captured_by, p.agent_id, p.mandate_id, p.amount_text, p.currency, p.merchant_domain, p.nonce
       from (
-        select id, payer_id, nonce, at_ms from (
-          select id, payer_id, nonce, at_ms, kind, environment ${source} limit ${sql.lit(maxLookedAt)}) looked_at
+        select id, nonce, at_ms from (
+          select id, nonce, at_ms, kind, environment ${source} limit ${sql.lit(maxLookedAt)}) looked_at
         where kind = 'paid' and environment = ${environment}
         order by id desc limit ${sql.lit(limit + 1)}) e
-      join ${tableOf(dialect, payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
+      join ${tableOf(dialect, payments)} p on p.account_id = ${id('account', accountId)} and p.nonce = e.nonce
       order by e.id desc`.execute(db)
     const events = rows.map((row) => toEvent({ accountId, environment }, row))
     if (rows.length > limit) return { events, lookedUpTo: undefined }

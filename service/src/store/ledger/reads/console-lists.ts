@@ -260,9 +260,9 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
           where: sql`account_id = ${account({ accountId })}`,
           columns: sql`${columnsOf(apiKeys, 'looked_at')},
             (select u.used_at_ms from ${from(keyUses)} u
-              where u.account_id = looked_at.account_id and u.key_id = looked_at.id) as used_at_ms,
+              where u.account_id = ${account({ accountId })} and u.key_id = looked_at.id) as used_at_ms,
             (select a.name from ${from(agents)} a
-              where a.account_id = looked_at.account_id and a.id = looked_at.agent_id) as agent_name`,
+              where a.account_id = ${account({ accountId })} and a.id = looked_at.agent_id) as agent_name`,
         },
         page,
         (row: RawRow) => ({
@@ -283,12 +283,14 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
           order by id desc limit ${sql.lit(limit)}`.execute(db)
         return rows.map((row) => ({ kind, id: idFrom(kind, row.id), label: row.label }))
       }
+      const entry = sql`
+        select * from ${from(entries)}
+        where account_id = ${account(scope)} and id = ${idOf(dialect, 'transaction', text)}`
       const { rows } = await sql<{ label: string | null }>`
-        select coalesce(p.merchant_domain, v.merchant_domain) as label from ${from(entries)} e
-          left join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
-          left join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id
-        where e.account_id = ${account(scope)} and e.id = ${idOf(dialect, 'transaction', text)}
-          and e.environment = ${scope.environment} and e.kind <> 'more_denied'`.execute(db)
+        select coalesce(p.merchant_domain, v.merchant_domain) as label from (${entry}) e
+          ${await dialect.joinPayments(account(scope), entry)}
+          left join ${from(evaluations)} v on v.account_id = ${account(scope)} and v.id = e.id
+        where e.environment = ${scope.environment} and e.kind <> 'more_denied'`.execute(db)
       const found = await Promise.all([
         find(agents, 'agent', 'name'),
         find(mandates, 'mandate', 'purpose'),

@@ -27,7 +27,16 @@ export interface ReadDialect extends TableDialect {
   readonly indexedPayments: RawBuilder<unknown>
   /** What has those that are not indexed yet, and maybe others; undefined when all are. */
   readonly waitingPayments: RawBuilder<unknown> | undefined
+  /** Joins the payment `p` to each entry `e` of an account; the entries are among those that `found` selects. */
+  readonly joinPayments: (
+    account: RawBuilder<unknown>,
+    found: RawBuilder<unknown>,
+  ) => Promise<RawBuilder<unknown>>
 }
+
+/** For a database that has the payments of all accounts in one place. */
+export const joinPayments = () =>
+  Promise.resolve(sql`left join payments p on p.account_id = e.payer_id and p.nonce = e.nonce`)
 
 type RawRow = Readonly<Record<string, unknown>>
 

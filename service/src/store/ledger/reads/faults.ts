@@ -27,7 +27,8 @@ import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
  * counterpart. One statement, so that it is of one moment.
  */
 export async function findLedgerFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
-  const { rows } = await sql<FaultRow>`${sql.join(faultsOf(dialect), sql` union all `)}`.execute(db)
+  const { rows } = await sql<FaultRow>`
+    with ${betweenAccounts(dialect)} ${sql.join(faultsOf(dialect), sql` union all `)}`.execute(db)
   return rows.map((row) => ({
     accountId: idFrom('account', row.account_id),
     subjectId: idFrom(row.kind, row.subject_id),
@@ -40,6 +41,15 @@ interface FaultRow {
   readonly subject_id: unknown
   readonly kind: IdKind | 'nonce'
   readonly fault: string
+}
+
+/** What concerns two accounts: an engine that spreads them over machines joins it only once it has brought it together. */
+function betweenAccounts(dialect: TableDialect): RawBuilder<unknown> {
+  return sql`
+    received as materialized (
+      select * from ${tableOf(dialect, entries)} where kind = 'received'),
+    sold as materialized (
+      select * from ${tableOf(dialect, payments)} where status = 'captured' and seller_account_id <> account_id)`
 }
 
 function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
@@ -85,17 +95,19 @@ function faultsOf(dialect: TableDialect): RawBuilder<unknown>[] {
         and e.nonce = p.nonce and e.amount_micro = p.amount_micro and e.mandate_id = p.mandate_id
         and e.environment = p.environment and e.at_ms = p.captured_at_ms
       where p.status = 'captured' and e.id is null`,
-    sql`${ofPayment('captured for another account without its entry there')}
-      left join ${from(entries)} e on e.account_id = p.seller_account_id and e.id = p.transaction_id
-        and e.kind = 'received' and e.nonce = p.nonce and e.amount_micro = p.amount_micro
+    sql`select p.account_id, p.nonce, 'nonce', 'captured for another account without its entry there' from sold p
+      left join received e on e.account_id = p.seller_account_id and e.id = p.transaction_id
+        and e.nonce = p.nonce and e.amount_micro = p.amount_micro
         and e.environment = p.environment and e.at_ms = p.captured_at_ms
-      where p.status = 'captured' and p.seller_account_id <> p.account_id and e.id is null`,
+      where e.id is null`,
     sql`${ofEntry('an entry without its captured payment')}
-      left join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce and p.transaction_id = e.id
-        and p.status = 'captured'
-        and (e.account_id = e.payer_id) = (e.kind = 'paid')
-        and (e.kind = 'paid' or p.seller_account_id = e.account_id)
-      where e.kind in ('paid', 'received') and p.nonce is null`,
+      left join ${from(payments)} p on p.account_id = e.account_id and p.nonce = e.nonce and p.transaction_id = e.id
+        and p.status = 'captured' and e.payer_id = e.account_id
+      where e.kind = 'paid' and p.nonce is null`,
+    sql`select e.account_id, e.id, 'transaction', 'an entry without its captured payment' from received e
+      left join sold p on p.account_id = e.payer_id and p.nonce = e.nonce and p.transaction_id = e.id
+        and e.account_id <> e.payer_id and p.seller_account_id = e.account_id
+      where p.nonce is null`,
     sql`${ofEntry('an entry without its evaluation')}
       left join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id
         and e.payer_id = e.account_id and (v.reason_code is null) = (e.kind = 'approved')

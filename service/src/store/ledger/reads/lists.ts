@@ -103,17 +103,11 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
       environment,
       nonce,
     }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
-      const find = async (payer: RawBuilder<unknown>) => {
-        const { rows } = await sql<EpochRow>`
-          select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from ${from(payments)} p
-            join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
-          where p.account_id = ${payer} and p.nonce = ${id('nonce', nonce)} and p.environment = ${environment}`.execute(
-          db,
-        )
-        return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
-      }
-      const account = id('account', accountId)
-      return (await find(account)) ?? findReceived({ nonce, environment, accountId })
+      const key = { accountId, environment, nonce }
+      const own = await findPayment(key)
+      if (own) return own
+      const payerId = await findPayer(key)
+      return payerId === undefined ? undefined : findPayment({ ...key, accountId: payerId })
     },
 
     async ownsDomain({ accountId, environment, domain }: OwnDomain): Promise<boolean> {
@@ -177,25 +171,36 @@ export function prepareRecordReads(db: Reader, dialect: ReadDialect) {
     },
   }
 
-  /** A payment that an account has collected. It was captured soon after its nonce was made: so far the journal is looked at. */
-  async function findReceived({
+  async function findPayment({
     accountId,
     environment,
     nonce,
   }: Scope & { readonly nonce: string }): Promise<Hold | undefined> {
+    const { rows } = await sql<EpochRow>`
+      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from ${from(payments)} p
+        join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
+      where p.account_id = ${id('account', accountId)} and p.nonce = ${id('nonce', nonce)}
+        and p.environment = ${environment}`.execute(db)
+    return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
+  }
+
+  /**
+   * Who has made a payment that an account has collected. It was captured soon after its nonce was made: so far the journal is
+   * looked at.
+   */
+  async function findPayer({
+    accountId,
+    nonce,
+  }: Scope & { readonly nonce: string }): Promise<string | undefined> {
     const issuedAtMs = timeOfNonce(nonce)
     if (!Number.isSafeInteger(issuedAtMs)) return undefined
     const [first, last] = [issuedAtMs - clockSlackMs, issuedAtMs + maxProofLifeMs + clockSlackMs]
-    const { rows } = await sql<EpochRow>`
-      select ${columnsOf(payments, 'p')}, m.epoch as epoch_now from (
-        select payer_id, nonce from ${from(entries)}
-        where account_id = ${id('account', accountId)} and id >= ${boundOf(dialect, 'transaction', idsFrom('txn', first))}
-          and id < ${boundOf(dialect, 'transaction', idsFrom('txn', last))}
-          and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1) e
-        join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
-        join ${from(mandates)} m on m.account_id = p.account_id and m.id = p.mandate_id
-      where p.environment = ${environment}`.execute(db)
-    return rows[0] && toHold(rowOf(payments, rows[0]), Number(rows[0].epoch_now))
+    const { rows } = await sql<{ payer_id: unknown }>`
+      select payer_id from ${from(entries)}
+      where account_id = ${id('account', accountId)} and id >= ${boundOf(dialect, 'transaction', idsFrom('txn', first))}
+        and id < ${boundOf(dialect, 'transaction', idsFrom('txn', last))}
+        and kind = 'received' and nonce = ${id('nonce', nonce)} limit 1`.execute(db)
+    return rows[0] && idFrom('account', rows[0].payer_id)
   }
 
   async function accountOfUser(user: { readonly idpUserId: string }): Promise<string | undefined> {

@@ -182,7 +182,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     }
     const lookedAt = latest(columnsOf(entries), sql`limit ${sql.lit(maxLookedAt)}`)
     const { rows } = await sql<RawRow>`
-      select ${journalColumns} from (${lookedAt}) e ${records()}
+      select ${journalColumns} from (${lookedAt}) e ${await records(scope, lookedAt)}
       where ${fits(scope, filter)} order by e.id desc limit ${sql.lit(limit)}`.execute(db)
     const found = rows.map(toJournalRow)
     if (found.length === limit) return { items: found, next: found.at(-1)?.entry.id }
@@ -234,11 +234,15 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return end < next ? end : next
   }
 
-  /** The payment or the evaluation of each entry `e`. */
-  function records(): RawBuilder<unknown> {
+  /** The payment or the evaluation of each entry `e` of an account, out of those that are `found`. */
+  async function records(
+    { accountId }: Pick<Scope, 'accountId'>,
+    found: RawBuilder<unknown>,
+  ): Promise<RawBuilder<unknown>> {
+    const account = idOf(dialect, 'account', accountId)
     return sql`
-      left join ${from(payments)} p on p.account_id = e.payer_id and p.nonce = e.nonce
-      left join ${from(evaluations)} v on v.account_id = e.account_id and v.id = e.id`
+      ${await dialect.joinPayments(account, found)}
+      left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id`
   }
 
   /** Whether an entry `e` is a transaction of a scope, and fits a filter. */
@@ -334,10 +338,12 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
 
   /** The entry of a transaction, whatever its environment. */
   async function findEntry({ accountId, id, environment }: RecordKey, filter: ListFilter) {
+    const found = sql`
+      select * from ${from(entries)}
+      where account_id = ${idOf(dialect, 'account', accountId)} and id = ${idOf(dialect, 'transaction', id)}`
     const { rows } = await sql<RawRow>`
-      select ${journalColumns} from ${from(entries)} e ${records()}
-      where e.account_id = ${idOf(dialect, 'account', accountId)} and e.id = ${idOf(dialect, 'transaction', id)}
-        and ${fits({ accountId, environment }, filter)}`.execute(db)
+      select ${journalColumns} from (${found}) e ${await records({ accountId }, found)}
+      where ${fits({ accountId, environment }, filter)}`.execute(db)
     return rows[0] && toJournalRow(rows[0])
   }
 
@@ -371,10 +377,11 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       const after = idBytes('transaction', id)
         ? sql`id > ${idOf(dialect, 'transaction', id)}`
         : sql`id >= ${bound(id)}`
+      const found = sql`
+        select * from ${from(entries)} where account_id = ${idOf(dialect, 'account', scope.accountId)} and ${after}
+        order by id desc limit ${sql.lit(limit)}`
       const { rows } = await sql<RawRow>`
-        select ${journalColumns} from (
-          select * from ${from(entries)} where account_id = ${idOf(dialect, 'account', scope.accountId)} and ${after}
-          order by id desc limit ${sql.lit(limit)}) e ${records()}
+        select ${journalColumns} from (${found}) e ${await records(scope, found)}
         order by e.id desc`.execute(db)
       const own = rows
         .map(toJournalRow)

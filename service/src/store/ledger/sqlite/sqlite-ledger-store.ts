@@ -16,7 +16,7 @@ import type { StoreMetrics } from '../../store-metrics.ts'
 import type { Store } from '../../store.ts'
 import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
-import { rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
+import { joinPayments, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
 import { Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
@@ -85,6 +85,7 @@ function createStore(
   const dialect: ReadDialect = {
     ...sqliteTables,
     inTime: sql``,
+    joinPayments,
     entriesOfMandates: async (mandateIds) => {
       await indexed.indexEntries(mandateIds)
       return sql.table(entriesByMandate)
