@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 
 import { Client } from 'pg'
 
 import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
 import { withClient } from './connection.ts'
-import { distribute, readDistribution, tenantTables } from './distribution.ts'
+import { distribute, hashUuid, readDistribution, sharedTables, tenantTables } from './distribution.ts'
 import { migrate } from './migrate.ts'
 
 const citus = postgresServers.find(({ isDistributed, missing }) => isDistributed && missing === undefined)
@@ -25,18 +26,42 @@ test('Nothing is spread where there is no Citus, and the words say so', async (c
   })
 })
 
+test('The shard of an account follows from the hash that PostgreSQL makes of its id', async (context) => {
+  const database = await postgres18.createDatabase()
+  context.after(() => database.drop())
+  const ids = Array.from({ length: 100 }, () => randomUUID())
+  await withClient(database.url, async (client) => {
+    const { rows } = await client.query<{ hash: number }>(
+      'select uuid_hash(id) as hash from unnest($1::uuid[]) as id',
+      [ids],
+    )
+    assert.deepEqual(
+      ids.map((id) => hashUuid(Buffer.from(id.replaceAll('-', ''), 'hex'))),
+      rows.map(({ hash }) => hash),
+    )
+  })
+})
+
 test(
-  'The tables of tenants are spread together by account_id, once; directories are not',
+  'The tables of tenants are spread together by account_id, once; every machine has the others',
   { skip },
   async (context) => {
     const { client, url } = await spreadDatabase(context)
     await withClient(url, async (again, place) => assert.deepEqual(await distribute(again, place), []))
-    const { rows } = await client.query<{ name: string; column: string; together: number }>(`
-    select logicalrelid::text as name, colocationid as together,
-      column_to_column_name(logicalrelid, partkey) as column from pg_dist_partition`)
-    assert.deepEqual(rows.map(({ name }) => name).toSorted(), [...tenantTables].toSorted())
-    assert.deepEqual(new Set(rows.map(({ column }) => column)), new Set(['account_id']))
-    assert.equal(new Set(rows.map(({ together }) => together)).size, 1)
+    const { rows } = await client.query<{ name: string; column: string | null; together: number }>(`
+      select logicalrelid::text as name, colocationid as together,
+        case when partmethod = 'h' then column_to_column_name(logicalrelid, partkey) end as column
+      from pg_dist_partition`)
+    const [spread, everywhere] = [true, false].map((isSpread) =>
+      rows.filter(({ column }) => (column === 'account_id') === isSpread),
+    )
+    assert.deepEqual(spread?.map(({ name }) => name).toSorted(), [...tenantTables].toSorted())
+    assert.equal(new Set(spread?.map(({ together }) => together)).size, 1)
+    assert.deepEqual(everywhere?.map(({ name }) => name).toSorted(), [...sharedTables].toSorted())
+    const { rows: keyless } = await client.query(`
+      select logicalrelid from pg_dist_partition
+      where not exists (select 1 from pg_index where indrelid = logicalrelid and indisprimary)`)
+    assert.deepEqual(keyless, [], 'a shard moves under load only by the primary key of its rows')
   },
 )
 
@@ -49,6 +74,6 @@ async function spreadDatabase(context: TestContext): Promise<{ client: Client; u
     await database.drop()
   })
   await migrate(client, 'the database')
-  assert.deepEqual(await distribute(client, 'the database'), tenantTables)
+  assert.deepEqual(await distribute(client, 'the database'), [...tenantTables, ...sharedTables])
   return { client, url: database.url }
 }

@@ -9,7 +9,7 @@ import { allTables } from '../tables.ts'
 export const tenantTables: readonly string[] = allTables.filter(isOfTenants).map(({ name }) => name)
 
 /** The tables that every machine has: they are small, or hold only what never changes. */
-const sharedTables: readonly string[] = [
+export const sharedTables: readonly string[] = [
   ...allTables.filter((table) => !isOfTenants(table)).map(({ name }) => name),
   'service_secrets',
   'purser_schema',
