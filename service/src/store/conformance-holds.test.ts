@@ -34,8 +34,7 @@ storeConformance((open) => {
     const second = await ledger.hold(mandate, '4.00')
     ledger.clock.nowMs = first.expiresAtMs - 1
     assert.equal((await ledger.store.issueProof(ledger.newHold(mandate, '6.00'))).decision, 'denied')
-    // What has expired is looked for once a second at the most.
-    ledger.clock.nowMs = first.expiresAtMs + 1_000
+    ledger.clock.nowMs = first.expiresAtMs
     assert.equal((await ledger.store.issueProof(ledger.newHold(mandate, '6.000001'))).decision, 'denied')
     await ledger.hold(mandate, '6.00')
     assert.deepEqual(await statuses(ledger, [first, second]), ['expired', 'open'])
@@ -58,6 +57,17 @@ storeConformance((open) => {
       ['denied', 'approved'],
     )
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '10.00' })
+  })
+
+  test('More proofs of a mandate than one step releases may expire in the same millisecond', async (context) => {
+    const ledger = await open(context)
+    const owner = await ledger.tenant()
+    const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '2000.00' })
+    const holds = await Promise.all(Array.from({ length: 1_100 }, () => ledger.hold(mandate)))
+    ledger.clock.nowMs = holds[0]?.expiresAtMs ?? 0
+    assert.equal(await ledger.sweep(), 1_100)
+    assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '0.00' })
+    assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
   test('A sweep gives back what has expired, and nothing else', async (context) => {

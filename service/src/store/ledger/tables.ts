@@ -178,7 +178,7 @@ export const mandates = table(
     heldMicro: micro<MicroUsdc>(),
     /** How many payments hold it. */
     openPayments: integer(),
-    /** Every payment that expired up to this moment is released. */
+    /** No open payment expires up to this moment, which may be ahead. */
     releasedUntilMs: integer(),
     /** The minute in which a proof was denied last, and how many were denied in it. */
     denialsFromMs: integer(),

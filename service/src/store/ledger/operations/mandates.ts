@@ -2,19 +2,10 @@ import type { MandateStatus } from '@purser/wire/mandates'
 
 import type { AuditEvent, Mandate } from '../../../domain/records.ts'
 import type { RecordKey } from '../../store.ts'
-import {
-  lock,
-  look,
-  put,
-  unchanged,
-  type Change,
-  type Facts,
-  type Operation,
-  type Read,
-} from '../operation.ts'
+import { lock, look, put, unchanged, type Change, type Facts, type Operation } from '../operation.ts'
 import { agents, auditEvents, mandateAccounts, mandates, type MandateRow } from '../tables.ts'
 import { closeMinuteOf } from './denials.ts'
-import { expiredOf, releaseExpired } from './payment-rows.ts'
+import { expiredReads, releaseExpired } from './payment-rows.ts'
 
 export interface NewMandate {
   readonly mandate: Mandate
@@ -74,7 +65,7 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
     const row = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
     return [
       lock(mandates, key),
-      ...expiredReads(row, event.createdAtMs),
+      ...expiredReads(row, event.createdAtMs, facts),
       ...(facts.isRerun ? [look(auditEvents, event)] : []),
     ]
   },
@@ -116,9 +107,6 @@ export interface ReleaseOutcome {
   readonly isMoreLeft: boolean
 }
 
-/** One that swept does not wait until the next second. */
-const noDelay = 1
-
 /**
  * Gives back what expired payments of a mandate held, a bounded number of them; how many. Under a revoked agent
  * all open payments end: a revocation that was cut short is completed.
@@ -133,8 +121,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
     return [
       lock(mandates, key),
       look(agents, { accountId, id: mandate.agentId }),
-      ...expiredReads(mandate, nowMs),
-      ...expiredReads(mandate, nowMs, noDelay),
+      ...expiredReads(mandate, nowMs, facts),
     ]
   },
 
@@ -151,7 +138,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
         changes: [...changes, ...ended.changes],
       }
     }
-    const { released, isMoreLeft, ...result } = releaseExpired(closed.count, facts, nowMs, noDelay)
+    const { released, isMoreLeft, ...result } = releaseExpired(closed.count, facts, nowMs)
     return {
       outcome: { released, isMoreLeft },
       changes: [...changes, ...result.changes],
@@ -159,7 +146,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   },
 }
 
-/** What ends all open payments of a mandate, however many they are: a new epoch. */
+/** What ends all open payments of a mandate, however many they are: a new epoch. It looks at `expiredReads`. */
 export function endPayments(
   mandate: MandateRow,
   facts: Facts,
@@ -174,14 +161,4 @@ export function endPayments(
     openPayments: 0,
   }
   return { mandate: ended, changes: [...released.changes, put(mandates, ended)], voided: openPayments }
-}
-
-/** What `endPayments` looks at of a mandate. */
-export function expiredReads(
-  mandate: MandateRow | undefined,
-  nowMs: number,
-  delayMs?: number,
-): readonly Read[] {
-  const expired = mandate && expiredOf(mandate, nowMs, delayMs)
-  return expired ? [expired] : []
 }

@@ -7,6 +7,9 @@ import { mandates, payments, type MandateRow, type PaymentRow } from '../tables.
 /** How many expired payments one call releases. What is left is released by the next. */
 const maxReleased = 1_000
 
+/** How many payments are looked at that expire next, to know until when no more can expire. */
+const maxUpcoming = 16
+
 /** What a payment is: one that was open when all open payments of its mandate ended is void. */
 export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number): ProofStatus {
   if (payment.status !== 'open') return payment.status
@@ -14,27 +17,46 @@ export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number
   return payment.expiresAtMs > nowMs ? 'open' : 'expired'
 }
 
-/** How long after it has expired a payment may still hold its amount. */
-const maxDelayMs = 1_000
-
 /**
- * The payments of a mandate that have expired and may still hold their amounts. None are looked for within a second of the
- * last time, so that the calls of a batch share one look.
+ * What `releaseExpired` looks at: the payments of a mandate that have expired and may still hold their amounts, and the next
+ * ones. Nothing while none can have expired, however often it is asked.
  */
-export function expiredOf(mandate: MandateRow, nowMs: number, delayMs = maxDelayMs): RangeRead | undefined {
-  const { accountId, id, epoch, releasedUntilMs } = mandate
-  if (releasedUntilMs > nowMs - delayMs) return undefined
+export function expiredReads(
+  mandate: MandateRow | undefined,
+  nowMs: number,
+  facts: Facts,
+): readonly RangeRead[] {
+  if (!mandate || !canHaveExpired(mandate, nowMs)) return []
+  return [expiredOf(mandate, nowMs, facts), upcomingOf(mandate, nowMs)]
+}
+
+function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: number): boolean {
+  return openPayments > 0 && releasedUntilMs < nowMs
+}
+
+/** Those that have expired. When all that one step would release expire in one millisecond, more are read. */
+function expiredOf(mandate: MandateRow, nowMs: number, facts: Facts): RangeRead {
+  for (let limit = maxReleased; ; limit *= 8) {
+    const range = { ...paymentsAfter(mandate, mandate.releasedUntilMs), upTo: nowMs, limit }
+    const found = facts.knows(range) ? facts.rows(payments, range) : []
+    if (found.length < limit || found[0]!.expiresAtMs < found.at(-1)!.expiresAtMs) return range
+  }
+}
+
+function upcomingOf(mandate: MandateRow, nowMs: number): RangeRead {
+  return { ...paymentsAfter(mandate, nowMs), limit: maxUpcoming }
+}
+
+function paymentsAfter({ accountId, id: mandateId, epoch }: MandateRow, afterMs: number) {
   return {
     kind: 'range',
     table: payments,
     // Payments of earlier epochs hold nothing, however many they are.
-    where: { accountId, mandateId: id, epoch },
+    where: { accountId, mandateId, epoch },
     orderBy: 'expiresAtMs',
-    after: releasedUntilMs,
-    upTo: nowMs,
-    limit: maxReleased,
+    after: afterMs,
     isLocked: false,
-  }
+  } as const
 }
 
 /** The mandate without what its expired payments held, and the changes that end them. */
@@ -42,32 +64,36 @@ export function releaseExpired(
   mandate: MandateRow,
   facts: Facts,
   nowMs: number,
-  delayMs = maxDelayMs,
 ): {
   readonly mandate: MandateRow
   readonly changes: readonly Change[]
   readonly released: number
   readonly isMoreLeft: boolean
 } {
-  const range = expiredOf(mandate, nowMs, delayMs)
-  if (!range) return { mandate, changes: [], released: 0, isMoreLeft: false }
+  if (!canHaveExpired(mandate, nowMs)) return { mandate, changes: [], released: 0, isMoreLeft: false }
+  const range = expiredOf(mandate, nowMs, facts)
   const found = facts.rows(payments, range)
   const isMoreLeft = found.length >= range.limit
-  // Several may expire in one millisecond, though never as many as the limit; it may cut some of them off.
-  const lastMs = found.at(-1)?.expiresAtMs ?? nowMs
-  const releasedUntilMs = isMoreLeft ? lastMs - 1 : nowMs
-  const expired = found.filter(
-    (payment) => payment.status === 'open' && statusOf(payment, mandate, nowMs) === 'expired',
-  )
+  // The limit may cut off others of its last millisecond.
+  const nextMs = isMoreLeft ? found.at(-1)!.expiresAtMs : nextExpiryOf(mandate, facts, nowMs)
+  const expired = found.filter(({ status }) => status === 'open')
   const released = expired.reduce((left, payment) => releasePayment(left, payment), mandate)
   const changes = expired.map((payment) => put(payments, { ...payment, status: 'expired' }))
-  const left = { ...released, releasedUntilMs: Math.max(mandate.releasedUntilMs, releasedUntilMs) }
+  const left = { ...released, releasedUntilMs: nextMs - 1 }
   return {
     mandate: left,
     changes: [...changes, put(mandates, left)],
     released: expired.length,
     isMoreLeft,
   }
+}
+
+/** No payment of the mandate expires before this moment, of those that have not expired. */
+function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number {
+  const upcoming = facts.rows(payments, upcomingOf(mandate, nowMs))
+  const next = upcoming.find(({ status }) => status === 'open')
+  if (next) return next.expiresAtMs
+  return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
 }
 
 /** The mandate without what an open payment of its epoch held, all of which is spent when it is captured. */
@@ -93,7 +119,8 @@ export function holdPayment(
     ...mandate,
     heldMicro: addMicro(mandate.heldMicro, amountMicro),
     openPayments: mandate.openPayments + 1,
-    // By a clock that was ahead, what expires so soon is released already: it must still be found.
-    releasedUntilMs: Math.min(mandate.releasedUntilMs, expiresAtMs - 1),
+    // It may be the next that expires.
+    releasedUntilMs:
+      mandate.openPayments === 0 ? expiresAtMs - 1 : Math.min(mandate.releasedUntilMs, expiresAtMs - 1),
   }
 }

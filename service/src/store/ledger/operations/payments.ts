@@ -36,7 +36,7 @@ import {
 } from '../tables.ts'
 import { closeMinuteOf, denialCountId, denialId, recordDenial, type Denial } from './denials.ts'
 import { decisionOf } from './evaluation-rows.ts'
-import { expiredOf, holdPayment, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
+import { expiredReads, holdPayment, releaseExpired, releasePayment, statusOf } from './payment-rows.ts'
 
 /** A request for a proof. */
 export interface ProofCall {
@@ -66,8 +66,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
     }
     const mandate = knownMandate(hold, facts)
     // What has expired is looked at only where it decides: most budgets have room for it.
-    const expired = mandate && !hasRoom(mandate, hold) && expiredOf(mandate, hold.issuedAtMs)
-    if (expired) reads.push(expired)
+    if (mandate && !hasRoom(mandate, hold)) reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
     return reads
   },
 

@@ -12,7 +12,8 @@ import {
   type RangeRead,
 } from '../operation.ts'
 import { auditEvents, mandates, runningStops, stops, type MandateRow, type RunningStop } from '../tables.ts'
-import { endPayments, expiredReads } from './mandates.ts'
+import { endPayments } from './mandates.ts'
+import { expiredReads } from './payment-rows.ts'
 
 // A stop of all agents is pressed, then goes through the mandates of its scope one by one, so that one that cannot be stopped
 // holds up no other. `stop-all.ts` has the whole of it.
@@ -162,7 +163,7 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
     return [
       ...(press === null ? [] : [look(stops, key)]),
       lock(mandates, key),
-      ...expiredReads(row, atMs),
+      ...expiredReads(row, atMs, facts),
       ...(facts.isRerun ? [look(auditEvents, eventKey(call))] : []),
     ]
   },

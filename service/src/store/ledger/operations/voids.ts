@@ -2,8 +2,8 @@ import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
 import { mandatesVoidedAtOnce } from '../../store.ts'
 import { lock, look, put, unchanged, type Change, type Operation, type RangeRead } from '../operation.ts'
 import { auditEvents, mandates, payments, type PaymentRow } from '../tables.ts'
-import { endPayments, expiredReads } from './mandates.ts'
-import { releasePayment, statusOf } from './payment-rows.ts'
+import { endPayments } from './mandates.ts'
+import { expiredReads, releasePayment, statusOf } from './payment-rows.ts'
 
 export interface VoidCall {
   readonly accountId: string
@@ -65,7 +65,7 @@ export const voidPayments: Operation<VoidStep, VoidProgress> = {
   reads(step, facts) {
     const range = mandatesAfter(step)
     const found = facts.knows(range) ? facts.rows(mandates, range) : []
-    return [range, ...found.flatMap((mandate) => expiredReads(mandate, step.event.createdAtMs))]
+    return [range, ...found.flatMap((mandate) => expiredReads(mandate, step.event.createdAtMs, facts))]
   },
 
   decide(step, facts) {
@@ -110,7 +110,7 @@ export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
   reads({ accountId, mandateId, event }, facts) {
     const key = { accountId, id: mandateId }
     const mandate = facts.knows(look(mandates, key)) ? facts.row(mandates, key) : undefined
-    return [lock(mandates, key), lock(auditEvents, event), ...expiredReads(mandate, event.createdAtMs)]
+    return [lock(mandates, key), lock(auditEvents, event), ...expiredReads(mandate, event.createdAtMs, facts)]
   },
 
   decide({ accountId, mandateId, event }, facts) {
