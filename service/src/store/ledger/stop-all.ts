@@ -40,8 +40,8 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
-    if (!(await lookOnce(options, { press: pressed ?? null, own: look === 0 ? 'locked' : 'left', looks })))
-      break
+    const isMoved = await lookOnce(options, { press: pressed ?? null, locksOwn: look === 0, looks })
+    if (!isMoved) break
   }
   const press = pressed ?? (await ledger.run(pressStop, pressing))
   await endLooks(options, press, looks)
@@ -58,7 +58,7 @@ export async function continueStop(
   const { ledger, scope, press, now } = options
   if (!(await ledger.run(takeStop, { scope, press, atMs: now() }))) return undefined
   const looks = newLooks()
-  await lookOnce(options, { press, own: 'counted', looks })
+  await lookOnce(options, { press, locksOwn: true, looks })
   await endLooks(options, press, looks)
   return outcomeOf(looks)
 }
@@ -109,26 +109,22 @@ async function lookOnce(
   options: StopAllOptions & { readonly isClosing?: () => boolean },
   {
     press,
-    own,
+    locksOwn,
     looks,
   }: {
     readonly press: number | null
-    /** What becomes of mandates that the same stop has paused before. */
-    readonly own: 'locked' | 'counted' | 'left'
+    /** Whether mandates that the same stop has paused before are locked, and counted. */
+    readonly locksOwn: boolean
     readonly looks: Looks
   },
 ): Promise<boolean> {
   const { ledger, scope, stopId, isClosing } = options
   let isMoved = false
-  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy, stoppedPayments }) => {
+  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     const isStopped = status === 'paused' && stoppedBy !== null
     const isOwn = isStopped && stoppedBy === stopId
-    if (isOwn && own === 'counted') {
-      looks.covered.add(id)
-      looks.voidedHolds += stoppedPayments
-    }
     // An undo that began before the press may still resume it, unless it is locked after the press.
-    const isWanted = status === 'active' || (isOwn ? own === 'locked' : isStopped)
+    const isWanted = status === 'active' || (isOwn ? locksOwn : isStopped)
     if (!isWanted || looks.failed.has(id)) return
     const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
     // Of one that another stop is to pause, or that an undo leaves active, nobody may think that it is paused.

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 
+import { StoreUnavailableError } from '../store.ts'
 import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
@@ -14,6 +15,12 @@ const maxLookedAt = 20_000
  * a busy one between two sweeps, and it must not fall behind.
  */
 const maxFurtherLooks = 50
+
+/**
+ * How long a sweep waits for one mandate. One that is locked for longer is left to the next sweep, which all others would
+ * otherwise wait for.
+ */
+const patienceMs = 2_000
 
 /** How many stops are gone on with at once. */
 const maxStops = 100
@@ -57,18 +64,25 @@ export class Sweep {
   async releaseSome({ nowMs, maxMandates, nextCountId }: SweepCall): Promise<number> {
     const chosen = this.#choose(await this.#lookAtSome(), maxMandates)
     let furtherLooks = maxFurtherLooks
-    const released = await Promise.all(
+    let sum = 0
+    const sweeping = await Promise.allSettled(
       chosen.map(async (mandate) => {
-        let sum = 0
         for (;;) {
           const call = { ...mandate, nowMs, countId: nextCountId() }
-          const outcome = await this.#ledger.run(releaseExpiredPayments, call)
+          const outcome = await this.#ledger.run(releaseExpiredPayments, call, { patienceMs })
           sum += outcome.released
-          if (!outcome.isMoreLeft || furtherLooks-- <= 0) return sum
+          if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
         }
       }),
     )
-    return released.reduce((sum, one) => sum + one, 0)
+    const failures = sweeping
+      .filter((one) => one.status === 'rejected')
+      .map(({ reason }) => reason as unknown)
+    const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
+    if (bug !== undefined) throw bug
+    // When not one of several could be swept, it is not their locks.
+    if (failures.length > 1 && failures.length === chosen.length) throw failures[0]
+    return sum
   }
 
   /** Stops that somebody has to go on with, the longest due first; a bounded number of them. */

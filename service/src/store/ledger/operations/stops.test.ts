@@ -79,7 +79,7 @@ test('A stop gets through every mandate though one fails, reports it, and stops 
     ledger.clock.nowMs += stopRetryMs
     if (!isBroken) brokenId = ''
     assert.deepEqual(await ledger.continueStop(), {
-      mandateIds: isBroken ? [first, last] : [first, last, broken],
+      mandateIds: isBroken ? [first, last] : [first, broken, last],
       pausedNow: isBroken ? 0 : 1,
       voidedHolds: 0,
       failedIds: isBroken ? [broken] : [],
@@ -203,6 +203,38 @@ test('A stop that is pressed again under its id while it is undone leaves no man
   assert.equal(ledger.row(mandates, mandate).status, 'paused')
 })
 
+test('An undo that freezes resumes nothing once its stop is pressed again, and was continued', async () => {
+  const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>()
+  const { promise: isFrozen, resolve: freeze } = Promise.withResolvers<void>()
+  let meanwhile: (() => unknown) | undefined
+  let driver: Driver | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (own) => beforeResumption((driver = own), () => meanwhile?.()),
+  })
+  const mandate = await ledger.mandate()
+  await ledger.stop('stop_1')
+  meanwhile = () => (freeze(), thawed)
+  const undoing = ledger.resume('stop_1')
+  await isFrozen
+  assert(driver)
+  // As another process does it, whose predecessor was killed once it had pressed the stop.
+  const other = new Ledger({ driver, stopwatch: { nowMs: () => 0, sleep: () => sleep(1) }, random: () => 0 })
+  const press = await other.run(pressStop, ledger.press('stop_1'))
+  ledger.clock.nowMs += 30_000
+  const continuing = continueStop({
+    ...ledger.ofAll,
+    ledger: other,
+    press,
+    stopId: 'stop_1',
+    isClosing: () => false,
+  })
+  await sleep(20)
+  thaw()
+  assert.deepEqual(await undoing, [])
+  assert.deepEqual((await continuing)?.mandateIds, [mandate.id])
+  assert.equal(ledger.row(mandates, mandate).status, 'paused')
+})
+
 test('Expired payments stay expired after a stop, and those of an earlier stop are not looked at again', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
@@ -227,7 +259,7 @@ function actOf(ledger: MemoryLedger) {
 }
 
 /** A driver that does something, and gives it some time, before it resumes a mandate. */
-function beforeResumption(driver: Driver, work: () => void): Driver {
+function beforeResumption(driver: Driver, work: () => unknown): Driver {
   return {
     transaction: (own) =>
       driver.transaction((transaction) =>
@@ -235,7 +267,7 @@ function beforeResumption(driver: Driver, work: () => void): Driver {
           read: (reads, options) => transaction.read(reads, options),
           commit: async (changes) => {
             if (changes.some(({ table, now }) => table === mandates && now?.['status'] === 'active')) {
-              work()
+              await work()
               await sleep(20)
             }
             await transaction.commit(changes)

@@ -44,6 +44,35 @@ test('A payment whose connection is ended in the middle of its batch is written 
   assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
 })
 
+test('A mandate that is locked elsewhere keeps no other from being swept, and is swept later', async (context) => {
+  const { url, drop } = await postgres18.createDatabase()
+  context.after(drop)
+  const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
+  const ledger = new StoreLedger({ store, close: () => store.close() })
+  const other = new Client({ connectionString: url })
+  await other.connect()
+  context.after(async () => {
+    await other.end()
+    await ledger.close()
+  })
+  const { sandbox } = await ledger.tenant()
+  const [locked, free] = [await ledger.mandate(sandbox), await ledger.mandate(sandbox)]
+  const { expiresAtMs } = await ledger.hold(locked)
+  await ledger.hold(free)
+  ledger.clock.nowMs = expiresAtMs
+  await other.query('begin')
+  await other.query('select 1 from mandates where id = $1 for update', [uuidOf('mandate', locked.id)])
+  const startedAtMs = performance.now()
+  assert.equal(await store.releaseExpiredHolds(ledger.clock.nowMs, 10), 1)
+  const later = await ledger.hold(free)
+  ledger.clock.nowMs = later.expiresAtMs
+  assert.equal(await store.releaseExpiredHolds(ledger.clock.nowMs, 10), 1)
+  assert.ok(performance.now() - startedAtMs < 8_000, 'nobody waits until the lock is gone')
+  await other.query('rollback')
+  assert.equal(await store.releaseExpiredHolds(ledger.clock.nowMs, 10), 1)
+  assert.deepEqual(await ledger.sums(locked), { spent: '0.00', held: '0.00' })
+})
+
 for (const server of postgresServers) {
   const skip = server.missing ?? false
   test(
