@@ -1,5 +1,5 @@
 import { textUpTo } from './bounded-body.ts'
-import { ConnectionError, TimeoutError } from './errors.ts'
+import { notAnswered, notAnsweredWithin } from './unanswered.ts'
 
 /** One request over the network, and its timeout. */
 export interface Attempt {
@@ -32,8 +32,7 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
   const stopped = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error))
   })
-  const onTimeout = () =>
-    stop(new TimeoutError(`${init.method} ${url} was not answered within ${timeoutMs} ms`))
+  const onTimeout = () => stop(notAnsweredWithin(timeoutMs, `${init.method} ${url}`))
   const timer = setTimeout(onTimeout, Math.min(timeoutMs, longestTimeoutMs))
   const onAbort = () => stop(signal?.reason)
   signal?.addEventListener('abort', onAbort, { once: true })
@@ -41,7 +40,7 @@ export async function attempt({ fetch, url, init, timeoutMs, signal }: Attempt):
     return await Promise.race([exchange(fetch, url, { ...init, signal: controller.signal }), stopped])
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
-    throw new ConnectionError(`${init.method} ${url} was not answered: ${reasonOf(error)}`, { cause: error })
+    throw notAnswered(`${init.method} ${url}`, error)
   } finally {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
@@ -67,10 +66,4 @@ function parse(text: string): unknown {
   } catch {
     return text
   }
-}
-
-/** The reason of a failed fetch; Node's `fetch failed` has it in its cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error && error.cause.message ? error.cause.message : error.message
 }

@@ -1,8 +1,9 @@
 import { attempt, replyOf, type Reply } from './attempt.ts'
 import { errorOf } from './error-answers.ts'
-import { ConnectionError, PurserError, TimeoutError } from './errors.ts'
+import { ConnectionError, PurserError } from './errors.ts'
 import type { CallOptions, PurserOptions } from './options.ts'
 import { isPassing, maxRetriesLimit, pauseMs, retryAfterMs, sleep } from './retries.ts'
+import { notAnswered, notAnsweredWithin } from './unanswered.ts'
 
 export type { Reply } from './attempt.ts'
 
@@ -83,7 +84,7 @@ export function createOpen(client: PurserOptions): Open {
     const stop = () => controller.abort(signal?.reason)
     signal?.throwIfAborted()
     signal?.addEventListener('abort', stop, { once: true })
-    const late = new TimeoutError(`${asked} was not answered within ${timeout} ms`)
+    const late = notAnsweredWithin(timeout, asked)
     const timer = setTimeout(() => controller.abort(late), timeout)
     const authorization: Record<string, string> = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }
     try {
@@ -95,7 +96,7 @@ export function createOpen(client: PurserOptions): Open {
     } catch (error) {
       if (controller.signal.aborted) throw controller.signal.reason
       if (error instanceof PurserError) throw error
-      throw new ConnectionError(`${asked} was not answered: ${String(error)}`, { cause: error })
+      throw notAnswered(asked, error)
     } finally {
       clearTimeout(timer)
     }

@@ -1,6 +1,6 @@
-import { TimeoutError } from '../errors.ts'
 import type { Sleep } from '../options.ts'
 import { backoffMs, isPassing, maxRetriesLimit, parseRetryAfter, sleep as sleepForReal } from '../retries.ts'
+import { notAnsweredWithin } from '../unanswered.ts'
 import type { Proof } from '../wire-types.ts'
 import { encodeJson } from './base64url.ts'
 import { isSameOrigin, redirected, redirectLocation, type RedirectedRequest } from './redirects.ts'
@@ -142,7 +142,7 @@ async function sendInTime<Answer>(
 ): Promise<Answer> {
   signal?.throwIfAborted()
   const controller = new AbortController()
-  const late = new TimeoutError(`${next.method} ${next.url} was not answered within ${timeoutMs} ms`)
+  const late = notAnsweredWithin(timeoutMs, `${next.method} ${next.url}`)
   const timer = setTimeout(() => controller.abort(late), timeoutMs)
   const both = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal
   const aborted = new Promise<never>((_, reject) => {
