@@ -21,7 +21,7 @@ describe('The systemd units', { skip: isMissing('systemd-analyze') }, () => {
     assert.equal(analyze('verify', '--man=no', unit), '')
   })
 
-  test('give the service little of the machine: an exposure of at most 2 of 10', () => {
+  test('expose little of the machine to the service: an exposure of at most 2 of 10', () => {
     const unit = join(deployFolder, 'systemd/purser.service')
     assert.match(analyze('security', '--offline=true', '--threshold=20', unit), /exposure level/)
   })
@@ -62,7 +62,7 @@ describe('compose.yaml', () => {
     assert.deepEqual(nameFaults(Object.keys(purser.environment)), [])
   })
 
-  test('declares every secret and volume that it uses, and hands secrets over as files', () => {
+  test('declares every secret and volume that it uses, and mounts secrets as files', () => {
     for (const { secrets, volumes, environment } of [postgres, purser]) {
       for (const secret of secrets) assert.ok(secret in compose.secrets, secret)
       for (const volume of volumes) assert.ok((volume.split(':')[0] ?? '') in compose.volumes, volume)
@@ -73,14 +73,14 @@ describe('compose.yaml', () => {
     }
   })
 
-  test('publishes the service to this machine only, on a read-only root', () => {
+  test('publishes the service on this machine only, with a read-only root', () => {
     assert.deepEqual(postgres.ports, undefined)
     assert.deepEqual(purser.ports, ['127.0.0.1:8080:8080'])
     assert.equal(purser.read_only, true)
   })
 })
 
-/** The units of the project, with the paths of this checkout in place of /opt/purser. */
+/** The units of the project, with this checkout's paths instead of /opt/purser. */
 function copyUnits(): string {
   const folder = mkdtempSync(join(tmpdir(), 'purser-units-'))
   cpSync(join(deployFolder, 'systemd'), folder, { recursive: true })

@@ -11,8 +11,8 @@ import { promisify } from 'node:util'
 import { projectFolder } from '../tools/source-files.ts'
 
 /**
- * Builds the image with Debian's buildah and starts it. Its base is made of Debian's packages and this project's Node,
- * so no image registry is needed. It takes minutes, so it runs only when asked for: npm run test:image.
+ * Builds the image with Debian's buildah and starts it. Its base is built from Debian's packages and this project's
+ * Node, so no image registry is needed. This takes minutes, so it runs only on request: npm run test:image.
  */
 describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-image-'))
@@ -50,7 +50,7 @@ describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () 
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('starts as a user without rights, answers, and writes only to /data', async () => {
+  test('starts as an unprivileged user, answers, and writes only to /data', async () => {
     const marker = join(folder, 'before')
     writeFileSync(marker, '')
     const { user, command, environment } = await readImage()
@@ -67,7 +67,7 @@ describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () 
       assert.equal((await fetch(`${url}/console`)).status, 200)
       const changed = await run('find', [root, '-xdev', '-newer', marker, '-type', 'f'])
       const elsewhere = changed.split('\n').filter((path) => !path.startsWith(`${root}/data/`))
-      // The file by which programs know that they are in a container is the container engine's.
+      // The container engine creates the file by which programs recognize a container.
       assert.deepEqual(elsewhere, [`${root}/run/.containerenv`])
     } finally {
       service.kill('SIGTERM')
@@ -75,7 +75,7 @@ describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () 
     }
   })
 
-  test('has a health check, and nothing that only develops Purser', async () => {
+  test('has a health check, and no development tools', async () => {
     const { healthCheck } = await readImage()
     assert.match(healthCheck, /readyz/)
     const own = ['packages', 'service'].map((path) => join(root, 'app', path))
@@ -116,7 +116,7 @@ describe('The container image', { skip: whatIsMissing(), timeout: 900_000 }, () 
   }
 })
 
-/** Puts this project's Node and the machine's npm where the official image has them. */
+/** Copies this project's Node and the machine's npm to where the official image has them. */
 function installNode(root: string): void {
   cpSync(process.execPath, join(root, 'usr/local/bin/node'), { dereference: true })
   chmodSync(join(root, 'usr/local/bin/node'), 0o755)

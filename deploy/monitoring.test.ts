@@ -53,7 +53,7 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
     })
   }
 
-  test('finds the queries of the dashboard well-formed', (context) => {
+  test('accepts the queries of the dashboard', (context) => {
     const queries = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
     const group = { groups: [{ name: 'dashboard', rules: queries.map(recordingRule) }] }
     const cwd = mkdtempSync(join(tmpdir(), 'purser-test-'))
@@ -66,7 +66,7 @@ describe('promtool', { skip: isMissing('promtool') }, () => {
   })
 })
 
-test('There are ten alerts, and each is tested firing and quiet', () => {
+test('There are ten alerts, and each has a test that fires it and one that does not', () => {
   assert.equal(rules.length, 10)
   const tests = parse(read('prometheus/purser.rules.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
@@ -78,7 +78,7 @@ test('There are ten alerts, and each is tested firing and quiet', () => {
   }
 })
 
-test('Each metric of the dashboard and the alerts is told by a running service, and each that is told is in the guide', async (context) => {
+test('Each metric of the dashboard and the alerts is exported by a running service, and each exported metric is in the guide', async (context) => {
   const told = new Set<string>()
   let isComplete = true
   for (const { missing, open } of serviceStores) {
@@ -91,7 +91,7 @@ test('Each metric of the dashboard and the alerts is told by a running service, 
   ]
   const asked = new Set(queries.flatMap(metricsIn))
   assert.ok(asked.size > 20, [...asked].join(' '))
-  // Without a PostgreSQL server here, what it alone has is known from the catalogue.
+  // Without a PostgreSQL server here, its metrics are taken from the catalogue.
   const known = isComplete ? told : new Set([...told, ...Object.keys(catalogue)])
   assert.deepEqual(
     [...asked].filter((name) => !known.has(name)),
@@ -107,7 +107,7 @@ test('Each metric of the dashboard and the alerts is told by a running service, 
   )
 })
 
-test('The panels of the dashboard have ids of their own, and none covers another', () => {
+test("The dashboard's panels have unique ids and do not overlap", () => {
   const { panels } = dashboard
   assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length)
   const cells = panels.flatMap(({ title, gridPos: { x, y, w, h } }) => {
@@ -128,7 +128,7 @@ async function namesToldOn(
   return namesOf(await readMetrics(service.metricsUrl))
 }
 
-/** The metrics that a query asks for. */
+/** The metrics that a query uses. */
 function metricsIn(query: string): string[] {
   const names = query
     .replaceAll(/"[^"]*"/g, '')
@@ -138,12 +138,12 @@ function metricsIn(query: string): string[] {
     .map(metricOf)
 }
 
-/** A query as a rule, which promtool can check. */
+/** A query as a recording rule, which promtool can check. */
 function recordingRule(expr: string, index: number) {
   return { record: `query_${index}`, expr: expr.replaceAll('$__rate_interval', '5m') }
 }
 
-/** Why the tests of a program are skipped, if it is not there. */
+/** Why the tests of a program are skipped, if it is not installed. */
 function isMissing(program: string): string | false {
   const { error } = spawnSync(program, ['--version'])
   return error ? `${program} is not installed here (Debian's package prometheus has it)` : false

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 
 import { projectFolder } from './source-files.ts'
 
-/** Every file and folder of ours, from the project's folder; a folder ends with a slash. */
+/** Every file and folder of the project, relative to its root; folders end with a slash. */
 const paths = globSync('**/*', {
   cwd: projectFolder,
   withFileTypes: true,
@@ -15,7 +15,7 @@ const paths = globSync('**/*', {
   return entry.isDirectory() ? `${path}/` : path
 })
 
-/** Folders that a command makes. */
+/** Generated folders. */
 const built = ['dist/', 'service/console/']
 
 for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
@@ -25,7 +25,7 @@ for (const page of ['ARCHITECTURE.md', 'CONTRIBUTING.md']) {
   })
 }
 
-test('A name of nothing is seen, in the tree, in a sentence and in a link', () => {
+test('A name that does not exist is found in a tree, in a sentence and in a link', () => {
   const planted = [
     '```',
     'service/src/',
@@ -45,7 +45,7 @@ test('A name of nothing is seen, in the tree, in a sentence and in a link', () =
   ])
 })
 
-/** The names of files and folders in a page that are none. */
+/** The names of files and folders in a page that do not exist. */
 function unknownNames(page: string): string[] {
   const [before = '', tree = '', ...after] = page.split('```')
   const prose = [before, ...after.filter((_, at) => at % 2 === 0)].join('\n')
@@ -58,15 +58,15 @@ function unknownNames(page: string): string[] {
   ]
 }
 
-/** Of a tree of folders: what stands first in each line, by its place; and what else the lines name. */
+/** The paths in a tree of folders, and other names in its lines. */
 function unknownInTree(tree: string): string[] {
-  /** The folder of each line above, by how far it is indented. */
+  /** The folder of each line above, by indentation. */
   const folders = new Map<number, string>()
   return tree.split('\n').flatMap((line) => {
     const [, indent = '', first = ''] =
       /^( *)((?:[\w.*/-]+(?:\/|\.\w+) {2,})*(?:[\w.*/-]+(?:\/|\.\w+)$)?)/.exec(line) ?? []
     const depth = indent.length
-    // Further in stand the second and third line of a description.
+    // Continuation lines of a description are indented further.
     const names =
       depth > 8
         ? []
@@ -83,7 +83,7 @@ function unknownInTree(tree: string): string[] {
   })
 }
 
-/** What looks like the path of a file or of a folder; `<resource>` stands for any. */
+/** What looks like a path; `<resource>` matches anything. */
 function namesIn(text: string): string[] {
   const words = text.replaceAll(/<\w+>/g, '*').split(/[\s,;:()`]+/)
   return words
@@ -103,7 +103,7 @@ function isPath(path: string): boolean {
   )
 }
 
-/** Whether a name is the path of something or the end of one, or a package. */
+/** Whether a name is a path, the end of one, or a package. */
 function isKnown(name: string): boolean {
   return (
     isPath(name) ||

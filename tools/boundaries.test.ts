@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { importsOf } from './imports.ts'
 import { sourceFiles, type SourceFile } from './source-files.ts'
 
-/** A room of the house, and what its files may import; types may come from further away than values. */
-interface Room {
+/** An area, and what its files may import; they may import types from more areas than values. */
+interface Area {
   readonly name: string
-  /** The beginning of the paths that belong to the room; the longest match wins. */
+  /** The path prefixes of the area; the longest match wins. */
   readonly path: string
   readonly values: readonly string[]
   readonly types?: readonly string[]
@@ -15,7 +15,7 @@ interface Room {
 
 const everything = ['service/src', 'service/package.json', 'packages/wire/src', 'npm:', 'node:']
 
-/** What each framework's file may import besides is its framework. */
+/** A framework's file may also import its framework. */
 const mcp = [
   'packages/mcp/src',
   'npm:@purser/client',
@@ -25,8 +25,8 @@ const mcp = [
   'node:',
 ]
 
-/** From the lowest to the highest: no room imports from one behind it. */
-const rooms: readonly Room[] = [
+/** From lowest to highest: no area imports from a later one. */
+const areas: readonly Area[] = [
   { name: 'wire', path: 'packages/wire/src', values: ['packages/wire/src', 'npm:typebox'] },
   { name: 'client', path: 'packages/client/src', values: ['packages/client/src'] },
   {
@@ -58,7 +58,7 @@ const rooms: readonly Room[] = [
     values: [
       'packages/cli/src',
       'npm:@purser/client',
-      // Loaded when it is called, where it is installed.
+      // Loaded at run time, if installed.
       'npm:@purser/service/commands',
       'npm:@commander-js/extra-typings',
       'npm:string-width',
@@ -146,7 +146,7 @@ const rooms: readonly Room[] = [
     ],
     types: ['service/src/store/store.ts', 'service/src/store/console/store.ts', 'service/src/ids.ts'],
   },
-  // These may import all that stands before them.
+  // These may import everything before them.
   { name: 'settings', path: 'service/src/settings/', values: everything },
   { name: 'background', path: 'service/src/background/', values: everything },
   { name: 'metrics', path: 'service/src/metrics/', values: everything },
@@ -170,12 +170,12 @@ const files = sourceFiles([
   'service/src',
 ]).filter(({ path }) => !path.endsWith('.test.ts'))
 
-test('A file imports only from the rooms that its own may know', () => {
+test('A file imports only from the areas that its own area may import', () => {
   assert.ok(files.length > 50, 'the files of the house are found')
   assert.deepEqual(files.flatMap(forbiddenImports), [])
 })
 
-test('A forbidden import is seen', () => {
+test('A forbidden import is detected', () => {
   const planted = {
     path: 'service/src/domain/money.ts',
     text: "import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'\nimport type { A } from '../store/store.ts'",
@@ -183,11 +183,11 @@ test('A forbidden import is seen', () => {
   assert.equal(forbiddenImports(planted).length, 2)
 })
 
-test('No file imports from a room above its own', () => {
+test('No file imports from a higher area', () => {
   assert.deepEqual(files.flatMap(upwardImports), [])
 })
 
-test('An import from above is seen, also of a type', () => {
+test('An import from a higher area is detected, also of a type', () => {
   const planted = {
     path: 'service/src/console/pages.ts',
     text: "import type { RunningService } from '../start/start.ts'\nconst { createApp } = await import('../app.ts')",
@@ -197,7 +197,7 @@ test('An import from above is seen, also of a type', () => {
 
 test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
-  // They hand the environment to config.ts, or settings.ts in packages/mcp, which alone look into it.
+  // They pass the environment to config.ts, or to settings.ts in packages/mcp, the only readers.
   assert.deepEqual(readers, [
     'packages/cli/src/process-surroundings.ts',
     'packages/mcp/src/main.ts',
@@ -206,13 +206,13 @@ test('Only config.ts and settings.ts read the environment', () => {
 })
 
 function forbiddenImports(file: SourceFile): string[] {
-  const room = roomOf(file.path)
+  const area = areaOf(file.path)
   return importsOf(file)
     .filter(({ target, isType }) => {
-      const allowed = isType ? [...(room?.values ?? []), ...(room?.types ?? [])] : (room?.values ?? [])
+      const allowed = isType ? [...(area?.values ?? []), ...(area?.types ?? [])] : (area?.values ?? [])
       return !allowed.some((path) => target === path || target.startsWith(path))
     })
-    .map(({ target, isType }) => `${file.path} (${room?.name}) imports ${isType ? 'types of ' : ''}${target}`)
+    .map(({ target, isType }) => `${file.path} (${area?.name}) imports ${isType ? 'types of ' : ''}${target}`)
 }
 
 function upwardImports(file: SourceFile): string[] {
@@ -222,16 +222,16 @@ function upwardImports(file: SourceFile): string[] {
     .map(({ target }) => `${file.path} imports ${target}`)
 }
 
-/** How high the room of a path stands; packages of others stand below all. */
+/** The level of a path's area; external packages are below all. */
 function heightOf(path: string): number {
-  const room = roomOf(path)
-  return room === undefined ? -1 : rooms.indexOf(room)
+  const area = areaOf(path)
+  return area === undefined ? -1 : areas.indexOf(area)
 }
 
-/** The room with the longest path that a file's begins with. */
-function roomOf(path: string): Room | undefined {
-  return rooms
-    .filter((room) => path.startsWith(room.path))
+/** The area with the longest matching prefix. */
+function areaOf(path: string): Area | undefined {
+  return areas
+    .filter((area) => path.startsWith(area.path))
     .toSorted((a, b) => b.path.length - a.path.length)
     .at(0)
 }

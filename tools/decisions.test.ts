@@ -11,7 +11,7 @@ function read(name: string): string {
   return readFileSync(join(folder, name), 'utf8')
 }
 
-test('The index of the decisions lists exactly the records, in their order and under their titles', () => {
+test('The index of the decisions lists exactly the records, in order and with their titles', () => {
   const rows = read('README.md').matchAll(/^\| \[(\d+)\]\(([^)]+)\) \| (.+?) \| .+ \|$/gm)
   const listed = [...rows].map(([, number, name, title]) => ({ name, heading: `# ${number}. ${title}` }))
   const records = files.map((name) => ({ name, heading: read(name).split('\n')[0] }))
@@ -19,7 +19,7 @@ test('The index of the decisions lists exactly the records, in their order and u
   assert.deepEqual(listed, records)
 })
 
-test('Decisions are numbered from 1 without a gap, and their headings carry the number', () => {
+test('Decisions are numbered from 1 without gaps, and their headings have the number', () => {
   const numbers = files.map((name) => Number(/^(\d{4})-[a-z0-9-]+\.md$/.exec(name)?.[1]))
   assert.deepEqual(
     numbers,
@@ -36,7 +36,7 @@ for (const name of files) {
     assert.ok(text.trimEnd().split('\n').length <= maxLines, `at most ${maxLines} lines`)
   })
 
-  test(`${name} ends with the tests that hold it, and each of them exists`, () => {
+  test(`${name} ends with its tests, and each of them exists`, () => {
     const lastLine = read(name).trimEnd().split('\n').at(-1) ?? ''
     assert.match(lastLine, /^Tests: \[/)
     const links = [...lastLine.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)

@@ -25,11 +25,11 @@ test('No folder has more than 25 source files, tests aside', () => {
   )
 })
 
-test('Files do not import each other in a circle', () => {
+test('There are no import cycles', () => {
   assert.deepEqual(circlesOf(files), [])
 })
 
-test('A circle is seen, also one of types', () => {
+test('An import cycle is detected, also one of types', () => {
   const planted = [
     { path: 'a.ts', text: "import { b } from './b.ts'" },
     { path: 'b.ts', text: "import type { C } from './c.ts'" },
@@ -39,7 +39,7 @@ test('A circle is seen, also one of types', () => {
   assert.deepEqual(circlesOf(planted), ['a.ts, b.ts, c.ts'])
 })
 
-/** The files of each circle of imports: those that lead to each other. */
+/** The files of each import cycle. */
 function circlesOf(sources: readonly SourceFile[]): string[] {
   const edges = new Map(sources.map((file) => [file.path, importsOf(file).map(({ target }) => target)]))
   const reached = new Map(sources.map(({ path }) => [path, reachedFrom(path, edges)]))
@@ -52,7 +52,7 @@ function circlesOf(sources: readonly SourceFile[]): string[] {
   return [...new Set(circles)].filter((circle) => circle !== '')
 }
 
-/** All files that a file leads to; itself too, where it stands in a circle. */
+/** All files that a file imports, directly or not; itself too, if it is in a cycle. */
 function reachedFrom(path: string, edges: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set<string>()
   const waiting = [...(edges.get(path) ?? [])]

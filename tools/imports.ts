@@ -2,13 +2,13 @@ import { dirname, join } from 'node:path'
 
 import type { SourceFile } from './source-files.ts'
 
-/** What a file imports: a path from the project's folder, or a package with `npm:` or `node:` before its name. */
+/** An import of a file: a path relative to the project, or a package with the prefix `npm:` or `node:`. */
 export interface Import {
   readonly target: string
   readonly isType: boolean
 }
 
-/** Every static import and re-export of a file, and its dynamic imports of literal names. */
+/** All static imports and re-exports of a file, and its dynamic imports of literal names. */
 export function importsOf(file: SourceFile): Import[] {
   const statements = file.text.matchAll(/^(?:import|export)\s+(type\s+)?(?:[^'"]*?from\s+)?'([^']+)'/gms)
   const calls = file.text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g)

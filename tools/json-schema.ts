@@ -1,4 +1,4 @@
-/** A JSON schema, as far as packages/wire uses it and the tools look at it. */
+/** The subset of JSON schema that packages/wire and the tools use. */
 export interface Schema {
   readonly type?: string
   readonly format?: string

@@ -7,21 +7,21 @@ import { test, type TestContext } from 'node:test'
 
 import { projectFolder } from './source-files.ts'
 
-test('Without development dependencies there is no console, one line says so, and the installation goes on', (context) => {
+test('Without development dependencies there is no console, a line says so, and the installation continues', (context) => {
   const { status, stdout, stderr } = prepareIn(context)
   assert.equal(status, 0)
   assert.match(stdout, /^The console is not built: .+\n$/)
   assert.equal(stderr, '')
 })
 
-test('A console that cannot be built is told of, and hinders no installation', (context) => {
+test('A console that cannot be built is reported, and does not stop the installation', (context) => {
   const { status, stderr } = prepareIn(context, "console.error('no such browser'); process.exit(1)")
   assert.equal(status, 0)
   assert.match(stderr, /no such browser/)
   assert.match(stderr, /The console could not be built/)
 })
 
-/** Runs the script as `npm ci` would, in a project whose Vite is this program, or that has none. */
+/** Runs the script like `npm ci`, in a project whose Vite is this program, or that has none. */
 function prepareIn(context: TestContext, vite?: string) {
   const folder = mkdtempSync(join(tmpdir(), 'purser-prepare-'))
   context.after(() => rmSync(folder, { recursive: true }))

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What `npm ci` ends with in a clone: it builds the console, so that `npm start` serves it. */
+/** The last step of `npm ci` in a clone: builds the console, so that `npm start` serves it. */
 const projectFolder = join(import.meta.dirname, '..')
 const vite = join(projectFolder, 'node_modules/vite/bin/vite.js')
 
@@ -15,7 +15,7 @@ if (!existsSync(vite)) {
     cwd: join(projectFolder, 'console'),
     stdio: 'inherit',
   })
-  // The service pays without a console: what hinders the console's build must not hinder an installation.
+  // The service works without a console, so a failed build must not stop the installation.
   if (build.status !== 0) {
     console.error('The console could not be built; `npm run build:console` shows why.')
   }

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 /** The project's folder. */
 export const projectFolder = join(import.meta.dirname, '..')
 
-/** A file of ours, by its path from the project's folder. */
+/** A source file, by path relative to the project. */
 export interface SourceFile {
   readonly path: string
   readonly text: string

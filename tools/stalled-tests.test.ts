@@ -15,7 +15,7 @@ test('leaves a process behind', () => spawn('sleep', ['600'], { stdio: 'inherit'
 await new Promise(() => setInterval(() => {}, 1000))
 `
 
-test('A test file that never ends fails, with its name, and its processes are ended', async () => {
+test('A test file that never ends fails, with its name, and its processes are killed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-stalled-'))
   const path = join(folder, 'hangs.test.mjs')
   writeFileSync(path, hangs)
@@ -31,7 +31,7 @@ test('A test file that never ends fails, with its name, and its processes are en
 })
 
 function runTests(args: readonly string[]): Promise<{ readonly code: unknown; readonly output: string }> {
-  // As if it were not run by a test runner itself.
+  // As if not run by a test runner.
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined }
   return new Promise((resolve) =>
     execFile(

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process that a test run has started, directly or not. */
+/** A process that a test run has started, directly or indirectly. */
 interface Descendant {
   readonly pid: number
   readonly command: string
 }
 
-/** Every process below another one, as `/proc` lists them; none where there is no `/proc`. */
+/** All descendants of a process, from `/proc`; none without `/proc`. */
 export function descendantsOf(ancestor: number): Descendant[] {
   const children = Map.groupBy(processes(), ({ parent }) => parent)
   const found: Descendant[] = []
@@ -30,7 +30,7 @@ function processes(): (Descendant & { readonly parent: number })[] {
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
         return [{ pid: Number(name), parent, command }]
       } catch {
-        // It has ended in the meantime.
+        // It has exited in the meantime.
         return []
       }
     })
@@ -61,7 +61,7 @@ export function endStalledProcesses(stalledMs: number): { readonly noteProgress:
         try {
           process.kill(pid, 'SIGKILL')
         } catch {
-          // It has ended by itself.
+          // It has exited by itself.
         }
       }
     },

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { projectFolder } from './source-files.ts'
 import { longest, testUnits } from './test-units.ts'
 
-test('Every test file is run once, alone or with those of its folder, the longest first', (context) => {
+test('Every test file is run once, alone or with its folder, longest first', (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-units-'))
   context.after(() => rmSync(folder, { recursive: true }))
   const paths = globSync('{service,packages,console}/**/*.test.ts', {

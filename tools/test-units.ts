@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { projectFolder } from './source-files.ts'
 
 /**
- * Folders whose test files run in one process each. Most of them start services, and a process that has started one
- * starts the next in half the time.
+ * Folders whose test files share a process. Most of them start services, and a process that has started one starts
+ * the next in half the time.
  */
 const sharedFolders = [
   'service/src/domain',
@@ -16,10 +16,10 @@ const sharedFolders = [
   'service/src/routes/console',
 ] as const
 
-/** Files that measure time or end their process, so that others must not run beside them. */
+/** Files that measure time or exit their process, so that others must not share it. */
 const aloneFiles = new Set(['service/src/http/connections.test.ts'])
 
-/** What takes longest, the longest first. */
+/** The slowest files, slowest first. */
 export const longest = [
   'console/test/every-screen.test.ts',
   'service/src/routes',
@@ -45,15 +45,15 @@ export const longest = [
   'service/test/backup.test.ts',
 ] as const
 
-/** A file that a process runs, and the folder or file that it stands for. */
+/** A file to run, and the file or folder that it represents. */
 interface TestUnit {
   readonly name: string
   readonly path: string
 }
 
 /**
- * The files to run, each in a process of its own, for the test files of these paths: those of a shared folder
- * become one file that imports them. The longest come first.
+ * The files to run, each in its own process, for these test files: those of a shared folder become one file that
+ * imports them. The slowest come first.
  */
 export function testUnits(paths: readonly string[], into = join(projectFolder, generated)): string[] {
   mkdirSync(into, { recursive: true })

@@ -1,4 +1,4 @@
-// What `npm test` runs: every test file, the longest first, so that no processor waits for the last one.
+// Runs `npm test`: every test file, slowest first, so that no core waits for the last one.
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { run } from 'node:test'
@@ -24,7 +24,7 @@ const { noteProgress } = endStalledProcesses(Number(values['stalled-seconds']) *
 run({
   files: testUnits(paths),
   cwd: projectFolder,
-  // One more than processors: many tests wait for a timeout, a disk or a browser.
+  // One more than cores: many tests wait for a timeout, a disk or a browser.
   concurrency: availableParallelism() + 1,
 })
   .on('data', noteProgress)

@@ -24,7 +24,7 @@ test("The README's paying code matches the example exactly", () => {
   assert.ok(shown.includes('wrapFetchWithPayment') && readme.includes(`\`\`\`js\n${shown}\`\`\`\n`))
 })
 
-test('The agent buys within its mandate, and says why it does not buy the rest', async (context) => {
+test('The agent buys within its mandate, and reports why it does not buy the rest', async (context) => {
   const service = await startTestService(context)
   const cheap = await startMerchant(context, service, { price: '4.00' })
   const dear = await startMerchant(context, service, { price: '5.01' })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 import { openShop } from '../../packages/mcp/testing/shop.ts'
 
-test('The AI SDK agent is refused, told why, and buys what it may', async (context) => {
+test('The AI SDK agent is refused with a reason, and buys what it may', async (context) => {
   const shop = await openShop(context)
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,

@@ -1,8 +1,8 @@
 import { MockLanguageModelV4 } from 'ai/test'
 
 /**
- * Stands in for a real model, so that the example runs anywhere and always the same. Like one, it sees only what
- * the tools answer, and chooses its next step by that: refused at one address, it goes on to the next.
+ * Replaces a real model, so that the example runs anywhere and is deterministic. Like a model, it sees only the
+ * results of tools and chooses its next step from them: if one URL is refused, it tries the next.
  */
 export function scriptedModel(addresses: readonly string[]): MockLanguageModelV4 {
   const left = [...addresses]

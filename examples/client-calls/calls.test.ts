@@ -14,7 +14,7 @@ test("The calls in the client's README match the example exactly", () => {
   assert.ok(readme.includes(`\`\`\`ts\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('The calls charge once, show the refusal, and find nothing of somebody else', async (context) => {
+test('The calls charge once, show the refusal, and find nothing of other tenants', async (context) => {
   const service = await startTestService(context)
   const { stdout } = await promisify(execFile)(process.execPath, [script], {
     env: { ...process.env, PURSER_URL: service.url, PURSER_SANDBOX_KEY: service.sandboxKey },

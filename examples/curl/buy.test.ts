@@ -18,7 +18,7 @@ test('The script in docs/guides/agents.md matches the example exactly', () => {
 
 const options = { skip: hasCurl ? false : 'there is no curl on this machine' }
 
-test('curl buys within the mandate, and shows the refusal of what is not', options, async (context) => {
+test('curl buys within the mandate, and shows a refusal', options, async (context) => {
   const service = await startTestService(context)
   const merchant = await startMerchant(context, service, { price: '4.00' })
   const { agentId, mandateId } = await preparePurchase(service, {

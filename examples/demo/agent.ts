@@ -1,14 +1,14 @@
-/** An agent: it holds a key that can ask for payments within its mandate, and do nothing else. */
+/** An agent: its key can request payments within its mandate and nothing else. */
 interface AgentOptions {
   readonly serviceUrl: string
-  /** A key of the role `agent`. */
+  /** A key with the role `agent`. */
   readonly key: string
   readonly agentId: string
   readonly mandateId: string
   readonly fetch?: typeof fetch
 }
 
-/** What a merchant asks for in its 402 answer. */
+/** A merchant's challenge in a 402 response. */
 interface Challenge {
   readonly amount: string
   readonly currency: string
@@ -16,7 +16,7 @@ interface Challenge {
   readonly merchant_domain: string
 }
 
-/** A signed promise of one payment. It is passed on exactly as it came. */
+/** A signed promise of one payment, passed on unmodified. */
 export type Proof = Readonly<Record<string, string>>
 
 export interface Answer<Body = Readonly<Record<string, unknown>>> {
@@ -28,11 +28,11 @@ const timeoutMs = 5_000
 
 export type Agent = ReturnType<typeof createAgent>
 
-/** An agent that buys, and the single steps that a purchase is made of. */
+/** An agent that buys, and the steps of a purchase. */
 export function createAgent(options: AgentOptions) {
   const { serviceUrl, key, agentId, mandateId, fetch = globalThis.fetch } = options
 
-  /** Buys what lies at the address. The last answer is the goods (200), or the first "no" on the way. */
+  /** Buys what is at the URL. The last response is the goods (200), or the first refusal. */
   async function buy(address: string): Promise<Answer & { proof?: Proof }> {
     const challenge = await askPrice(address)
     const report = await preflight(challenge)
@@ -45,7 +45,7 @@ export function createAgent(options: AgentOptions) {
     return { ...(await present(address, proof)), proof }
   }
 
-  /** 1. Asks for the thing without paying, to learn its price. */
+  /** 1. Requests the resource without paying, to learn its price. */
   async function askPrice(address: string): Promise<Challenge> {
     const { status, body } = await get(address)
     if (status !== 402) throw new Error(`${address} answered ${status}, not 402 Payment Required`)
@@ -55,10 +55,10 @@ export function createAgent(options: AgentOptions) {
   /** 2. Would this payment be allowed? Asking changes nothing. */
   const preflight = (challenge: Challenge) => post('/v1/verify-agent', proposed(challenge))
 
-  /** 3. The decision, which goes on record. */
+  /** 3. The decision, which is recorded. */
   const evaluate = (challenge: Challenge) => post('/v1/policy/evaluate', proposed(challenge))
 
-  /** 4. A signed proof. Its amount is set aside in the budget until the proof is used or expires. */
+  /** 4. A signed proof. Its amount is held until the proof is used or expires. */
   const requestProof = ({ amount, currency, resource }: Omit<Challenge, 'merchant_domain'>) =>
     post('/v1/payments/proof', {
       agent_id: agentId,
@@ -68,7 +68,7 @@ export function createAgent(options: AgentOptions) {
       resource_url: resource,
     })
 
-  /** 5. The same request as the first, now with the proof. */
+  /** 5. The first request again, now with the proof. */
   const present = (address: string, proof: Proof) =>
     get(address, { 'X-Payment-Proof': Buffer.from(JSON.stringify(proof)).toString('base64url') })
 

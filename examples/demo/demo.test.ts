@@ -10,34 +10,34 @@ import { BrokenExpectation, createNarrator } from './narrator.ts'
 
 const demoFile = fileURLToPath(new URL('main.ts', import.meta.url))
 
-/** Every chapter, with the words of the checks that must stand in it. */
+/** Every chapter, and text that its checks must contain. */
 const chapters: readonly (readonly [title: string, ...checks: string[]])[] = [
-  ['Purser starts, and its operator opens accounts', 'Each account has a key of its own.'],
+  ['Purser starts, and its operator creates accounts', 'Each account has its own key.'],
   ['The owner gives the agent a budget', 'The whole budget is there.'],
   ['Two merchants open', '402'],
   ['The agent buys a forecast', 'The agent has its forecast.', 'Exactly 1.50 was charged.'],
   ['The same proof again', '402 nonce_reused', 'Nothing was charged.'],
-  ['A proof of too little', '402 amount_mismatch', 'Nothing was charged;'],
+  ['A proof for too little', '402 amount_mismatch', 'Nothing was charged;'],
   ['A forged proof', '402 invalid_signature', '402 proof_for_something_else', 'Nothing was charged.'],
   [
-    'Too much at once',
+    'Too much for one payment',
     '403 amount_exceeds_per_transaction_limit',
     '402 amount_exceeds_per_transaction_limit',
     'Nothing was charged.',
   ],
   ['A seller that is not allowed', '402 merchant_not_allowed', 'Nothing was charged;'],
   [
-    'Purser is away for a moment',
+    'Purser is down for a moment',
     '503 payment_could_not_be_verified',
     'Nothing was charged;',
     'Exactly 1.50 was charged, once.',
   ],
   ['The budget runs out', '403 total_budget_exceeded', '402 total_budget_exceeded', 'Nothing was charged.'],
   ['The owner stops the agent', '402 proof_expired', '403 agent_revoked', 'Nothing was charged;'],
-  ['The bottom line', 'add up', 'audit log', '14 refusals, and not one of them cost anything.'],
+  ['The bottom line', 'add up', 'audit log', '14 refusals, and none of them cost anything.'],
 ]
 
-test('An agent asks for a signed proof; a merchant has it verified; the charge is recorded [what.3]: the demo tells it, chapter by chapter', async (context) => {
+test('An agent asks for a signed proof; a merchant has it verified; the charge is recorded [what.3]: the demo shows it, chapter by chapter', async (context) => {
   const demo = startDemo(context)
   assert.deepEqual(await demo.ended, { code: 0, errors: '' }, demo.output())
   const told = demo
@@ -72,7 +72,7 @@ test('The demo fails with a clear sentence when the service cannot start', async
   await assertNothingIsLeft(demo)
 })
 
-test('With --stay the service stays until Ctrl-C, and its owner can look at it', async (context) => {
+test('With --stay the service runs until Ctrl-C, and its owner can query it', async (context) => {
   const demo = startDemo(context, { flags: ['--stay'] })
   await demo.printed(/v1\/audit-log\n/)
   const [, key = '', url = ''] = /Bearer (\S+)' (\S+)\/v1\/transactions/.exec(demo.output()) ?? []
@@ -90,19 +90,19 @@ test('With --stay the service stays until Ctrl-C, and its owner can look at it',
   await assertNothingIsLeft(demo)
 })
 
-for (const moment of ['Purser starts', 'Purser answers at', 'Two merchants open', 'Purser has stopped']) {
+for (const moment of ['Purser starts', 'Purser runs at', 'Two merchants open', 'Purser has stopped']) {
   test(`Interrupted at "${moment}", the demo leaves nothing behind`, async (context) => {
     const demo = startDemo(context)
     await demo.printed(new RegExp(moment))
     demo.interrupt()
-    demo.interrupt() // An impatient person presses twice.
+    demo.interrupt() // Press Ctrl-C twice.
     assert.deepEqual(await demo.ended, { code: 130, errors: '' })
     assert.doesNotMatch(demo.output(), /The bottom line/)
     await assertNothingIsLeft(demo)
   })
 }
 
-test('A reader who leaves early ends the demo, which leaves nothing behind', async (context) => {
+test('If its output is closed, the demo exits and leaves nothing behind', async (context) => {
   const demo = startDemo(context)
   await demo.printed(/Two merchants open/)
   demo.stopReading()
@@ -110,7 +110,7 @@ test('A reader who leaves early ends the demo, which leaves nothing behind', asy
   await assertNothingIsLeft(demo)
 })
 
-test('An expectation that does not come true ends the story, and says what was expected and found', () => {
+test('A failed expectation ends the demo, and reports what was expected and found', () => {
   const { narrator, output } = narrate(false)
   narrator.chapter('A chapter')
   const broken = () => narrator.expect('Nothing was charged.', '1.50 spent', '0.00 spent')
@@ -130,7 +130,7 @@ for (const [isTTY, environment, hasColours] of [
   [false, { FORCE_COLOR: '1' }, false],
 ] as const) {
   const where = isTTY ? 'a terminal' : 'a pipe'
-  test(`Colours on ${where} with ${JSON.stringify(environment)}: ${hasColours ? 'yes' : 'no'}`, () => {
+  test(`Colors on ${where} with ${JSON.stringify(environment)}: ${hasColours ? 'yes' : 'no'}`, () => {
     const { narrator, output } = narrate(isTTY, environment)
     narrator.expect('It is so.', 1, 1)
     assert.equal(output().includes('\u001b['), hasColours)
@@ -149,7 +149,7 @@ interface DemoOptions {
   readonly flags?: readonly string[]
 }
 
-/** The demo as a process, with a folder of its own for temporary files. */
+/** The demo in a process, with its own temporary folder. */
 function startDemo(context: TestContext, { settings = {}, flags = [] }: DemoOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'purser-demo-test-'))
   const child = spawn(process.execPath, [demoFile, ...flags], {
@@ -185,10 +185,10 @@ function startDemo(context: TestContext, { settings = {}, flags = [] }: DemoOpti
   }
 }
 
-/** Neither a temporary file nor a service is left. */
+/** No temporary file and no service is left. */
 async function assertNothingIsLeft({ folder, output }: ReturnType<typeof startDemo>): Promise<void> {
   assert.deepEqual(readdirSync(folder), [])
-  const url = /Purser answers at (\S+)/.exec(output())?.[1]
+  const url = /Purser runs at (\S+)/.exec(output())?.[1]
   if (url === undefined) return
   await assert.rejects(fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) }), /fetch failed/)
 }

@@ -8,11 +8,11 @@ import { createNarrator, fromCents, leftOf, toCents } from './narrator.ts'
 import { createOwner, type Owner } from './owner.ts'
 import { startServiceProcess, type ServiceProcess } from './service-process.ts'
 
-/** Everybody who takes part. */
+/** The cast of the demo. */
 interface Cast {
   readonly purser: ServiceProcess
   readonly owner: Owner
-  /** The owner again, looking on without being told about. */
+  /** The owner's client for checks, whose requests are not printed. */
   readonly observer: Owner
   readonly ownerKey: string
   readonly agent: Agent
@@ -28,10 +28,10 @@ const { print, chapter, expect } = narrator
 const cleanups: (() => unknown)[] = []
 let refusals = 0
 
-/** Somebody pressed Ctrl-C, or whoever read the story has gone. */
+/** Ctrl-C was pressed, or the output was closed. */
 const interruption = new Promise<'interrupted'>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => resolve('interrupted')) // Again and again: tidying up is not cut short.
+    process.on(signal, () => resolve('interrupted')) // Every time: cleanup is not interrupted.
   }
   process.stdout.on('error', () => resolve('interrupted'))
 })
@@ -43,7 +43,7 @@ const outcome = await Promise.race([tell(), interruption]).catch((error: unknown
 })
 if (outcome === 'told' && process.argv.includes('--stay')) await interruption
 for (const cleanUp of cleanups.toReversed()) await cleanUp()
-if (outcome === 'interrupted') process.exit(130) // The story may still be waiting for an answer.
+if (outcome === 'interrupted') process.exit(130) // A request may still be pending.
 
 async function tell(): Promise<'told'> {
   introduction()
@@ -66,20 +66,20 @@ function introduction(): void {
     ${narrator.style('bold', 'Purser keeps the budget of your software agents.')}
 
     You want an agent to buy things, but not to hand it your wallet. So you give it a mandate: this
-    much in all, this much at once, only at these sellers, until that day. Before a merchant delivers,
+    much in total, this much per payment, only at these sellers, until that day. Before a merchant delivers,
     it asks Purser; Purser decides, and counts.
 
-    What follows is no recording. A Purser process is started, and an agent and two merchants talk to
-    it over HTTP on this machine. The money is play money (Purser calls that the sandbox).
+    This is not a recording. A Purser process is started, and an agent and two merchants talk to
+    it over HTTP on this machine. No real money is involved (this is Purser's sandbox).
 
-      →  a request     ←  its answer     ✓  something that had to come true, and did`)
+      →  a request     ←  its answer     ✓  a check that passed`)
 }
 
 async function enterCast(): Promise<Cast> {
   chapter(
-    'Purser starts, and its operator opens accounts',
-    'Purser starts with an empty ledger and prints a key for whoever runs it: the operator. The operator',
-    'opens an account for everybody: for the company that owns the agent, and for the merchants.',
+    'Purser starts, and its operator creates accounts',
+    'Purser starts with an empty ledger and prints a key for the operator who runs it. The operator',
+    'creates accounts for the company that owns the agent, and for the merchants.',
   )
   const purser = await startPurser()
   const operator = createOwner({
@@ -87,16 +87,16 @@ async function enterCast(): Promise<Cast> {
     key: purser.operatorKey,
     fetch: narrator.watch('operator'),
   })
-  print(`     Purser answers at ${purser.url}\n`)
+  print(`     Purser runs at ${purser.url}\n`)
   const ownerKey = await openAccount(operator, 'Example Research')
   const weatherKey = await openAccount(operator, 'Weather Example')
   const horoscopesKey = await openAccount(operator, 'Horoscopes Example')
-  expect('Each account has a key of its own.', new Set([ownerKey, weatherKey, horoscopesKey]).size, 3)
+  expect('Each account has its own key.', new Set([ownerKey, weatherKey, horoscopesKey]).size, 3)
 
   chapter(
     'The owner gives the agent a budget',
-    'The owner registers its agent and writes the mandate: 5.00 USDC in all, 2.00 at most in one payment,',
-    'only at weather.example, for 30 days. The agent gets a key that can do no more than spend within it.',
+    'The owner registers its agent and creates the mandate: 5.00 USDC in total, at most 2.00 per payment,',
+    'only at weather.example, for 30 days. The agent gets a key that can only spend within it.',
   )
   const owner = createOwner({ serviceUrl: purser.url, key: ownerKey, fetch: narrator.watch('owner') })
   const { id: agentId } = await owner.createAgent({ name: 'trip-planner', capabilities: ['buy-forecasts'] })
@@ -121,7 +121,7 @@ async function enterCast(): Promise<Cast> {
 
   chapter(
     'Two merchants open',
-    'Each registers the domain that it sells under and gets a key that can do no more than collect.',
+    'Each registers its domain and gets a key that can only collect payments.',
     'weather.example sells forecasts; horoscopes.example sells horoscopes.',
   )
   const weather = await open(purser, weatherKey, 'weather.example', {
@@ -142,10 +142,10 @@ async function enterCast(): Promise<Cast> {
 async function purchase(cast: Cast): Promise<Proof> {
   chapter(
     'The agent buys a forecast',
-    'It asks for the forecast and learns the price: 402 Payment Required. It asks Purser whether it may',
-    'pay that (verify-agent, which changes nothing), has the decision put on record (evaluate), and gets a',
-    'signed proof, for which 1.50 is held in its budget. It repeats its request with the proof. The merchant',
-    'has the proof verified, which is the payment (what was held is now spent), and delivers.',
+    'It requests the forecast and learns the price: 402 Payment Required. It asks Purser whether it may',
+    'pay that (verify-agent, which changes nothing), has the decision recorded (evaluate), and gets a',
+    'signed proof, for which 1.50 is held in its budget. It repeats the request with the proof. The merchant',
+    'verifies the proof, which charges it (the held amount is now spent), and delivers.',
   )
   const bought = await cast.agent.buy(`${cast.weather.url}/forecast/lisbon`)
   expect('The agent has its forecast.', [bought.status, bought.body['text']], [200, forecast])
@@ -154,7 +154,7 @@ async function purchase(cast: Cast): Promise<Proof> {
 }
 
 async function replay(cast: Cast, proof: Proof): Promise<void> {
-  chapter('The same proof again', 'The agent shows the proof that it has used already.')
+  chapter('The same proof again', 'The agent sends a proof that it has already used.')
   const answer = await cast.agent.present(`${cast.weather.url}/forecast/lisbon`, proof)
   refused('A proof pays once', answer, '402 nonce_reused')
   await showBudget(cast, 'Nothing was charged.', '1.50 spent, 0.00 held, 1 payment')
@@ -162,8 +162,8 @@ async function replay(cast: Cast, proof: Proof): Promise<void> {
 
 async function wrongAmount(cast: Cast): Promise<Proof> {
   chapter(
-    'A proof of too little',
-    'The forecast costs 1.50. The agent has a proof made of 0.10, and tries with that.',
+    'A proof for too little',
+    'The forecast costs 1.50. The agent requests a proof for 0.10, and tries to pay with it.',
   )
   const { agent, weather } = cast
   const challenge = await agent.askPrice(`${weather.url}/forecast/lisbon`)
@@ -183,26 +183,26 @@ async function wrongAmount(cast: Cast): Promise<Proof> {
 async function tampering(cast: Cast, cheapProof: Proof): Promise<void> {
   chapter(
     'A forged proof',
-    'The agent takes that proof of 0.10 and writes 1.50 into it. Then it shows it for something else: that',
-    'the merchant sees by itself, for a proof says what it is for.',
+    'The agent changes the 0.10 in that proof to 1.50. Then it sends it for another resource: the',
+    'merchant notices that itself, because a proof names its resource.',
   )
   const forged = { ...cheapProof, amount: '1.50' }
   const answer = await cast.agent.present(`${cast.weather.url}/forecast/lisbon`, forged)
   refused('The signature covers every field', answer, '402 invalid_signature')
   const elsewhere = await cast.agent.present(`${cast.weather.url}/now/lisbon`, cheapProof)
-  refused('A proof is for one thing', elsewhere, '402 proof_for_something_else')
+  refused('A proof is for one resource', elsewhere, '402 proof_for_something_else')
   await showBudget(cast, 'Nothing was charged.', '1.50 spent, 0.10 held, 1 payment')
 }
 
 async function tooExpensive(cast: Cast): Promise<void> {
   chapter(
-    'Too much at once',
-    'The archive costs 3.00. The budget would do, but one payment may be 2.00 at most. A well-behaved agent',
-    'asks first and takes no for an answer; one that goes straight for a proof gets none either.',
+    'Too much for one payment',
+    'The archive costs 3.00. The budget is sufficient, but a payment may be at most 2.00. A well-behaved agent',
+    'asks first and accepts the answer; one that requests a proof directly does not get one either.',
   )
   const { agent, weather } = cast
   const answer = await agent.buy(`${weather.url}/archive/lisbon`)
-  refused('The agent is told before it pays', answer, '403 amount_exceeds_per_transaction_limit')
+  refused('The agent learns this before it pays', answer, '403 amount_exceeds_per_transaction_limit')
   const challenge = await agent.askPrice(`${weather.url}/archive/lisbon`)
   const granted = await agent.requestProof(challenge)
   refused('There is no proof over the limit', granted, '402 amount_exceeds_per_transaction_limit')
@@ -212,13 +212,13 @@ async function tooExpensive(cast: Cast): Promise<void> {
 async function foreignSeller(cast: Cast): Promise<void> {
   chapter(
     'A seller that is not allowed',
-    'The mandate is for weather.example. The agent fancies a horoscope: cheap, but not allowed. Told no, it',
-    'does not listen and gets itself a proof of 0.15. A proof does not say who will collect it, so Purser',
-    'looks again when somebody does.',
+    'The mandate is for weather.example. The agent wants a horoscope: cheap, but not allowed. It ignores the',
+    'denial and requests a proof for 0.15. A proof does not name the seller, so Purser',
+    'checks it when it is collected.',
   )
   const { agent, horoscopes } = cast
   const challenge = await agent.askPrice(`${horoscopes.url}/pisces`)
-  refused('Purser says no to the seller', await agent.evaluate(challenge), '402 merchant_not_allowed')
+  refused('Purser denies the seller', await agent.evaluate(challenge), '402 merchant_not_allowed')
   const granted = await agent.requestProof(challenge)
   const answer = await agent.present(`${horoscopes.url}/pisces`, granted.body['proof'] as Proof)
   refused('A seller that is not allowed cannot collect', answer, '402 merchant_not_allowed')
@@ -231,9 +231,9 @@ async function foreignSeller(cast: Cast): Promise<void> {
 
 async function outage(cast: Cast): Promise<void> {
   chapter(
-    'Purser is away for a moment',
-    'The agent has a good proof in its hand when Purser stops. The merchant asks twice, and gives nothing',
-    'away unverified. Then Purser is back with all that it knew, and the proof is as good as before.',
+    'Purser is down for a moment',
+    'The agent has a valid proof when Purser stops. The merchant retries, and delivers nothing',
+    'unverified. Then Purser restarts with all its data, and the proof is still valid.',
   )
   const { agent, weather, purser } = cast
   const challenge = await agent.askPrice(`${weather.url}/forecast/lisbon`)
@@ -254,30 +254,26 @@ async function outage(cast: Cast): Promise<void> {
 async function spentBudget(cast: Cast): Promise<void> {
   chapter(
     'The budget runs out',
-    'One more forecast fits (the two proofs that came to nothing still hold 0.25 for some minutes). The next',
-    'would bring the sum to 6.00 of 5.00, and every way to it is closed.',
+    'One more forecast fits (the two unused proofs still hold 0.25 for a few minutes). The next',
+    'would bring the total to 6.00 of 5.00, and is refused at every step.',
   )
   const { agent, weather } = cast
   const third = await agent.buy(`${weather.url}/forecast/lisbon`)
   expect('The third forecast is paid.', third.status, 200)
   await showBudget(cast, 'Exactly 1.50 was charged.', '4.50 spent, 0.25 held, 3 payments')
   const fourth = await agent.buy(`${weather.url}/forecast/lisbon`)
-  refused('Purser says no when the agent asks beforehand', fourth, '403 total_budget_exceeded')
+  refused('The pre-flight check denies it', fourth, '403 total_budget_exceeded')
   const challenge = await agent.askPrice(`${weather.url}/forecast/lisbon`)
-  refused(
-    'It says no when asked for a decision',
-    await agent.evaluate(challenge),
-    '402 total_budget_exceeded',
-  )
-  refused('It gives no proof', await agent.requestProof(challenge), '402 total_budget_exceeded')
+  refused('The evaluation denies it', await agent.evaluate(challenge), '402 total_budget_exceeded')
+  refused('No proof is issued', await agent.requestProof(challenge), '402 total_budget_exceeded')
   await showBudget(cast, 'Nothing was charged.', '4.50 spent, 0.25 held, 3 payments')
 }
 
 async function revocation(cast: Cast): Promise<void> {
   chapter(
     'The owner stops the agent',
-    'The agent gets a proof of 0.25, which is good. Before it is used, the owner revokes the agent. Stop',
-    'means stop: the proof in its hand is worth nothing, and what was held for it is free again.',
+    'The agent gets a valid proof for 0.25. Before it is used, the owner revokes the agent. Stop',
+    'means stop: the proof becomes invalid, and the held amount is released.',
   )
   const { agent, weather, owner } = cast
   const address = `${weather.url}/now/lisbon`
@@ -286,9 +282,9 @@ async function revocation(cast: Cast): Promise<void> {
   const proof = granted.body['proof'] as Proof
   await showBudget(cast, 'The last 0.25 is held for it.', '4.50 spent, 0.50 held, 3 payments')
   expect('The agent is revoked.', (await owner.revokeAgent(cast.agentId)).status, 'revoked')
-  refused('The proof in its hand is worth nothing', await agent.present(address, proof), '402 proof_expired')
-  refused('The agent is turned away', await agent.buy(address), '403 agent_revoked')
-  expect('The ledger calls the proof voided.', (await owner.readProof(proof['nonce'] ?? '')).status, 'voided')
+  refused('The proof is no longer valid', await agent.present(address, proof), '402 proof_expired')
+  refused('The agent is refused', await agent.buy(address), '403 agent_revoked')
+  expect('The proof is voided.', (await owner.readProof(proof['nonce'] ?? '')).status, 'voided')
   await showBudget(cast, 'Nothing was charged; nothing is held.', '4.50 spent, 0.00 held, 3 payments')
 }
 
@@ -305,25 +301,25 @@ async function summary({ observer, mandateId, purser, ownerKey }: Cast): Promise
      Payments   ${payments.length}
      Refusals   ${refusals}
 `)
-  expect('The payments add up to what was spent.', fromCents(sum), mandate.spent_total)
+  expect('The payments add up to the spent total.', fromCents(sum), mandate.spent_total)
   expect('Each payment is in the audit log, once.', events.length, payments.length)
-  expect('14 refusals, and not one of them cost anything.', [refusals, mandate.spent_total], [14, '4.50'])
+  expect('14 refusals, and none of them cost anything.', [refusals, mandate.spent_total], [14, '4.50'])
   howToLook(purser.url, ownerKey, mandateId)
 }
 
 function howToLook(url: string, ownerKey: string, mandateId: string): void {
   if (!process.argv.includes('--stay')) {
     print(`
-    Look at it yourself:
+    Try it yourself:
 
-      npm run demo -- --stay       the same again, and Purser stays for you to ask
-      npm start                    a Purser of your own; http://127.0.0.1:8080/docs is its reference
-      examples/demo/merchant.ts    how a merchant charges; agent.ts and owner.ts lie beside it
+      npm run demo -- --stay       the same, but Purser keeps running
+      npm start                    your own Purser; http://127.0.0.1:8080/docs has the reference
+      examples/demo/merchant.ts    how a merchant charges; agent.ts and owner.ts are next to it
 `)
     return
   }
   print(`
-    Purser stays until you press Ctrl-C. Look at it yourself:
+    Purser runs until you press Ctrl-C. Try it yourself:
 
       open ${url}/docs
       curl -H 'Authorization: Bearer ${ownerKey}' ${url}/mandates/${mandateId}
@@ -369,7 +365,7 @@ async function open(
   return merchant
 }
 
-/** Expects a no: the status and the word that says why. */
+/** Expects a refusal: the status and the reason. */
 function refused(sentence: string, { status, body }: Answer, expected: string): void {
   const reason = body['error'] ?? body['reason_code']
   const found = `${status} ${typeof reason === 'string' ? reason : 'without a reason'}`
@@ -377,7 +373,7 @@ function refused(sentence: string, { status, body }: Answer, expected: string): 
   refusals++
 }
 
-/** Shows the budget, and expects what the ledger must say of it now. */
+/** Shows the budget, and compares it with the ledger. */
 async function showBudget(
   { observer, mandateId }: Pick<Cast, 'observer' | 'mandateId'>,
   sentence: string,

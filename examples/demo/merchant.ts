@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A merchant: an ordinary HTTP server that gives its goods only for a proof that Purser has verified. */
+/** A merchant: an ordinary HTTP server that delivers only for a proof that Purser has verified. */
 interface MerchantOptions {
-  /** The name that customers know it by, registered as a seller. */
+  /** The domain that customers know, registered as a seller. */
   readonly domain: string
   readonly goods: Readonly<Record<string, { readonly price: string; readonly content: object }>>
   readonly serviceUrl: string
-  /** A key of the role `merchant`. */
+  /** A key with the role `merchant`. */
   readonly key: string
   readonly fetch?: typeof fetch
 }
@@ -20,13 +20,13 @@ const attempts = 2
 
 export type Merchant = Awaited<ReturnType<typeof openMerchant>>
 
-/** Opens the merchant's server on a free port of this machine. */
+/** Starts the merchant's server on a free local port. */
 export async function openMerchant(options: MerchantOptions) {
   const { domain, goods, serviceUrl, key, fetch = globalThis.fetch } = options
 
   const server = createServer((request, response) => {
     void answer(request.url ?? '/', request.headers['x-payment-proof'])
-      .catch(() => ({ status: 500, body: { error: 'internal_error' } })) // When in doubt, no goods.
+      .catch(() => ({ status: 500, body: { error: 'internal_error' } })) // If in doubt, nothing is delivered.
       .then(({ status, body }) =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       )
@@ -52,9 +52,9 @@ export async function openMerchant(options: MerchantOptions) {
     return { status: verdict.status, body: { error: verdict.error, ...challenge } }
   }
 
-  /** Collects the payment. Everything but a clear "verified" means: not paid. */
+  /** Collects the payment. Anything but a clear "verified" means not paid. */
   async function verify(proof: object, price: string): Promise<Verdict> {
-    // One key for one customer request: our own retry gets the first answer again, a replay does not.
+    // One key per customer request: a retry gets the first response again, a replayed proof does not.
     const idempotencyKey = randomUUID()
     for (let attempt = 1; attempt <= attempts; attempt++) {
       try {
@@ -74,7 +74,7 @@ export async function openMerchant(options: MerchantOptions) {
           return { paid: false, status: 402, error: String(body.reason ?? body.detail) }
         }
       } catch {
-        // No answer tells nothing, so the same question is asked once more.
+        // A lost response tells nothing, so the same request is sent once more.
       }
     }
     return { paid: false, status: 503, error: 'payment_could_not_be_verified' }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual, styleText } from 'node:util'
 
 import type { Mandate } from './owner.ts'
 
-/** An expectation of the story did not come true; the message says which. */
+/** A check of the demo failed; the message says which. */
 export class BrokenExpectation extends Error {
   override readonly name = 'BrokenExpectation'
 }
@@ -12,7 +12,7 @@ interface Output {
   readonly write: (text: string) => unknown
 }
 
-/** Prints the story as a person would like to read it, and ends it at the first broken expectation. */
+/** Prints the demo for a person, and ends it at the first failed check. */
 export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
   const hasColours = output.isTTY === true && !environment['NO_COLOR']
   const names = new Map<string, string>()
@@ -31,7 +31,7 @@ export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
 
   function exchange(parties: [from: string, arrow: string, to: string], what: string): void {
     const [from, arrow, to] = parties
-    // What follows upon a check begins a paragraph of its own.
+    // Text after a check starts a new paragraph.
     const pause = isPausing ? '\n' : ''
     print(`${pause}     ${style('dim', `${from.padEnd(10)} ${arrow} ${to.padEnd(10)}`)}  ${what}`)
   }
@@ -48,7 +48,7 @@ export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
       if (explanation.length > 0) print('')
     },
 
-    /** Says where the story broke off, and why. */
+    /** Describes where the demo failed, and why. */
     failure(error: unknown): string {
       const message = error instanceof Error ? error.message : String(error)
       const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : ''
@@ -63,7 +63,7 @@ export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
       }
       const difference = `expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`
       print(`  ${style('red', '✗')}  ${sentence}\n     ${difference}`)
-      throw new BrokenExpectation(`"${sentence}" did not come true: ${difference}.`)
+      throw new BrokenExpectation(`"${sentence}" failed: ${difference}.`)
     },
 
     /** Draws what is spent, held and left of a mandate's budget. */
@@ -77,12 +77,12 @@ export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
       isPausing = true
     },
 
-    /** Gives an address the name that the story uses for it. */
+    /** Replaces a URL's origin by the name in the demo. */
     introduce(address: string, name: string): void {
       names.set(new URL(address).origin, name)
     },
 
-    /** The fetch of one person, which is told as it happens. */
+    /** A fetch that prints each request and its response. */
     watch(person: string): typeof fetch {
       return async (input, init) => {
         const request = new Request(input, init)
@@ -97,7 +97,7 @@ export function createNarrator(output: Output, environment: NodeJS.ProcessEnv) {
           const status = style(response.ok ? 'green' : 'yellow', String(response.status))
           const news = inShort(text).filter((phrase) => !asked.includes(phrase))
           exchange([person, '←', other], [status, news.join(', ')].join('  ').trimEnd())
-          const detail = parse(text)['reason_detail'] // What it says to a person.
+          const detail = parse(text)['reason_detail'] // The message for people.
           if (typeof detail === 'string') print(`${' '.repeat(35)}${style('dim', `"${detail}"`)}`)
           return response
         } catch (error) {
@@ -114,7 +114,7 @@ type Body = Readonly<Record<string, unknown>>
 const asItIs = (text: string): string => text
 const inQuotes = (text: string): string => `"${text}"`
 
-/** The fields that tell the story, and how; the others are left to the reference. */
+/** The fields to print, and how; other fields are omitted. */
 const phrases: Readonly<Record<string, (text: string, body: Body) => string>> = {
   error: asItIs,
   decision: asItIs,
@@ -130,8 +130,8 @@ const phrases: Readonly<Record<string, (text: string, body: Body) => string>> = 
     const keys = JSON.parse(text) as { key: string }[]
     return `keys ${keys.map(({ key }) => `${key.slice(0, 9)}…`).join(' and ')}`
   },
-  max_spend_total: (text) => `${text} USDC in all`,
-  max_spend_per_transaction: (text) => `${text} at once`,
+  max_spend_total: (text) => `${text} USDC in total`,
+  max_spend_per_transaction: (text) => `${text} per payment`,
   allowed_sellers: (text) => `only at ${(JSON.parse(text) as string[]).join(', ')}`,
   status: asItIs,
   proof: (text) => {
@@ -170,7 +170,7 @@ function headersInShort(headers: Headers): string[] {
   return proof === null ? [] : [`X-Payment-Proof: ${proof.slice(0, 12)}…`]
 }
 
-/** Ids of one minute begin alike, so their ends tell them apart. */
+/** Ids of one minute start alike, so their ends tell them apart. */
 function idInShort(id: string): string {
   return `…${id.slice(-6)}`
 }
@@ -180,12 +180,12 @@ function pathInShort({ pathname, search }: URL): string {
   return parts.join('/') + search
 }
 
-/** What a mandate can still promise: what is neither spent nor held. */
+/** What is neither spent nor held of a mandate. */
 export function leftOf({ max_spend_total: total, spent_total: spent, held_total: held }: Mandate): string {
   return fromCents(toCents(total) - toCents(spent) - toCents(held))
 }
 
-/** The whole cents of an amount with two decimals: money is never a float. */
+/** An amount with two decimals in cents: money is never a float. */
 export function toCents(amount: string): bigint {
   return BigInt(amount.replace('.', ''))
 }

@@ -1,7 +1,7 @@
-/** An owner: somebody with an account, who decides what its agents may spend. Owners hold the strong keys. */
+/** An owner: the account holder, who decides what its agents may spend. Owners have the powerful keys. */
 interface OwnerOptions {
   readonly serviceUrl: string
-  /** A key of the role `owner` or `operator`. */
+  /** A key with the role `owner` or `operator`. */
   readonly key: string
   readonly fetch?: typeof fetch
 }
@@ -18,7 +18,7 @@ const timeoutMs = 5_000
 
 export type Owner = ReturnType<typeof createOwner>
 
-/** What an owner does in this demo, each a single request. */
+/** The owner's requests in this demo. */
 export function createOwner({ serviceUrl, key, fetch = globalThis.fetch }: OwnerOptions) {
   async function call<Body>(method: string, path: string, body?: object): Promise<Body> {
     const response = await fetch(serviceUrl + path, {
@@ -36,7 +36,7 @@ export function createOwner({ serviceUrl, key, fetch = globalThis.fetch }: Owner
     createAgent: (agent: { name: string; capabilities: string[] }) =>
       call<{ id: string }>('POST', '/agents', agent),
 
-    /** The mandate: who may spend how much, on what, at whom, until when. */
+    /** The mandate: who may spend how much, at which sellers, until when. */
     createMandate: (mandate: {
       agent_id: string
       purpose: string
@@ -46,11 +46,11 @@ export function createOwner({ serviceUrl, key, fetch = globalThis.fetch }: Owner
       expires_at: string
     }) => call<Mandate>('POST', '/mandates', mandate),
 
-    /** A weaker key to hand on: `agent` may only spend, `merchant` may only collect. */
+    /** A restricted key for others: `agent` may only spend, `merchant` may only collect. */
     issueKey: (key: { role: 'agent' | 'merchant'; agent_id?: string }) =>
       call<{ key: string }>('POST', '/accounts/api-keys', { ...key, environment: 'sandbox' }),
 
-    /** A tenant of its own, with its own owner keys (for operators). */
+    /** A new tenant with its own owner keys (for operators). */
     createAccount: (account: { name: string; email: string; idp_user_id: string }) =>
       call<{ api_keys: { key: string; environment: string }[] }>('POST', '/accounts', account),
 
@@ -62,7 +62,7 @@ export function createOwner({ serviceUrl, key, fetch = globalThis.fetch }: Owner
     listPayments: () => call<{ amount: string }[]>('GET', '/v1/transactions?status=paid'),
     listPaymentEvents: () => call<object[]>('GET', '/v1/audit-log?type=payment.verified'),
 
-    /** The emergency stop: for good, and what the agent had been promised ends with it. */
+    /** The emergency stop: permanent, and it voids the agent's open proofs. */
     revokeAgent: (id: string) => call<{ status: string }>('PATCH', `/agents/${id}/revoke`),
   }
 }

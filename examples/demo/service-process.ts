@@ -6,12 +6,12 @@ const mainFile = fileURLToPath(new URL('../../service/src/main.ts', import.meta.
 const startTimeoutMs = 10_000
 const stopTimeoutMs = 3_000
 
-/** The service, running as a process of its own. */
+/** The service in a separate process. */
 export interface ServiceProcess {
   readonly url: string
-  /** The operator's sandbox key, which the service prints once, when its store is empty. */
+  /** The operator's sandbox key, which the service prints once, if its store is empty. */
   readonly operatorKey: string
-  /** Starts it again after a stop: same store, same address, same keys. */
+  /** Restarts it after a stop: same store, same URL, same keys. */
   readonly restart: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -39,23 +39,23 @@ export async function startServiceProcess(folder: string): Promise<ServiceProces
 
 function launch(folder: string, port: string) {
   const child = spawn(process.execPath, [mainFile], {
-    cwd: folder, // So that no .env file of yours has a say.
+    cwd: folder, // So that your .env files have no effect.
     env: { PURSER_LOG_LEVEL: 'warn', ...process.env, ...settings(folder, port) },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: process.platform !== 'win32', // So that Ctrl-C reaches the demo alone, which then stops it.
+    detached: process.platform !== 'win32', // So that Ctrl-C reaches only the demo, which then stops the service.
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   }
   const ended = new Promise<void>((resolve) => child.once('close', resolve).once('error', () => resolve()))
-  // Whatever befalls the demo, it leaves no process behind.
+  // The demo leaves no process behind, however it ends.
   const killAtExit = () => child.kill('SIGKILL')
   process.prependOnceListener('exit', killAtExit)
   void ended.then(() => process.off('exit', killAtExit))
 
   return {
-    /** The first group of the pattern, as soon as the service has printed it. */
+    /** The first group of the pattern, once the service has printed it. */
     printed(pattern: RegExp): Promise<string> {
       return new Promise((resolve, reject) => {
         const look = () => {
@@ -83,7 +83,7 @@ function launch(folder: string, port: string) {
   }
 }
 
-/** The demo's own settings; its keys and its secret are those that the service makes. */
+/** The demo's own settings; the service generates its keys and secret. */
 function settings(folder: string, port: string): NodeJS.ProcessEnv {
   const names = ['BOOTSTRAP_SANDBOX_KEY', 'BOOTSTRAP_PRODUCTION_KEY', 'PROOF_SECRET']
   const unset = names.flatMap((name) => [`PURSER_${name}`, `PURSER_${name}_FILE`])

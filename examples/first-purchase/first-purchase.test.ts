@@ -14,7 +14,7 @@ test('The first purchase in the guide to payments matches the example exactly', 
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('The first purchase is charged once, and what is over the cap is refused', async (context) => {
+test('The first purchase is charged once, and a payment over the cap is refused', async (context) => {
   const service = await startTestService(context)
   const { stdout } = await promisify(execFile)(process.execPath, [script], {
     env: { ...process.env, PURSER_URL: service.url, PURSER_SANDBOX_KEY: service.sandboxKey },

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 
 import { openShop } from '../../packages/mcp/testing/shop.ts'
 
-test('The MCP client buys once, however often it asks, and is told why it may not buy more', async (context) => {
+test('The MCP client buys once, however often it asks, and learns why it may not buy more', async (context) => {
   const shop = await openShop(context)
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,

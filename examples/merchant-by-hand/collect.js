@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Whether the proof in the header pays the price of this address. False when in doubt. */
+/** Whether the proof in the header pays the price of this URL. False if in doubt. */
 export async function collect(header, { address, price, domain, purser, key }) {
   let proof
   try {
@@ -9,7 +9,7 @@ export async function collect(header, { address, price, domain, purser, key }) {
   } catch {
     return { paid: false, reason: 'no proof in X-Payment-Proof' }
   }
-  // A proof pays for what it names, and for nothing else.
+  // A proof pays only for the resource that it names.
   if (proof?.resource !== address) return { paid: false, reason: 'proof for something else' }
   const idempotencyKey = randomUUID() // one per customer request, reused for our own retries
   for (let attempt = 1; attempt <= 3; attempt++) {

@@ -12,7 +12,7 @@ import {
   type TestService,
 } from '../../service/testing/service.ts'
 
-/** What the merchant knows of a request, and how it asks about it. */
+/** What the merchant knows of a request, and its call to the service. */
 interface Delivery {
   readonly address: string
   readonly price: string
@@ -31,7 +31,7 @@ test('The merchant by hand in the guide to payments matches the example exactly'
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('A proof pays once for the address and the price that it names', async (context) => {
+test('A proof pays once for the URL and the price that it names', async (context) => {
   const { header, delivery, spent } = await openShop(context)
   const wrong: readonly (readonly [header: string, change: Partial<Delivery>, reason: string])[] = [
     ['', {}, 'no proof in X-Payment-Proof'],
@@ -52,7 +52,7 @@ test('A proof pays once for the address and the price that it names', async (con
   assert.equal(await spent(), '4.00')
 })
 
-test('A lost answer is asked for again, and the payment is charged once', async (context) => {
+test('A lost response is retried, and the payment is charged once', async (context) => {
   const { service, header, delivery, spent } = await openShop(context)
   const proxy = await startCuttingProxy(context, service.url)
   proxy.set('cut first answers')
@@ -60,7 +60,7 @@ test('A lost answer is asked for again, and the payment is charged once', async 
   assert.deepEqual([paid, proxy.cuts(), await spent()], [true, 1, '4.00'])
 })
 
-test('While no answer comes, nothing is delivered', async (context) => {
+test('Without a response, nothing is delivered', async (context) => {
   const { service, header, delivery } = await openShop(context)
   await service.stop()
   assert.deepEqual(await collect(header, delivery), {
@@ -69,7 +69,7 @@ test('While no answer comes, nothing is delivered', async (context) => {
   })
 })
 
-/** A merchant with an agent at its door, who shows a proof over 4.00. */
+/** A merchant, and an agent with a proof for 4.00. */
 async function openShop(context: TestContext) {
   const service: TestService = await startTestService(context)
   const { agentId, mandateId, merchantDomain, resourceUrl } = await preparePurchase(service)

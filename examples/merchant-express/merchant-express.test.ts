@@ -22,7 +22,7 @@ test("The README's server code matches the example exactly", () => {
   assert.ok(shown.includes('requirePayment') && readme.includes(`\`\`\`js\n${shown}\`\`\`\n`))
 })
 
-test('The Express example sells the weather, by the day, and gives its front page away', async (context) => {
+test('The Express example sells the weather, by the day, and serves its front page for free', async (context) => {
   const { url, fetchPaid, spent } = await openExample(context, [join(import.meta.dirname, 'server.js')])
   assert.equal((await fetch(url)).status, 200)
   assert.equal((await fetch(`${url}/weather`)).status, 402)

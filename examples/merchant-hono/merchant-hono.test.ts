@@ -15,7 +15,7 @@ for (const page of ['docs/guides/merchants.md']) {
   })
 }
 
-test('The Hono example sells what its table lists, streams an archive, and gives the rest away', async (context) => {
+test('The Hono example sells what its table lists, streams an archive, and serves the rest for free', async (context) => {
   const { url, fetchPaid, spent } = await openExample(context, [join(import.meta.dirname, 'server.js')])
   assert.equal((await fetch(url)).status, 200)
   assert.equal((await fetch(`${url}/weather`)).status, 402)

@@ -1,2 +1,2 @@
-/** Needed in this repository only, where the packages are TypeScript. */
+/** Only needed in this repository, where the packages are TypeScript. */
 export default { transpilePackages: ['@purser/client', '@purser/merchant'] }

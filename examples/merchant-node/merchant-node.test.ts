@@ -12,7 +12,7 @@ test("The server on node:http in the merchants' guide matches the example exactl
   assert.ok(guide.includes(`\`\`\`js\n${readFileSync(script, 'utf8')}\`\`\`\n`))
 })
 
-test('The example on node:http sells every address for the same price', async (context) => {
+test('The example on node:http sells every URL for the same price', async (context) => {
   const { url, fetchPaid, spent } = await openExample(context, [script])
   assert.equal((await fetch(`${url}/weather`)).status, 402)
   assert.deepEqual(await (await fetchPaid(`${url}/weather`)).json(), { sky: 'clear', celsius: 21 })

@@ -32,7 +32,7 @@ test("The store in the merchants' guide matches the example exactly", () => {
 })
 
 describe('Deliveries in Redis', { skip: redisMissing }, () => {
-  test('What is kept is replaced only from what it is', async () => {
+  test('A value is replaced only if it is still the expected one', async () => {
     const store = await open('replaced')
     assert.equal(await store.read(id), undefined)
     assert.equal(await store.replace(id, 'a', kept('b')), false)
@@ -48,7 +48,7 @@ describe('Deliveries in Redis', { skip: redisMissing }, () => {
     assert.equal(await store.replace(id, undefined, undefined), true)
   })
 
-  test('What has expired is not there, and may be replaced as such', async () => {
+  test('An expired value is missing, and can be replaced as such', async () => {
     const store = await open('expired')
     assert.equal(await store.replace(id, undefined, kept('a', Date.now() + 20)), true)
     while ((await store.read(id)) !== undefined);
@@ -57,7 +57,7 @@ describe('Deliveries in Redis', { skip: redisMissing }, () => {
     assert.equal(await store.read(id), 'c')
   })
 
-  test('Of many that replace the same thing over several connections, one succeeds', async () => {
+  test('If several connections replace the same value, one succeeds', async () => {
     const racers = await Promise.all(['race', 'race', 'race'].map(open))
     for (const from of [undefined, 'claim']) {
       const wins = await Promise.all(
@@ -72,7 +72,7 @@ describe('Deliveries in Redis', { skip: redisMissing }, () => {
   sharedByProcesses('redis', url)
 })
 
-test('While Redis is away, a question fails at once', { skip: redisMissing }, async (context) => {
+test('While Redis is down, calls fail immediately', { skip: redisMissing }, async (context) => {
   const stops: (() => Promise<void>)[] = []
   const url = await startRedis({ after: (stop) => stops.push(stop) })
   const gone = Promise.withResolvers<void>()

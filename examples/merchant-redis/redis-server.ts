@@ -4,11 +4,11 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Why no Redis can be started here; false where it can. */
+/** Why Redis cannot be started here; false if it can. */
 export const redisMissing =
   spawnSync('redis-server', ['--version']).status === 0 ? false : 'redis-server is not installed'
 
-/** A Redis on a free port of this machine that keeps nothing; it is killed after the tests. */
+/** A Redis without persistence on a free local port; it is killed after the tests. */
 export async function startRedis(context: {
   readonly after: (stop: () => Promise<void>) => void
 }): Promise<string> {

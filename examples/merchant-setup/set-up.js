@@ -1,9 +1,9 @@
 import { ConflictError, Purser } from '@purser/client'
 
-// What an owner does once for a merchant and for an agent that buys from it. Here both are of one account; each
-// may as well be of its own. Prints the settings of both programs, for a shell to take in.
+// What an owner does once for a merchant, and for an agent that buys from it. Here both belong to one account; they
+// could also have separate ones. Prints the settings of both programs for the shell.
 const { PURSER_SANDBOX_KEY: apiKey, PURSER_URL: baseUrl } = process.env
-// An owner's key is not sent to an address that nobody named, where another program may listen.
+// Never send an owner's key to a default URL, where another program may be listening.
 if (!apiKey || !baseUrl) {
   console.error(
     'Set PURSER_URL and PURSER_SANDBOX_KEY: paste both lines that the service printed at its first start.',
@@ -13,13 +13,13 @@ if (!apiKey || !baseUrl) {
 const owner = new Purser({ apiKey, baseUrl })
 const domain = process.argv[2] ?? 'localhost'
 
-// The merchant: its domain, and a key that can collect payments and do nothing else.
+// The merchant: its domain, and a key that can collect payments and nothing else.
 await owner.sellers.create({ name: 'My shop', domain, price_config: {} }).catch((error) => {
-  if (!(error instanceof ConflictError)) throw error // It was registered before, which is fine.
+  if (!(error instanceof ConflictError)) throw error // Already registered.
 })
 const merchant = await owner.apiKeys.create({ role: 'merchant', environment: 'sandbox', label: domain })
 
-// The agent: what it may spend, at whom and until when, and a key that can pay within that and do nothing else.
+// The agent: its mandate, and a key that can pay within it and nothing else.
 const agent = await owner.agents.create({ name: 'first-customer' })
 const mandate = await owner.mandates.create({
   agent_id: agent.id,

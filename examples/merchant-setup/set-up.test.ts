@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-test('set-up.js sends no key to an address that it was not given', () => {
+test('set-up.js sends no key to a default URL', () => {
   for (const missing of ['PURSER_URL', 'PURSER_SANDBOX_KEY']) {
     const env = { ...process.env, PURSER_URL: 'http://127.0.0.1:1', PURSER_SANDBOX_KEY: 'svc_sand_none' }
     const script = join(import.meta.dirname, 'set-up.js')

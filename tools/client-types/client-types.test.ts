@@ -7,13 +7,13 @@ import { projectFolder } from '../source-files.ts'
 import { clientTypeFiles } from './client-types.ts'
 import { sameTypes } from './same-types.ts'
 
-test("The client's types are those that packages/wire gives; `npm run client-types` writes them", async () => {
+test("The client's types are up to date with packages/wire; `npm run client-types` writes them", async () => {
   for (const [path, text] of Object.entries(await clientTypeFiles())) {
     assert.equal(readFileSync(join(projectFolder, path), 'utf8'), text, path)
   }
 })
 
-test('The compiler compares the type of every named schema with its twin in the client', () => {
+test("The compiler compares the type of every named schema with the client's", () => {
   const names = Object.keys(sameTypes)
   assert.ok(names.length > 25, `${names.length} types`)
   assert.ok(

@@ -6,8 +6,8 @@ import { projectFolder } from '../source-files.ts'
 import { namedSchemas, vocabularies, type NamedSchema } from './wire-schemas.ts'
 
 /**
- * The files that carry the types of packages/wire into the client, by their path: plain interfaces, because the
- * published client depends on nothing, and for the compiler the claim that they are what the schemas say.
+ * The files that bring the types of packages/wire to the client, by path: plain interfaces, because the published
+ * client has no dependencies, and type assertions that they match the schemas.
  */
 export async function clientTypeFiles(): Promise<Record<string, string>> {
   return {
@@ -20,15 +20,14 @@ async function formatted(code: string): Promise<string> {
   return format(code, { ...(await resolveConfig(`${projectFolder}/README.md`)), parser: 'typescript' })
 }
 
-const madeBy =
-  '// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.'
+const madeBy = '// Generated from packages/wire by `npm run client-types`; a test compares them.'
 
 function typesFile(): string {
   return [
     madeBy,
     '',
     ...vocabularies.map(({ type, words }) => `export type ${type} = ${unionOf(words)}\n`),
-    '/** The word in `detail` of an error answer. */',
+    '/** The code in `detail` of an error response. */',
     `export type ErrorCode = ${unionOf(errorCodes)}\n`,
     ...namedSchemas.map(
       ({ name, schema }) => `${comment(schema)}export interface ${name} ${objectType(schema)}\n`,
@@ -45,10 +44,10 @@ function sameTypesFile(): string {
     '',
     "import type * as client from '../../packages/client/src/wire-types.ts'",
     '',
-    '/** True when each of the two can stand for the other. */',
+    '/** True if each type is assignable to the other. */',
     'type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false',
     '',
-    '/** Does not compile when a type of the client is not that of its schema. */',
+    '/** Does not compile if a type of the client differs from its schema. */',
     `export const sameTypes: {`,
     ...namedSchemas.map((one) => `${one.name}: Same<client.${one.name}, ${staticOf(one)}>`),
     '} = {',
@@ -73,9 +72,9 @@ function objectType({ properties = {}, required = [] }: Schema): string {
   return `{\n${fields.join('\n')}\n}`
 }
 
-/** The type of a schema: by its name where it has one. */
+/** The type of a schema: by name if it has one. */
 function typeOf(schema: Schema): string {
-  // A field that says more of a named schema than the schema itself is a copy with the same properties.
+  // A field with its own description of a named schema is a copy with the same properties.
   const named = namedSchemas.find((one) => one.schema.properties === schema.properties && schema.properties)
   if (named) return named.name
   if (schema.const !== undefined) return unionOf([schema.const])

@@ -1,4 +1,4 @@
-// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.
+// Generated from packages/wire by `npm run client-types`; a test compares them.
 import type * as accounts from '@purser/wire/accounts'
 import type * as agents from '@purser/wire/agents'
 import type * as apiKeys from '@purser/wire/api-keys'
@@ -28,10 +28,10 @@ import type { Static } from 'typebox'
 
 import type * as client from '../../packages/client/src/wire-types.ts'
 
-/** True when each of the two can stand for the other. */
+/** True if each type is assignable to the other. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 
-/** Does not compile when a type of the client is not that of its schema. */
+/** Does not compile if a type of the client differs from its schema. */
 export const sameTypes: {
   Account: Same<client.Account, Static<NonNullable<typeof accounts.Account>>>
   CreatedAccount: Same<client.CreatedAccount, Static<NonNullable<typeof accounts.CreatedAccount>>>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Schema } from '../json-schema.ts'
 import { projectFolder } from '../source-files.ts'
 
-/** An object schema that has a name, and how TypeScript reaches it: module, export, and the keys below. */
+/** A named object schema, and its TypeScript path: module, export, and keys. */
 export interface NamedSchema {
   readonly name: string
   readonly module: string
@@ -12,7 +12,7 @@ export interface NamedSchema {
   readonly schema: Schema
 }
 
-/** A list of words that has a type: `export type Role = (typeof roles)[number]`. */
+/** A vocabulary with a type: `export type Role = (typeof roles)[number]`. */
 export interface Vocabulary {
   readonly type: string
   readonly words: readonly string[]
@@ -32,7 +32,7 @@ const modules = await Promise.all(
   })),
 )
 
-/** Every vocabulary of the interface, in the order of the files. */
+/** Every vocabulary of the interface, in file order. */
 export const vocabularies: readonly Vocabulary[] = modules.flatMap(({ text, exports }) =>
   [...text.matchAll(/export type (\w+) = \(typeof (\w+)\)\[number\]/g)].map(([, type = '', words = '']) => ({
     type,
@@ -40,7 +40,7 @@ export const vocabularies: readonly Vocabulary[] = modules.flatMap(({ text, expo
   })),
 )
 
-/** Every object of the interface that has a name, with the query parameters of the lists. */
+/** Every named object of the interface, including the query parameters of lists. */
 export const namedSchemas: readonly NamedSchema[] = modules.flatMap(({ name: module, exports }) =>
   Object.entries(exports).flatMap(([name, value]): NamedSchema[] => {
     if (isObjectSchema(value)) return [{ name, module, access: [name], schema: value }]
@@ -54,7 +54,7 @@ function hasName(schema: Schema): boolean {
   return modules.some(({ exports }) => Object.values(exports).includes(schema))
 }
 
-/** Whether a value is an object schema that the client names: one with a `title` has a name in OpenAPI alone. */
+/** Whether a value is an object schema that the client names; one with a `title` is named in OpenAPI only. */
 function isObjectSchema(value: unknown): value is Schema {
   if (typeof value !== 'object' || value === null || 'title' in value) return false
   return 'properties' in value && 'type' in value

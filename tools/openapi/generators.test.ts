@@ -52,7 +52,7 @@ interface Report {
   }[]
 }
 
-test('openapi-typescript makes a named model of every schema, which compile', async () => {
+test('openapi-typescript generates a named model for every schema, and they compile', async () => {
   const code = astToString(
     await openapiTypescript(JSON.parse(json) as OpenAPI3, {
       rootTypes: true,
@@ -70,7 +70,7 @@ test('openapi-typescript makes a named model of every schema, which compile', as
   assert.deepEqual(diagnostics, [])
 })
 
-test('quicktype makes a named Python class of every schema, and numbers none', async () => {
+test('quicktype generates a named Python class for every schema, none with a number', async () => {
   const input = new JSONSchemaInput(undefined)
   const properties = Object.fromEntries(names.map((name) => [name, { $ref: `#/components/schemas/${name}` }]))
   const all = { type: 'object', properties, required: names, components: openApiDocument.components }
@@ -84,7 +84,7 @@ test('quicktype makes a named Python class of every schema, and numbers none', a
     rendererOptions: { 'just-types': 'true' },
   })
   const classes = lines.flatMap((line) => /^class (\w+)/.exec(line)?.[1] ?? [])
-  // Python writes `APIKey`.
+  // Python spells it `APIKey`.
   const known = new Set(classes.map((name) => name.toLowerCase()))
   assert.deepEqual(
     names.filter((name) => !known.has(name.toLowerCase())),

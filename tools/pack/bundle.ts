@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib'
 import type { PublishedPackage } from './packages.ts'
 
 /**
- * All that these imports bring along of ours, as one minified script. For `any` platform it throws when something of
- * Node's is among it.
+ * Our code that these imports load, as one minified script. Throws for the platform `any` if Node's modules are among
+ * it.
  */
 export async function bundle(
   project: string,
@@ -28,7 +28,7 @@ export async function bundle(
   return result.outputFiles[0]?.text ?? ''
 }
 
-/** How many bytes a text is when it travels. */
+/** The compressed size of a text in bytes. */
 export function gzippedBytes(text: string): number {
   return gzipSync(text, { level: 9 }).length
 }

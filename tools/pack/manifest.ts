@@ -1,8 +1,8 @@
-/** The parts of a package.json that are looked at here. */
+/** The parts of a package.json that are used here. */
 export interface Manifest {
   readonly name: string
   readonly version: string
-  /** Left out by what is only a program. */
+  /** Absent for programs. */
   readonly exports?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
@@ -10,29 +10,29 @@ export interface Manifest {
   readonly [other: string]: unknown
 }
 
-/** What a package has for those who install it, besides its compiled code. */
+/** What a published package contains besides its compiled code. */
 export interface Published {
   /** Whether it has declarations. */
   readonly isImported: boolean
   readonly folders: readonly string[]
-  /** The names of the packages that travel within it. */
+  /** The names of the packages that are bundled with it. */
   readonly carried: readonly string[]
-  /** The commit that it is made from; undefined where that is unknown, as outside a checkout. */
+  /** The commit that it is built from; undefined if unknown, as outside a checkout. */
   readonly gitHead: string | undefined
 }
 
-/** The sources by which a package is entered; `*` of an export stands for folders too, so it becomes a glob. */
+/** The entry points of a package; `*` of an export also matches folders, so it becomes a glob. */
 export function entriesOf({ exports = {}, bin = {} }: Manifest): string[] {
   const sources = [...Object.values(exports), ...Object.values(bin)].map((path) => sourceOf(path))
   return [...new Set(sources.map((path) => path.replace('*', '**/*')))]
 }
 
-/** A command of the checkout may be JavaScript in `bin`, which looks at Node and runs the source of its name. */
+/** A command in the checkout may be JavaScript in `bin`, which checks Node and runs the source of the same name. */
 function sourceOf(path: string): string {
   return path.replace(/^\.\//, '').replace(/^bin\/(.+)\.js$/, 'src/$1.ts')
 }
 
-/** The package.json for those who install: compiled files instead of sources, and nothing for development. */
+/** The published package.json: compiled files instead of sources, and nothing for development. */
 export function publishedManifest(
   manifest: Manifest,
   { isImported, folders, carried, gitHead }: Published,
@@ -45,7 +45,7 @@ export function publishedManifest(
     ...(bin ? { bin: mapValues(bin, (path) => compiled(path, '.js')) } : {}),
     ...(carried.length > 0 ? { bundleDependencies: carried } : {}),
     files: ['dist', ...folders],
-    // As `npm publish` writes it; `purser --version` and the console show it.
+    // As written by `npm publish`; `purser --version` and the console show it.
     ...(gitHead === undefined ? {} : { gitHead }),
   }
 }

@@ -25,7 +25,7 @@ let project: string
 before(async () => {
   packed = await packAll(folder)
   const context = { after: (clean: () => void) => void cleaning.push(clean) }
-  // The service is large, and has a file of tests of its own.
+  // The service is large and has its own test file.
   const others = packed.filter(({ name }) => name !== '@purser/service')
   project = await installInto(context, others, await startRegistry(context))
   for (const program of publishedPackages.flatMap(({ programs }) => programs)) addProgram(project, program)
@@ -39,7 +39,7 @@ function packedAs(name: string): Packed {
 const typeScripts = { '7': join(projectFolder, 'node_modules/.bin/tsc'), '5.9': olderTypeScript }
 const nodes = { '24': process.execPath, '22': olderNode }
 
-describe('What others install', () => {
+describe('The published packages', () => {
   test('is built with the releases that the tests name', async () => {
     for (const [release, program] of [...Object.entries(typeScripts), ...Object.entries(nodes)]) {
       assert.match(
@@ -50,7 +50,7 @@ describe('What others install', () => {
   })
 
   for (const { name, mayDepend } of publishedPackages) {
-    test(`${name} has a clean package, and the dependencies that it may have`, async () => {
+    test(`${name} has a clean package, and only allowed dependencies`, async () => {
       const { folder: staged } = packedAs(name)
       const { messages } = await publint({ pkgDir: staged, strict: true })
       assert.deepEqual(messages, [])
@@ -62,7 +62,7 @@ describe('What others install', () => {
 
   for (const { name, command } of publishedPackages) {
     if (!command) continue
-    test(`the command of ${name} runs under both releases of Node`, async () => {
+    test(`the command of ${name} runs with both releases of Node`, async () => {
       const parameters = [join(project, 'node_modules', name, command.file), ...command.parameters]
       for (const program of Object.values(nodes)) {
         assert.match(await run(program, parameters, { cwd: project }), /\w/)
@@ -71,7 +71,7 @@ describe('What others install', () => {
   }
 
   for (const { name } of publishedPackages) {
-    test(`npm finds all that ${name} needs, where the project itself is unknown`, async (context) => {
+    test(`npm finds all dependencies of ${name} outside the project`, async (context) => {
       const { dependencies = {}, peerDependencies = {} } = packedAs(name).manifest
       const needed = [name, ...Object.keys({ ...dependencies, ...peerDependencies })]
       const own = packed.filter((one) => needed.includes(one.name))
@@ -104,7 +104,7 @@ const settings: [title: string, packages: readonly PublishedPackage[], compilerO
   ['the rules of Node, and its types', publishedPackages, { module: 'nodenext', ...node }],
 ]
 
-describe('Programs of those who installed it', () => {
+describe('Programs that use the packages', () => {
   for (const [release, tsc] of Object.entries(typeScripts)) {
     for (const [title, packages, compilerOptions] of settings) {
       test(`compile under strict with TypeScript ${release}, ${title}`, async () => {
@@ -116,7 +116,7 @@ describe('Programs of those who installed it', () => {
 
   for (const { file } of publishedPackages.flatMap(({ programs }) => programs)) {
     for (const [release, program] of Object.entries(nodes)) {
-      test(`do their work under Node ${release}: ${file}`, async (context) => {
+      test(`work with Node ${release}: ${file}`, async (context) => {
         const service = await startTestService(context)
         const environment = { PURSER_URL: service.url, PURSER_KEY: service.sandboxKey, NODE_NO_WARNINGS: '1' }
         assert.equal(await run(program, [file], { cwd: project, environment }), 'done\n')
@@ -125,7 +125,7 @@ describe('Programs of those who installed it', () => {
   }
 })
 
-/** What a call needs; a fetch that pays needs `Request` and its like besides. */
+/** The globals for a call; a paying fetch also needs `Request` and others. */
 const webNames = [
   'AbortController',
   'clearTimeout',
@@ -138,7 +138,7 @@ const webNames = [
   'URLSearchParams',
 ] as const
 
-test('@purser/client runs where there is nothing but what the web has', async (context) => {
+test('@purser/client runs with web APIs only', async (context) => {
   const service = await startTestService(context)
   const options = { apiKey: service.sandboxKey, baseUrl: service.url }
   const world = createContext(Object.fromEntries(webNames.map((name) => [name, globalThis[name]])))

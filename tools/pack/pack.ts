@@ -6,13 +6,13 @@ import { publishedPackages } from './packages.ts'
 import { run } from './run.ts'
 import { stage, type Staged } from './stage.ts'
 
-/** A package as `npm publish` would send it. */
+/** A package as published by `npm publish`. */
 export interface Packed extends Staged {
   readonly tarball: string
   readonly tarballBytes: number
 }
 
-/** Compiles and packs every published package into a folder, or those of these names. */
+/** Compiles and packs all published packages, or the named ones, into a folder. */
 export async function packAll(
   into: string,
   names: readonly string[] = publishedPackages.map(({ name }) => name),
@@ -30,7 +30,7 @@ export async function packAll(
   return packed
 }
 
-/** The commit that is packed; undefined where the sources lie without their history. */
+/** The commit that is packed; undefined for sources without their history. */
 async function commitOfCheckout(): Promise<string | undefined> {
   if (!existsSync(join(projectFolder, '.git'))) return undefined
   return (await run('git', ['rev-parse', 'HEAD'], { cwd: projectFolder })).trim()

@@ -1,35 +1,35 @@
-/** A package that others install, and what it promises them. */
+/** A published package and its guarantees. */
 export interface PublishedPackage {
   readonly name: string
-  /** Its folder, from the project's. */
+  /** Its folder, relative to the project. */
   readonly folder: string
-  /** `any` is compiled without the types of Node, so that it cannot lean on them. */
+  /** `any` is compiled without Node's types, so that it cannot depend on them. */
   readonly platform: 'any' | 'node'
-  /** Entries of an `any` package that need Node all the same. */
+  /** Entry points of an `any` package that need Node. */
   readonly nodeEntries?: readonly string[]
-  /** Whether others import it, so that it brings declarations; all else is a program. */
+  /** Whether others import it, so that it needs declarations; otherwise it is a program. */
   readonly isImported: boolean
-  /** Sources that nothing imports, because each is a process of its own. */
+  /** Sources that nothing imports, because each is a separate process. */
   readonly processes?: readonly string[]
-  /** Folders that go with it as they are. */
+  /** Folders that are included unchanged. */
   readonly folders?: readonly string[]
-  /** Packages of ours that travel within it, because nothing else needs them: their folders. */
+  /** Folders of our packages that are bundled with it, because nothing else needs them. */
   readonly carries?: readonly string[]
-  /** Whether it may bring other packages along. */
+  /** Whether it may have dependencies. */
   readonly mayDepend: boolean
   readonly programs: readonly Program[]
-  /** Its command, called so that it says something and ends: the file in the package, and what comes behind. */
+  /** Its command, called so that it prints something and exits: the file in the package, and its args. */
   readonly command?: { readonly file: string; readonly parameters: readonly string[] }
-  /** What is imported together by somebody who counts bytes, and how many these may be, minified and gzipped. */
+  /** Imports that a user would bundle together, and their max size, minified and gzipped. */
   readonly bundles: readonly { readonly imports: readonly string[]; readonly maxGzipBytes: number }[]
 }
 
-/** A program in `consumers/` that uses a package, prints `done`, and fails when something is not as it should be. */
+/** A program in `consumers/` that uses a package, prints `done`, and fails if something is wrong. */
 export interface Program {
   readonly file: string
 }
 
-/** What `npm run pack` makes, in this order: a package stands behind those that it imports. */
+/** The packages of `npm run pack`, in this order: a package comes after those that it imports. */
 export const publishedPackages: readonly PublishedPackage[] = [
   {
     name: '@purser/client',

@@ -11,7 +11,7 @@ interface Context {
   readonly after: (clean: () => void) => void
 }
 
-/** An empty project somewhere else, into which npm installed the packages, and what they need from a registry. */
+/** An empty project elsewhere, with the packages and their dependencies installed by npm. */
 export async function installInto(
   context: Context,
   packed: readonly Packed[],
@@ -23,8 +23,8 @@ export async function installInto(
 }
 
 /**
- * The names of all that npm would install with packages into an empty project. Throws when it does not find
- * something that they need.
+ * The names of everything that npm would install with packages into an empty project. Throws if a dependency is
+ * missing.
  */
 export async function resolveAlone(
   context: Context,
@@ -55,18 +55,18 @@ async function npmInstall(
   flags: readonly string[] = [],
 ): Promise<void> {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error', '--fetch-retries=0']
-  // With a cache of its own npm knows nothing from elsewhere.
+  // With its own cache, npm reuses nothing.
   const where = [`--registry=${registry}`, `--cache=${join(folder, '.npm-cache')}`]
   const tarballs = packed.map(({ tarball }) => tarball)
   await run('npm', ['install', ...quiet, ...where, ...flags, ...tarballs], { cwd: folder })
 }
 
-/** Puts a program into a project. */
+/** Copies a program into a project. */
 export function addProgram(project: string, { file }: Program): void {
   copyFileSync(join(import.meta.dirname, 'consumers', file), join(project, file))
 }
 
-/** Compiles programs of a project, and all declarations that they import, with one release of TypeScript. */
+/** Compiles a project's programs, and the declarations that they import, with one release of TypeScript. */
 export async function compile(
   project: string,
   tsc: string,
@@ -79,7 +79,7 @@ export async function compile(
     noEmit: true,
     target: 'es2022',
     types: [],
-    // TypeScript's own declarations are large, and not what is tried.
+    // TypeScript's own declarations are large, and not tested here.
     skipDefaultLibCheck: true,
     ...settings,
   }

@@ -6,13 +6,13 @@ import { basename, dirname, join } from 'node:path'
 
 import { projectFolder } from '../source-files.ts'
 
-/** One release of a package of others, as package-lock.json keeps it. */
+/** An installed release of an external package, from package-lock.json. */
 interface LockedRelease {
   readonly version: string
   readonly [other: string]: unknown
 }
 
-/** A release, and where this project has it. */
+/** A release, and its folder in this project. */
 interface InstalledRelease {
   readonly name: string
   readonly folder: string
@@ -20,8 +20,8 @@ interface InstalledRelease {
 }
 
 /**
- * A registry on the loopback that has what this project has installed of others, and none of its own packages:
- * what npm asks it for, and does not get, a stranger would not get either. Gives its address.
+ * A local registry with the external packages that this project has installed, and none of its own: what npm requests
+ * here and does not get, no other user would get either. Resolves to its URL.
  */
 export async function startRegistry(context: {
   readonly after: (clean: () => void) => void
@@ -36,7 +36,7 @@ export async function startRegistry(context: {
     response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' })
     response.end(JSON.stringify(isKnown ? describe(name, releases, url) : { error: 'not found' }))
   })
-  // npm may be busy for longer than the five seconds of the default, and retries nothing.
+  // npm may be busy for longer than the default of five seconds, and does not retry.
   server.keepAliveTimeout = 120_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   context.after(() => void server.close())
@@ -44,7 +44,7 @@ export async function startRegistry(context: {
   return url
 }
 
-/** What a registry says of a package. */
+/** A package's metadata in a registry. */
 function describe(name: string, releases: readonly InstalledRelease[], url: string): object {
   const versions = releases.map(({ release }) => [
     release.version,
@@ -53,7 +53,7 @@ function describe(name: string, releases: readonly InstalledRelease[], url: stri
   return { name, 'dist-tags': {}, versions: Object.fromEntries(versions) }
 }
 
-/** Packs a package from its folder, without what npm put into that for it. */
+/** Packs a package from its folder, without what npm added. */
 function sendTarball({ folder }: InstalledRelease, response: ServerResponse): void {
   const parameters = [
     '-C',
@@ -66,7 +66,7 @@ function sendTarball({ folder }: InstalledRelease, response: ServerResponse): vo
   tar.stdout.pipe(response.writeHead(200, { 'content-type': 'application/octet-stream' }))
 }
 
-/** Every package of others that the lock file names. */
+/** All external packages in the lock file. */
 function installedReleases(): InstalledRelease[] {
   const text = readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')
   const { packages } = JSON.parse(text) as {
@@ -79,7 +79,7 @@ function installedReleases(): InstalledRelease[] {
   )
 }
 
-/** The name of a package that lies at a path of `node_modules`. */
+/** The name of the package at a path in `node_modules`. */
 export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
 }

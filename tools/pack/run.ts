@@ -2,20 +2,20 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The tools of this folder: the Node and the TypeScript that others may still have. */
+/** The tools of this folder: older releases of Node and TypeScript. */
 export const olderNode = join(import.meta.dirname, 'node_modules/.bin/node')
 export const olderTypeScript = join(import.meta.dirname, 'node_modules/.bin/tsc')
 
 const timeoutMs = 120_000
 
-/** What a program prints; throws with all of it when the program fails. */
+/** The output of a program; throws with all of it if the program fails. */
 export async function run(
   program: string,
   parameters: readonly string[],
   { cwd, environment = {} }: { readonly cwd: string; readonly environment?: Record<string, string> },
 ): Promise<string> {
   try {
-    // What `npm test` tells its own scripts would tell another npm to work on this project.
+    // `npm test` sets variables for its scripts that would make another npm work on this project.
     const inherited = Object.entries(process.env).filter(([name]) => !/^npm_(?!config_cache)/i.test(name))
     const env = { ...Object.fromEntries(inherited), ...environment }
     const { stdout } = await promisify(execFile)(program, parameters, { cwd, env, timeout: timeoutMs })

@@ -34,7 +34,7 @@ before(async () => {
 })
 after(() => cleaning.forEach((clean) => clean()))
 
-/** A command of the project, as npm links it. */
+/** A command of the project, as linked by npm. */
 function command(name: 'purser' | 'purser-service'): string {
   return join(project, 'node_modules/.bin', name)
 }
@@ -54,7 +54,7 @@ async function printedKey({ sees }: Pick<ServiceProcess, 'sees'>): Promise<strin
   return key
 }
 
-/** Has an agent buy something; gives what its mandate says then. */
+/** Makes an agent buy something; resolves to its mandate. */
 async function buy({ url }: Pick<ReadyProcess, 'url'>, key: string): Promise<unknown> {
   const client = openLoadClient(url, key, 8)
   try {
@@ -75,7 +75,7 @@ async function stop({ kill }: ReadyProcess): Promise<void> {
 }
 
 describe('The package of the service', () => {
-  test('is at most 800 kB, and has compiled code, the console, the interface, and nothing else', async (context) => {
+  test('is at most 800 kB, and has only compiled code, the console and the interface', async (context) => {
     context.diagnostic(`${service.tarballBytes} bytes`)
     assert.ok(service.tarballBytes <= 800_000, `${service.tarballBytes} bytes`)
     const listed = await run('tar', ['-tzf', service.tarball], { cwd: project })
@@ -97,7 +97,7 @@ describe('The package of the service', () => {
     for (const kind of kinds) assert.ok(files.some((path) => kind.test(path)))
   })
 
-  test('has one command, which npx finds, and purser beside it knows when npx called it', async () => {
+  test('has one command, which npx finds, and the purser next to it detects npx', async () => {
     const environment = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
     const npx = (...words: string[]) => run('npx', words, { cwd: project, environment })
     assert.match(await npx('purser-service', '--help'), /--database/)
@@ -106,7 +106,7 @@ describe('The package of the service', () => {
     assert.match(status, /npx purser migrate up, or the next start/)
   })
 
-  test('has the console: each of its files is answered with its type and the policy', async (context) => {
+  test('has the console: each of its files is served with its type and the policy', async (context) => {
     const { url } = await start(context)
     assert.equal((await fetch(`${url}/readyz`)).status, 200)
     const files = join(service.folder, 'console')
@@ -128,7 +128,7 @@ describe('The package of the service', () => {
     }
   })
 
-  test('has the interactive reference, with all that its page loads', async (context) => {
+  test('has the interactive reference, with everything that its page loads', async (context) => {
     const { url } = await start(context)
     const answer = await fetch(`${url}/docs/`)
     assert.match(
@@ -151,7 +151,7 @@ describe('The package of the service', () => {
     )
   })
 
-  test('serves: an agent buys, the printed key signs in to the console, and SIGTERM ends it well', async (context) => {
+  test('serves: an agent buys, the printed key signs in to the console, and SIGTERM shuts it down', async (context) => {
     const serving = await start(context)
     const key = await printedKey(serving)
     assert.equal(await buy(serving, key), '4.00')
@@ -168,7 +168,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('runs in several processes on PostgreSQL, as purser serve', async (context) => {
+  test('runs in several processes on PostgreSQL, like purser serve', async (context) => {
     const database = await postgres18.createEmptyDatabase()
     context.after(database.drop)
     const serving = await start(context, {
@@ -202,7 +202,7 @@ describe('The package of the service', () => {
     await stop(serving)
   })
 
-  test('runs by npx from its tarball in an empty folder, and says what would help against a mistake', async (context) => {
+  test('runs by npx from its tarball in an empty folder, and explains mistakes', async (context) => {
     const npx = await npxInEmptyFolders(context)
     const serving = npx()
     const [, url = ''] = await serving.sees(/Purser is ready at (http\S+)\n/)
@@ -228,14 +228,14 @@ describe('The package of the service', () => {
       assert.match(stderr, says)
     }
 
-    // Ctrl-C, which a terminal sends to npx and to what it runs.
+    // Ctrl-C, which a terminal sends to npx and its child.
     process.kill(-serving.pid, 'SIGINT')
     const { stdout, stderr } = await serving.ended
     assert.match(stdout, /Purser is stopping: it finishes accepted requests\.\n$/)
     assert.equal(stderr, '')
   })
 
-  test('names the commit that it was packed from: purser --version, and the system of the console', async (context) => {
+  test("reports the commit that it was packed from: purser --version, and the console's system page", async (context) => {
     const commit = (await run('git', ['rev-parse', 'HEAD'], { cwd: projectFolder })).trim().slice(0, 12)
     const version = await run(process.execPath, [command('purser'), '--version'], { cwd: project })
     assert.equal(version, `0.1.0 (${commit})\n`)
@@ -250,7 +250,7 @@ describe('The package of the service', () => {
     ['purser-service', ['--port', '0']],
     ['purser', ['serve', '--port', '0']],
   ] as const) {
-    test(`says in a sentence which Node it needs, under an older one: ${name}`, async (context) => {
+    test(`explains which Node it needs when run with an older one: ${name}`, async (context) => {
       const ended = await runProcess(context, {
         folder: makeFolder(context),
         script: command(name),
@@ -266,7 +266,7 @@ describe('The package of the service', () => {
   }
 })
 
-/** Runs the tarball as somebody does who has nothing of it: npx installs it for itself, and starts it in a new folder. */
+/** Runs the tarball like a new user: npx installs it, and starts it in a new folder. */
 async function npxInEmptyFolders(context: TestContext) {
   const registry = await startRegistry(context)
   const cache = makeFolder(context)
@@ -274,7 +274,7 @@ async function npxInEmptyFolders(context: TestContext) {
   return (flags: readonly string[] = [], prepare?: (folder: string) => void) => {
     const own = makeFolder(context)
     prepare?.(own)
-    // In a session of its own npx leads a group of processes, as it does in a terminal.
+    // With its own session, npx leads a process group, as in a terminal.
     const [script = '', ...others] = [...npx, `file:${service.tarball}`, ...flags]
     const settings = { PATH: `${dirname(process.execPath)}:${process.env['PATH']}` }
     const running = spawnProcess(context, { folder: own, node: 'setsid', script, flags: others, settings })

@@ -6,26 +6,26 @@ import { entriesOf, publishedManifest, type Manifest } from './manifest.ts'
 import type { PublishedPackage } from './packages.ts'
 import { run } from './run.ts'
 
-/** A package as it will be published: a folder with a package.json, `dist`, a README and the licence. */
+/** A package as it will be published: a folder with a package.json, `dist`, a README and the license. */
 export interface Staged {
   readonly name: string
-  /** Where its sources are. */
+  /** The folder of its sources. */
   readonly source: string
   readonly folder: string
   readonly manifest: Manifest
-  /** The names of our packages that travel within it. */
+  /** The names of our packages that are bundled with it. */
   readonly carried: readonly string[]
 }
 
-/** What every package of one packing shares. */
+/** What all packages of one build share. */
 export interface Packing {
-  /** The folder that the packages are compiled into. */
+  /** The folder into which the packages are compiled. */
   readonly into: string
   /** The commit of the checkout; undefined outside one. */
   readonly gitHead: string | undefined
 }
 
-/** Compiles a package into a folder of its own; `earlier` are those that it may import. */
+/** Compiles a package into its own folder; `earlier` are the packages that it may import. */
 export async function stage(
   { name, folder, folders = [], carries = [], ...how }: PublishedPackage,
   { into, gitHead }: Packing,
@@ -44,7 +44,7 @@ export async function stage(
   return { name, source, folder: target, manifest, carried }
 }
 
-/** Compiles a package of ours into the `node_modules` of the one that it travels in; gives its name. */
+/** Compiles one of our packages into the `node_modules` of the package that bundles it; resolves to its name. */
 async function carry(
   source: string,
   carrier: { readonly target: string } & Pick<Packing, 'gitHead'>,
@@ -68,7 +68,7 @@ function writeManifest(folder: string, manifest: object): void {
 }
 
 function copyFolder(from: string, to: string): void {
-  if (!existsSync(from)) throw new Error(`${from} is missing; npm run build:console makes it`)
+  if (!existsSync(from)) throw new Error(`${from} is missing; run npm run build:console`)
   cpSync(from, to, { recursive: true })
 }
 
@@ -105,9 +105,9 @@ async function compileEntries(entries: readonly string[], compilation: Compilati
       rewriteRelativeImportExtensions: true,
       rootDir: join(source, 'src'),
       outDir: join(target, 'dist'),
-      // Their declarations as published, instead of their sources, which would be compiled once more.
+      // Their published declarations instead of their sources, which would be compiled again.
       paths: Object.fromEntries(earlier.flatMap(declarationsOf)),
-      // What nobody imports needs no types of others; `npm run check:types` has looked at them.
+      // Programs need no external types; `npm run check:types` has checked them.
       ...(isImported ? {} : { noCheck: true, noResolve: true }),
     },
     include: [],
@@ -123,10 +123,10 @@ async function compileEntries(entries: readonly string[], compilation: Compilati
   }
 }
 
-/** Sources, and all those of the same package that they lead to. */
+/** Sources, and all sources of the same package that they import. */
 function withAllTheyImport(paths: readonly string[]): string[] {
   const found = new Set(paths)
-  // A set goes on to what is added while it is gone through.
+  // A set also iterates over items that are added during the loop.
   for (const path of found) {
     const imports = readFileSync(path, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+\.ts)'/g)
     for (const [, specifier = ''] of imports) found.add(join(dirname(path), specifier))
@@ -141,7 +141,7 @@ function declarationsOf({ name, folder }: Staged): [string, string[]][] {
   return Object.entries(exports).map(([path, { types }]) => [name + path.slice(1), [join(folder, types)]])
 }
 
-/** The compiler rewrites `./a.ts` to `./a.js` in code, but not in declarations, and not every editor copes. */
+/** The compiler rewrites `./a.ts` to `./a.js` in code but not in declarations, and not every editor supports that. */
 function rewriteExtensions(path: string): void {
   const text = readFileSync(path, 'utf8')
   writeFileSync(path, text.replaceAll(/((?:from|import)\s*\(?\s*['"]\.[^'"]+)\.ts(['"])/g, '$1.js$2'))

@@ -1,4 +1,4 @@
-/** How the client spells each endpoint, by the endpoint's id. */
+/** The client call for each endpoint, by endpoint id. */
 export const clientCalls: Readonly<Record<string, string>> = {
   createAccount: 'purser.accounts.create(body)',
   listAccounts: 'purser.accounts.list(query)',

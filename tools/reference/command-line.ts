@@ -6,9 +6,9 @@ import type { Surroundings } from '../../packages/cli/src/surroundings.ts'
 type Command = ReturnType<typeof withAllBelow>[number]
 type Option = Command['options'][number]
 
-/** The page of the `purser` command, made from the parser's own tree. */
+/** The page of the `purser` command, generated from the parser. */
 export async function commandLinePage(): Promise<string> {
-  // Nothing is run, so nothing is needed of the surroundings but the width of the help.
+  // Nothing is run, so only the width of the help is needed.
   const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
   const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
   const groups = [...new Set(leaves.map((leaf) => leaf.helpGroup()))]

@@ -7,7 +7,7 @@ import { clientCalls } from './client-calls.ts'
 import { fieldsOf, notesOn, standardOf, typeName } from './fields.ts'
 import { pageOf } from './words.ts'
 
-/** The pages about the endpoints, by their path below docs/reference. */
+/** The pages about the endpoints, by path below docs/reference. */
 export function endpointPages(): Record<string, string> {
   return {
     'endpoints.md': indexPage(),
@@ -48,7 +48,7 @@ function indexPage(): string {
   })
   return `# Endpoints
 
-One page for each, with its request, its answers, and its errors in order of precedence. Made from \`packages/wire/src\` by
+One page per endpoint, with its request, responses, and errors in order of precedence. Generated from \`packages/wire/src\` by
 \`npm run docs\`; a running service shows the same with its schemas at \`/docs\`.
 
 ${sections.join('\n\n')}
@@ -83,7 +83,7 @@ function endpointPage(one: Endpoint): string {
 function requestParts(one: Endpoint): string[] {
   const parts: string[] = []
   const named = fieldsOf((one.params ?? {}) as Schema).map(({ name }) => `\`${name}\``)
-  if (named.length > 0) parts.push(`In the path: ${named.join(', ')}, the identifier as it was given out.`)
+  if (named.length > 0) parts.push(`In the path: ${named.join(', ')}, the id.`)
   const retry = retries[one.id]
   if (retry !== undefined) parts.push(`Header \`Idempotency-Key\`, optional: ${retry}`)
   if (one.query) {
@@ -111,7 +111,7 @@ function answerParts(one: Endpoint, status: string, schema: Schema): string[] {
   if (twin && Number(status) >= 400) {
     return [
       `### ${status}`,
-      `${meaningOf(one, status)} A refusal, which is a result and no error, with the same fields as ${twin[0]}.`,
+      `${meaningOf(one, status)} A refusal, which is a result, not an error, with the same fields as ${twin[0]}.`,
     ]
   }
   if (one.produces === 'text/csv') return [`### ${status}`, meaningOf(one, status)]
@@ -125,7 +125,7 @@ function answerParts(one: Endpoint, status: string, schema: Schema): string[] {
     : isList
       ? 'a list. Each item:'
       : Number(status) >= 400
-        ? 'a refusal, which is a result and no error:'
+        ? 'a refusal, which is a result, not an error:'
         : 'an object:'
   return [
     `### ${status}`,
@@ -153,14 +153,14 @@ function errorParts(one: Endpoint): string[] {
   ]
 }
 
-/** What the order above does not say. */
+/** Exceptions to the order above. */
 function laterErrors(one: Endpoint): string[] {
   if (one.roles === 'public') return []
   const { properties = {} } = (one.body ?? {}) as Schema
   return [
     ...(one.roles.includes('agent') && 'agent_id' in properties
-      ? ['`insufficient_scope` is given after the 422, too: when the key of an agent names another agent.']
+      ? ["`insufficient_scope` is also returned after the 422, if an agent's key names another agent."]
       : []),
-    '`store_unavailable` comes earlier when even the key cannot be looked up.',
+    '`store_unavailable` is returned earlier if the key cannot be looked up.',
   ]
 }

@@ -13,7 +13,7 @@ import {
   type Word,
 } from './words.ts'
 
-/** The pages about everything that says no, by their path below docs/reference. */
+/** The pages about errors and refusals, by path below docs/reference. */
 export function errorPages(): Record<string, string> {
   return {
     'errors.md': indexPage(),
@@ -31,8 +31,8 @@ function indexPage(): string {
   )
   return `# Errors
 
-Every error answer but the 422 is \`{"detail": "<code>"}\`, and each answer carries \`x-request-id\`, under which the log has
-the request. Made from the table in \`packages/wire/src/errors.ts\` by \`npm run docs\`.
+Every error response except the 422 is \`{"detail": "<code>"}\`, and each answer carries \`x-request-id\`, under which the log has
+the request. Generated from the table in \`packages/wire/src/errors.ts\` by \`npm run docs\`.
 
 | Status | \`detail\` | When |
 |---|---|---|
@@ -46,7 +46,7 @@ client: \`ValidationError\`, with \`items\`.
 
 ## Refused payments
 
-A refused payment is not an error, but a response with a reason: \`reason_code\` of a proof, of evaluate (402) and of verify-agent
+A refused payment is not an error, but a result with a reason: \`reason_code\` of a proof, of evaluate (402) and of verify-agent
 (403), in the order of the checks; \`reason\` of a verification (402), in the order of the steps.
 
 | Field | Word | When |
@@ -64,25 +64,25 @@ function wordPage(word: Word): string {
   const parts = [`# ${word}`]
   if (answer) parts.push(`${answer.status} \`${JSON.stringify({ detail: word })}\`: ${answer.when}.`)
   if (isDenial(word)) {
-    parts.push(`\`"reason_code": "${word}"\` in the answer to a proposed payment: ${refusedWhen[word]}.`)
+    parts.push(`\`"reason_code": "${word}"\` in the response to a proposed payment: ${refusedWhen[word]}.`)
   }
   if (isVerificationFailure(word)) {
     parts.push(
-      `\`"reason": "${word}"\` in the answer to a verification: ${refusedWhen[word]}. It charges nothing.`,
+      `\`"reason": "${word}"\` in the response to a verification: ${refusedWhen[word]}. It charges nothing.`,
     )
   }
-  parts.push(`## What helps\n\n${remedies[word]}`)
+  parts.push(`## How to fix it\n\n${remedies[word]}`)
   if (answer) parts.push(`## In the client\n\n\`${errorClass(answer.status)}\` with \`code\` \`${word}\`.`)
   const givenBy = endpoints.filter((one) => gives(one, word))
   if (givenBy.length > 0) {
     const lines = givenBy.map((one) => `- ${endpointLink(one, '../endpoints/')}`)
-    parts.push(`## Given by\n\n${lines.join('\n')}`)
-  } else parts.push('It belongs to no endpoint: any request can get it.')
-  parts.push('All of them: [errors](../errors.md).')
+    parts.push(`## Returned by\n\n${lines.join('\n')}`)
+  } else parts.push('Not specific to an endpoint: any request can get it.')
+  parts.push('All errors: [errors](../errors.md).')
   return `${parts.join('\n\n')}\n`
 }
 
-/** The class of the client's error, by status. */
+/** The client's error class, by status. */
 function errorClass(status: number): string {
   const classes: Record<number, string> = {
     400: 'BadRequestError',
@@ -98,7 +98,7 @@ function errorClass(status: number): string {
 
 function gives(one: (typeof endpoints)[number], word: Word): boolean {
   if ((errorsInOrder(one) as readonly Word[]).includes(word)) return true
-  // A proof names no merchant, so this shows when it is verified.
+  // A proof names no merchant, so this is checked at verification.
   if (word === 'merchant_not_allowed' && one.id === 'issueProof') return false
   const field = isDenial(word) ? 'reason_code' : 'reason'
   return Object.entries(one.responses).some(([status, schema]) => {

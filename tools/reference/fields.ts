@@ -1,13 +1,13 @@
 import type { Schema } from '../json-schema.ts'
 
-/** One line of a table of fields: `agent.id`, or `api_keys[].key`, where the field lies deeper. */
+/** A row in a table of fields: `agent.id`, or `api_keys[].key` for a nested field. */
 export interface Field {
   readonly name: string
   readonly isRequired: boolean
   readonly schema: Schema
 }
 
-/** Every field of an object, those of the objects in it behind it. */
+/** All fields of an object, followed by the fields of nested objects. */
 export function fieldsOf({ properties = {}, required = [] }: Schema, prefix = ''): Field[] {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = prefix + key
@@ -28,7 +28,7 @@ export function typeName(schema: Schema): string {
   return [schema.type, schema.format].filter(Boolean).join(', ')
 }
 
-/** What holds for a field beyond its type. */
+/** The constraints of a field besides its type. */
 export function notesOn(schema: Schema): string {
   const { description, maxLength, minimum, maximum } = schema
   const notes = [
@@ -40,7 +40,7 @@ export function notesOn(schema: Schema): string {
   return notes.filter((note) => note !== undefined).join('; ')
 }
 
-/** The default value of a field. */
+/** The default of a field. */
 export function standardOf({ default: standard }: Schema): string {
   return standard === undefined ? '' : `\`${JSON.stringify(standard)}\``
 }

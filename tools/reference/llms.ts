@@ -6,7 +6,7 @@ import { endpoints } from '@purser/wire/openapi'
 import { projectFolder } from '../source-files.ts'
 import { endpointLink } from './endpoint-pages.ts'
 
-/** `llms.txt`: what a language model should read of this repository, and where it lies. */
+/** `llms.txt`: the pages of this repository for language models. */
 export function llmsText(): string {
   return `# Purser
 
@@ -14,7 +14,7 @@ export function llmsText(): string {
 > gets a signed proof whose amount is held, a merchant has it verified, which charges it, once.
 
 Bodies and answers are JSON over HTTP; amounts are text, compared as text (\`10.0\` is not \`10.00\`). A refused payment is
-an answer with a \`reason_code\` and a sentence that says what would help.
+a result with a \`reason_code\` and a sentence that names the remedy.
 
 ## Begin here
 
@@ -30,14 +30,14 @@ ${packages().join('\n')}
 - [Endpoints](docs/reference/endpoints.md): an index of the pages below
 ${endpoints.map((one) => `- ${endpointLink(one, 'docs/reference/endpoints/')}: ${one.summary}`).join('\n')}
 - [Commands](docs/reference/command-line.md): every command of \`purser\`, with its options and exit codes
-- [Errors](docs/reference/errors.md): every word that says no, with a page each
+- [Errors](docs/reference/errors.md): every error code and refusal reason, with a page each
 - [Interface 0.1.0](docs/reference/interface-0.1.0.md): the contract itself
-- [Glossary](docs/glossary.md): what the words mean
+- [Glossary](docs/glossary.md): what the terms mean
 
 ## Optional
 
 - [Architecture](ARCHITECTURE.md): how the service is built
-- [Decisions](docs/decisions/README.md): what the interface leaves open, and how it is settled
+- [Decisions](docs/decisions/README.md): what the interface leaves open, and how it is decided
 `
 }
 
@@ -55,7 +55,7 @@ function packages(): string[] {
     .map(lineFor)
 }
 
-/** A link to a page by its title, with the first sentence below it. */
+/** A link to a page by its title, with its first sentence. */
 function lineFor(path: string): string {
   const [heading = '', paragraph = ''] = readFileSync(join(projectFolder, path), 'utf8').split(/\n\n+/)
   const [sentence = ''] = withoutLinks(paragraph.replaceAll('\n', ' ')).split(/(?<=\.) /)

@@ -13,13 +13,13 @@ import { generatedFolders, referencePages } from './pages.ts'
 
 const pages = await referencePages()
 
-test('The pages of the reference are those that the code gives; `npm run docs` writes them', () => {
+test('The pages of the reference are up to date; `npm run docs` writes them', () => {
   for (const [path, text] of Object.entries(pages)) {
     assert.equal(readFileSync(join(projectFolder, path), 'utf8'), text, path)
   }
 })
 
-test('Every endpoint and every error has a page, and no page is left over', () => {
+test('Every endpoint and every error has a page, and there are no other pages', () => {
   const [endpointFiles = [], errorFiles = []] = generatedFolders.map((folder) =>
     readdirSync(join(projectFolder, folder)),
   )
@@ -29,7 +29,7 @@ test('Every endpoint and every error has a page, and no page is left over', () =
   assert.equal(kept, Object.keys(pages).filter((path) => path.split('/').length === 4).length)
 })
 
-test('Every endpoint names its call of the client, and the client has it', () => {
+test('Every endpoint has a client call, which exists', () => {
   const purser = new Purser({ apiKey: null })
   assert.deepEqual(Object.keys(clientCalls).sort(), endpoints.map(({ id }) => id).sort())
   for (const call of Object.values(clientCalls)) {
@@ -41,7 +41,7 @@ test('Every endpoint names its call of the client, and the client has it', () =>
   }
 })
 
-test('Every link in the reference, the guides, the READMEs and llms.txt leads to a file that exists', () => {
+test('Every link in the reference, the guides, the READMEs and llms.txt leads to an existing file', () => {
   const guides = readdirSync(join(projectFolder, 'docs/guides')).map((name) => `docs/guides/${name}`)
   const packages = readdirSync(join(projectFolder, 'packages')).map((name) => `packages/${name}/README.md`)
   const readmes = packages.filter((path) => existsSync(join(projectFolder, path)))

@@ -6,10 +6,10 @@ import { endpointPages } from './endpoint-pages.ts'
 import { errorPages } from './error-pages.ts'
 import { llmsText } from './llms.ts'
 
-/** The folders that hold nothing but pages that are made from the code. */
+/** The folders that contain only generated pages. */
 export const generatedFolders = ['docs/reference/endpoints', 'docs/reference/errors']
 
-/** The pages of the reference that are made from the code, by their path from the project's folder. */
+/** The generated pages of the reference, by path relative to the project. */
 export async function referencePages(): Promise<Record<string, string>> {
   const pages = {
     ...errorPages(),

@@ -1,6 +1,6 @@
 /**
- * Every rule of interface 0.1.0. A test names the rules that it holds in its title, in brackets:
- * `test('… [verify.step.4]', …)`. A rule that no title names fails the check, and so does a name that is not listed here.
+ * Every rule of interface 0.1.0. A test names the rules that it covers in its title, in brackets: `test('…
+ * [verify.step.4]', …)`. The check fails for a rule without a test, and for an unknown rule.
  */
 export const rules: Readonly<Record<string, readonly (readonly [id: string, sentence: string])[]>> = {
   'What the service does': [

@@ -1,7 +1,7 @@
 import { sourceFiles } from '../source-files.ts'
 import { rules } from './rules.ts'
 
-/** Where a rule is held: the test's file and title. */
+/** A test that covers a rule: file and title. */
 export interface Evidence {
   readonly path: string
   readonly title: string
@@ -10,13 +10,13 @@ export interface Evidence {
 export interface SpecMap {
   /** The tests of each rule, by its id. */
   readonly evidence: ReadonlyMap<string, readonly Evidence[]>
-  /** Rules that no test names. */
+  /** Rules without a test. */
   readonly untested: readonly string[]
-  /** Names in test titles that are no rule. */
+  /** Unknown rules in test titles. */
   readonly unknown: readonly string[]
 }
 
-/** The map from rules to tests, read from the titles of all tests. */
+/** The map from rules to tests, read from all test titles. */
 export function readSpecMap(): SpecMap {
   const known = Object.values(rules).flatMap((chapter) => chapter.map(([id]) => id))
   const evidence = new Map<string, Evidence[]>(known.map((id) => [id, []]))
@@ -39,8 +39,8 @@ export function renderSpecMap({ evidence }: SpecMap): string {
   const lines = [
     '# Spec map',
     '',
-    'Which test holds which rule of interface 0.1.0 (docs/reference/interface-0.1.0.md).',
-    'Made from the titles of the tests; a rule without a test fails `npm test`.',
+    'Which test covers which rule of interface 0.1.0 (docs/reference/interface-0.1.0.md).',
+    'Generated from test titles; a rule without a test fails `npm test`.',
   ]
   for (const [chapter, entries] of Object.entries(rules)) {
     lines.push('', `## ${chapter}`)
@@ -52,7 +52,7 @@ export function renderSpecMap({ evidence }: SpecMap): string {
   return `${lines.join('\n')}\n`
 }
 
-/** The first string of each call of test, it, describe or a story's chapter, and the titles in tables of tests. */
+/** The first string of each call of test, it, describe or a demo chapter, and the titles in tables of tests. */
 function titlesIn(text: string): string[] {
   const calls = text.matchAll(
     /\b(?:(?:test|it|describe|chapter)(?:\.\w+)?\(|title:)\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g,

@@ -1,4 +1,4 @@
-// Made from packages/wire by `npm run client-types`, as one file however long; a test compares.
+// Generated from packages/wire by `npm run client-types`; a test compares them.
 
 export type AccountStatus = 'active' | 'disabled'
 
@@ -59,7 +59,7 @@ export type TransactionStatus = 'pending' | 'approved' | 'denied' | 'paid'
 export type RiskFlag =
   'budget_nearly_spent' | 'expiry_near' | 'first_purchase_at_seller' | 'recent_denials' | 'unusual_rate'
 
-/** The word in `detail` of an error answer. */
+/** The code in `detail` of an error response. */
 export type ErrorCode =
   | 'Not authenticated'
   | 'invalid_api_key'

@@ -13,7 +13,7 @@ const checksumLength = 6
 
 for (const environment of environments) {
   const prefix = prefixes[environment]
-  test(`A ${environment} key begins ${prefix}, then at least 160 random bits in base62, then 6 characters of checksum [auth.2]`, () => {
+  test(`A ${environment} key is ${prefix}, at least 160 random bits in base62, and 6 characters of checksum [auth.2]`, () => {
     const key = mintApiKey(environment, seededRandom(2).bytes)
     assert(key.startsWith(prefix))
     const rest = key.slice(prefix.length)
@@ -33,7 +33,7 @@ test('The checksum catches every change of a single character', () => {
   }
 })
 
-test('The checksum catches two neighbours that changed places, a character left out and one too many', () => {
+test('The checksum catches two swapped neighbors, a missing character and an extra one', () => {
   const key = mintApiKey('production', seededRandom(4).bytes)
   for (let index = 0; index < key.length; index++) {
     const [left = '', right = ''] = key.slice(index, index + 2)
@@ -44,7 +44,7 @@ test('The checksum catches two neighbours that changed places, a character left 
   }
 })
 
-test('A key of one environment is no key of the other under its prefix [auth.2]', () => {
+test('A key of one environment is invalid under the prefix of the other [auth.2]', () => {
   const key = mintApiKey('sandbox', seededRandom(5).bytes)
   assert.equal(isWellFormedApiKey(key.replace(prefixes.sandbox, prefixes.production)), false)
 })
@@ -57,12 +57,12 @@ for (const text of [
   'svc_test_'.padEnd(45, '0'),
   '0'.repeat(45),
 ]) {
-  test(`${JSON.stringify(text)} is refused without a look-up`, () => {
+  test(`${JSON.stringify(text)} is refused without a lookup`, () => {
     assert.equal(isWellFormedApiKey(text), false)
   })
 }
 
-test('No character of base62 is favoured: bytes that would wrap around are thrown away', () => {
+test('No base62 character is more likely than others: bytes that would wrap around are discarded', () => {
   const bytes = [...Array.from({ length: 8 }, (_, index) => 248 + index), 247, 0, 61, 62, 123, 124]
   let drawn = 0
   const key = mintApiKey('sandbox', (size) =>
@@ -72,7 +72,7 @@ test('No character of base62 is favoured: bytes that would wrap around are throw
   assert.equal(random, 'z0z0z0'.repeat(5), '247 is 3 * 62 + 61, and from 248 on a byte counts for nothing')
 })
 
-test('Over many keys each character is as frequent as the others', () => {
+test('Over many keys, all characters are equally frequent', () => {
   const random = seededRandom(6)
   const counts = new Map(base62.map((character) => [character, 0]))
   const keys = 8_000
@@ -83,13 +83,13 @@ test('Over many keys each character is as frequent as the others', () => {
     }
   }
   const expected = (keys * 30) / 62
-  // Modulo bias would make the first characters a quarter more frequent.
+  // Modulo bias would make the first characters 25 percent more frequent.
   for (const [character, count] of counts) {
     assert(Math.abs(count - expected) < expected * 0.1, `${character} came ${count} times, not ${expected}`)
   }
 })
 
-test('Two keys are never the same, and only the SHA-256 of a key is stored', () => {
+test('Two keys are never equal, and only the SHA-256 of a key is stored', () => {
   const random = seededRandom(7)
   const keys = new Set(Array.from({ length: 500 }, () => mintApiKey('sandbox', random.bytes)))
   assert.equal(keys.size, 500)

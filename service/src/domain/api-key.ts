@@ -19,7 +19,7 @@ export function mintApiKey(environment: Environment, randomBytes: RandomBytes): 
   return body + checksum(body)
 }
 
-/** Whether the text can be a generated key: a mistyped one is refused without a look-up. */
+/** Whether the text can be a generated key: a mistyped one is refused without a lookup. */
 export function isWellFormedApiKey(text: string): boolean {
   const prefix = Object.values(keyPrefixes).find((known) => text.startsWith(known))
   if (!prefix || text.length !== prefix.length + randomLength + checksumLength) return false

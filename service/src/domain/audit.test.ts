@@ -19,7 +19,7 @@ const details = {
   atMs: 1_700_000_000_000,
 } as const
 
-test('An event has its actor, subject, data and time, and lies in the scope that it changed [events.1]', () => {
+test('An event has its actor, subject, data and time, and belongs to the scope that it changed [events.1]', () => {
   const payer = { accountId: 'acct_payer', environment: 'sandbox' } as const
   assert.deepEqual(auditEvent(caller, payer, details), {
     accountId: 'acct_payer',
@@ -33,11 +33,11 @@ test('An event has its actor, subject, data and time, and lies in the scope that
   })
 })
 
-test('Where nobody holds a key the actor is the service itself', () => {
+test('Without a key, the actor is the service itself', () => {
   assert.equal(auditEvent(systemActor, caller, details).actor, 'system')
 })
 
-test('Of the scope only account and environment go into the event, whatever else it carries', () => {
+test('Only the account and environment of a scope go into the event', () => {
   assert.deepEqual(Object.keys(auditEvent(caller, caller, details)).toSorted(), [
     'accountId',
     'actor',

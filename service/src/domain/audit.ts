@@ -15,8 +15,8 @@ export interface EventDetails {
 }
 
 /**
- * The transaction of a payment event: the event has the id of its transaction, with another prefix. So the
- * stores keep the two as one record, and the log is in order of time without separate event ids.
+ * The transaction of a payment event: the event has the id of its transaction, with another prefix. So the ledger
+ * stores both as one record, and the log is in order of time without separate event ids.
  */
 export function transactionOfEvent(eventId: string): string {
   return `txn${eventId.slice(eventId.indexOf('_'))}`
@@ -40,10 +40,10 @@ export function auditEvent(
   }
 }
 
-/** The event of a stop or of a resumption names so many of the mandates that it covered; each of them has its own event. */
+/** The number of mandates that a stop or resumption covered; each of them has its own event. */
 const maxNamed = 100
 
-/** What the event of a stop says. */
+/** The data of a stop event. */
 export function dataOfStop({
   mandateIds,
   voidedHolds,
@@ -62,7 +62,7 @@ export function dataOfStop({
   }
 }
 
-/** What the event of a resumption says. */
+/** The data of a resumption event. */
 export function dataOfResumption(mandateIds: readonly string[]): AuditEvent['data'] {
   return { resumed_mandates: mandateIds.length, mandate_ids: mandateIds.slice(0, maxNamed) }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { canonicalJson } from './canonical-json.ts'
 
-test("RFC 8785's sample object comes out as the RFC prints it", () => {
+test("RFC 8785's sample object becomes the text in the RFC", () => {
   const sample = String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -17,7 +17,7 @@ test("RFC 8785's sample object comes out as the RFC prints it", () => {
   )
 })
 
-test('Keys stand in the order of their UTF-16 code units, not of their code points', () => {
+test('Keys are ordered by UTF-16 code units, not by code points', () => {
   const sample = {
     '\u20ac': 'Euro Sign',
     '\r': 'Carriage Return',
@@ -39,7 +39,7 @@ test('Keys stand in the order of their UTF-16 code units, not of their code poin
   ])
 })
 
-test('Keys that look like numbers are sorted as text too, at every depth', () => {
+test('Keys that look like numbers are sorted as text, at every depth', () => {
   assert.equal(
     canonicalJson({ 10: 0, 9: 0, a: { b: 1, 2: 0, 10: 0 } }),
     '{"10":0,"9":0,"a":{"10":0,"2":0,"b":1}}',
@@ -98,13 +98,13 @@ const strings: readonly (readonly [value: string, text: string])[] = [
   ['\\ud800', '"\\\\ud800"'],
 ]
 for (const [value, text] of strings) {
-  test(`The string ${JSON.stringify(value)} is escaped only where it must be, and never normalized`, () => {
+  test(`The string ${JSON.stringify(value)} is escaped only where necessary, and never normalized`, () => {
     assert.equal(canonicalJson(value), text)
     assert.equal(canonicalJson({ [value]: value }), `{${text}:${text}}`)
   })
 }
 
-test('A value may be nested 33 deep, and no deeper: neither recursion nor a cycle is a way in', () => {
+test('A value may be nested 33 levels deep, and no deeper: recursion and cycles are refused', () => {
   assert.equal(canonicalJson(nested(33)), '['.repeat(33) + ']'.repeat(33))
   assert.equal(canonicalJson(nested(34)), undefined)
   assert.equal(canonicalJson(nested(20_000)), undefined)
@@ -118,7 +118,7 @@ function nested(depth: number): unknown {
   return JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 }
 
-test('What JSON cannot hold has no canonical text', () => {
+test('Values that JSON cannot represent have no canonical text', () => {
   for (const value of [undefined, Number.NaN, 1n, Symbol('a'), () => 0]) {
     assert.equal(canonicalJson(value), undefined)
     assert.equal(canonicalJson([value]), undefined)
@@ -126,11 +126,11 @@ test('What JSON cannot hold has no canonical text', () => {
   }
 })
 
-test('An own key __proto__ is a key like any other', () => {
+test('An own property __proto__ is an ordinary key', () => {
   assert.equal(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":2}}')), '{"__proto__":{"a":2},"b":1}')
 })
 
-test('The text does not depend on the order in which keys arrived, and reads back as the value', () => {
+test('The text does not depend on the order of keys, and parses back to the value', () => {
   const random = seededRandom(14)
   for (let round = 0; round < 500; round++) {
     const entries = Array.from({ length: random.below(8) }, () => [randomText(), randomValue(0)] as const)

@@ -22,7 +22,7 @@ const oneName: readonly (readonly [name: string, ...others: string[]])[] = [
 ]
 for (const [name, ...others] of oneName) {
   const spellings = [name, ...others].join(' = ')
-  test(`${spellings}: host names compare as lower-case ASCII without a trailing dot`, () => {
+  test(`${spellings}: host names are compared as lower-case ASCII without a trailing dot`, () => {
     for (const text of [name, ...others]) assert.equal(normalizeHostName(text), name)
   })
 }
@@ -61,7 +61,7 @@ const noNames = [
   'xn--a',
   'xn--\u{1f600}',
   'a'.repeat(300),
-  // IDNA takes time by the square of a label's length
+  // IDNA takes quadratic time in the length of a label
   `${'ä'.repeat(64)}.example`,
   `${'ä'.repeat(64)}。example`,
   `xn--${'a'.repeat(60)}.example`,
@@ -69,17 +69,17 @@ const noNames = [
   '\ud800',
 ]
 for (const text of noNames) {
-  test(`${JSON.stringify(text.slice(0, 40))} is no host name and equals nothing but itself`, () => {
+  test(`${JSON.stringify(text.slice(0, 40))} is not a host name and equals only itself`, () => {
     assert.equal(normalizeHostName(text), text)
     assert.equal(normalizeHostName(text.toUpperCase()), text.toLowerCase())
   })
 }
 
-test('A label of 63 characters is one of a name yet', () => {
+test('A label may have 63 characters', () => {
   assert.match(normalizeHostName(`Ä${'a'.repeat(62)}.example`), /^xn--a{62}-[a-z0-9]+\.example$/)
 })
 
-test('A name that was normalized stays as it is', () => {
+test('Normalizing a name twice changes nothing', () => {
   for (const text of [...oneName.flat(), ...noNames]) {
     const once = normalizeHostName(text)
     assert.equal(normalizeHostName(once), once)

@@ -11,7 +11,7 @@ export function normalizeHostName(text: string): string {
   return latest.name
 }
 
-/** One payment asks for the same name several times. */
+/** A payment needs the same name several times. */
 let latest = { text: '', name: '' }
 
 function normalized(text: string): string {
@@ -44,8 +44,8 @@ export function isPublicSuffix(domain: string): boolean {
 }
 
 /**
- * Whether a host is the domain itself or a subdomain of it. Single labels, numbers and public suffixes have
- * no subdomains here: whoever registered `co.uk` is not the parent of every shop there.
+ * Whether a host is the domain itself or a subdomain of it. Single labels, numbers and public suffixes have no
+ * subdomains here: the owner of `co.uk` does not own every shop below it.
  */
 export function isWithinDomain(resourceUrl: string, domain: string): boolean {
   if (!URL.canParse(resourceUrl)) return false

@@ -33,14 +33,14 @@ for (const [text, micro, sum] of amounts) {
   })
 }
 
-test('Twelve whole and six fraction digits are kept to the last millionth', () => {
+test('Twelve integer and six fraction digits are exact to the last millionth', () => {
   const most = parseAmount('999999999999.999999')
   assert.equal(most, 999_999_999_999_999_999n)
   assert.equal(formatSum(most), '999999999999.999999')
   assert.equal(formatSum(subtractMicro(most, parseAmount('0.000001'))), '999999999999.999998')
 })
 
-test('No amount goes through a float: neighbours beyond 2^53 millionths stay apart', () => {
+test('No amount is converted to a float: neighbors beyond 2^53 millionths stay distinct', () => {
   const atLimit = parseAmount('9007199254.740992')
   const beyond = parseAmount('9007199254.740993')
   assert.equal(Number(atLimit), Number(beyond), 'a float cannot tell the two apart')
@@ -72,13 +72,13 @@ const noAmounts = [
   '٣',
 ]
 for (const text of noAmounts) {
-  test(`${JSON.stringify(text)} is no amount, and to parse it is a bug that throws`, () => {
+  test(`${JSON.stringify(text)} is not an amount, and parsing it is a bug that throws`, () => {
     assert.doesNotMatch(text, new RegExp(amountPattern))
     assert.throws(() => parseAmount(text), RangeError)
   })
 }
 
-test('Whatever millionths a sum has, its text gives them back and is as short as it can be', () => {
+test('The text of any sum parses back to it and is as short as possible', () => {
   const random = seededRandom(16)
   for (let round = 0; round < 5_000; round++) {
     const micro = randomMicro(random.below(19), random)
@@ -88,7 +88,7 @@ test('Whatever millionths a sum has, its text gives them back and is as short as
   }
 })
 
-test('Amounts order, add and subtract as the texts say, digit by digit', () => {
+test('Amounts are compared, added and subtracted exactly', () => {
   const random = seededRandom(17)
   for (let round = 0; round < 5_000; round++) {
     const left = randomMicro(1 + random.below(18), random)
@@ -100,12 +100,12 @@ test('Amounts order, add and subtract as the texts say, digit by digit', () => {
   }
 })
 
-/** Millionths with so many digits. */
+/** Random millionths with this many digits. */
 function randomMicro(digits: number, random: ReturnType<typeof seededRandom>): MicroUsdc {
   return BigInt(`0${Array.from({ length: digits }, () => random.below(10)).join('')}`) as MicroUsdc
 }
 
-/** The amount's digits without the point, all of one length, as text that sorts like the numbers do. */
+/** The amount's digits without the point, padded to one length, so that they sort like numbers. */
 function asDigits(micro: MicroUsdc): string {
   const [whole = '', fraction = ''] = formatSum(micro).split('.')
   return whole.padStart(12, '0') + fraction.padEnd(6, '0')

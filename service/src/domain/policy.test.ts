@@ -60,7 +60,7 @@ function decide({ agent, mandate, payment }: Situation) {
   return checkPolicy(facts, payment, nowMs)
 }
 
-/** A way to fail one check and no other, the code that the interface gives it, and what its detail names. */
+/** A way to fail exactly one check, its code, and the values that its detail names. */
 interface Failure {
   readonly check: number
   readonly name: string
@@ -156,12 +156,12 @@ const failures: readonly Failure[] = [
   },
 ]
 
-test('A payment that is exactly within every limit is approved [policy.order] [what.2]', () => {
+test('A payment exactly at every limit is approved [policy.order] [what.2]', () => {
   assert.deepEqual(decide(situation), { decision: 'approved' })
 })
 
 for (const { check, name, spoil, code, detail } of failures) {
-  test(`Check ${check}, ${name}: ${code}, with what was observed and the limit [errors.codes] [limits.per-transaction] [limits.total]`, () => {
+  test(`Check ${check}, ${name}: ${code}, with the value and the limit [errors.codes] [limits.per-transaction] [limits.total]`, () => {
     assert.deepEqual(decide(spoil(situation)), { decision: 'denied', code, detail, check })
   })
 }
@@ -170,7 +170,7 @@ test('Each of the nine checks can fail alone [policy.1] [policy.2] [policy.3] [p
   assert.deepEqual([...new Set(failures.map(({ check }) => check))], [1, 2, 3, 4, 5, 6, 7, 8, 9])
 })
 
-test('Of any two failures the earlier check gives the reason, in whichever order they came about [policy.order]', () => {
+test('Of any two failures, the earlier check determines the reason [policy.order]', () => {
   let pairs = 0
   for (const earlier of failures) {
     for (const later of failures.filter(({ check }) => check > earlier.check)) {
@@ -179,14 +179,14 @@ test('Of any two failures the earlier check gives the reason, in whichever order
       const expected = { decision: 'denied', code, detail, check }
       const both = `${earlier.name} and ${later.name}`
       assert.deepEqual(decide(earlier.spoil(later.spoil(situation))), expected, both)
-      // What spoils the agent's or the mandate's fields must not bring back one that is gone.
+      // Breaking a field must not restore a missing agent or mandate.
       assert.deepEqual(decide(later.spoil(earlier.spoil(situation))), expected, both)
     }
   }
   assert(pairs >= 36)
 })
 
-test('When everything fails at once, mending check after check brings up the next reason [policy.order]', () => {
+test('If everything fails, fixing the checks one by one reports the next reason each time [policy.order]', () => {
   for (const { code, detail, check } of failures) {
     const from = failures.filter((other) => other.check > check || other.detail === detail)
     const spoiled = from.reduceRight((result, { spoil }) => spoil(result), situation)
@@ -194,7 +194,7 @@ test('When everything fails at once, mending check after check brings up the nex
   }
 })
 
-test('A proof names no seller, so checks 6 and 7 are skipped, and every other one holds', () => {
+test('A proof names no seller, so checks 6 and 7 are skipped and all others apply', () => {
   const { seller: _, ...withoutSeller } = payment
   const closed = changeMandate({ allowedSellers: [], allowedCategories: ['games'] })(situation)
   assert.deepEqual(decide({ ...closed, payment: withoutSeller }), { decision: 'approved' })
@@ -218,7 +218,7 @@ test('For a proof check 9 counts spent plus open holds plus the amount', () => {
   })
 })
 
-test('For evaluate and verify-agent check 9 counts spent only, and holds are none of its business [policy.9]', () => {
+test('For evaluate and verify-agent, check 9 counts spent only, not holds [policy.9]', () => {
   const held = changeMandate({ heldMicro: parseAmount('10.00') })(situation)
   assert.deepEqual(decide(held), { decision: 'approved' })
   assert.equal(remainingBudget(held.mandate ?? mandate), parseAmount('10.00'))
@@ -235,20 +235,20 @@ const sellers: readonly (readonly [allowed: readonly string[], domain: string, a
   [['example.com'], 'api.example.com', false],
   [['api.example.com'], 'example.com', false],
   [['*.example.com'], 'api.example.com', false],
-  // IDNA makes the ASCII sign of it, which is not what the owner wrote.
+  // IDNA turns it into the ASCII character, which is not what the owner wrote.
   [['\uff0a'], 'api.example.com', false],
   [['api.example.com'], 'api.example.com.evil.org', false],
   [['api.example.com'], '', false],
 ]
 for (const [allowedSellers, domain, admitted] of sellers) {
-  test(`allowed_sellers ${JSON.stringify(allowedSellers)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(domain)} [policy.6] [mandate.allowed_sellers]`, () => {
+  test(`allowed_sellers ${JSON.stringify(allowedSellers)} ${admitted ? 'allows' : 'does not allow'} ${JSON.stringify(domain)} [policy.6] [mandate.allowed_sellers]`, () => {
     assert.equal(admitsSeller({ allowedSellers }, domain), admitted)
     const spoiled = changeMandate({ allowedSellers })(changeSeller({ merchantDomain: domain })(situation))
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
 }
 
-test('The names of an allowlist are normalized once, however often it is asked', () => {
+test('The names of an allowlist are normalized only once', () => {
   let read = 0
   const entries = Array.from({ length: 1_000 }, (_, index) => `bücher-${index}.example`)
   const counted = new Proxy(entries, {
@@ -282,13 +282,13 @@ const categories: readonly (readonly [
   [['data', 'games'], 'games', true],
 ]
 for (const [allowedCategories, category, admitted] of categories) {
-  test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'admits' : 'does not admit'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories]`, () => {
+  test(`allowed_categories ${JSON.stringify(allowedCategories)} ${admitted ? 'allows' : 'does not allow'} ${JSON.stringify(category)} [policy.7] [mandate.allowed_categories]`, () => {
     const spoiled = changeMandate({ allowedCategories })(changeSeller({ category })(situation))
     assert.equal(decide(spoiled).decision, admitted ? 'approved' : 'denied')
   })
 }
 
-test('A refusal spells out five entries of a list and counts the rest [policy.6]', () => {
+test('A refusal lists five entries and counts the rest [policy.6]', () => {
   const names = ['a.example', 'b.example', 'c.example', 'd.example', 'e.example', 'f.example', 'g.example']
   const refused = 'api.example.com is not an allowed seller; the mandate allows'
   assert.equal(detailFor([]), `${refused} none.`)
@@ -301,7 +301,7 @@ function detailFor(allowedSellers: string[]): string | undefined {
   return decision.decision === 'denied' ? decision.detail : undefined
 }
 
-test('A cap above the total is allowed, and the total still holds [policy.8] [policy.9]', () => {
+test('A cap above the total is allowed, and the total still applies [policy.8] [policy.9]', () => {
   const wide = changeMandate({ ...limits('5.00', '50.00'), spentMicro: 0n as MicroUsdc })
   assert.equal(
     decide(wide({ ...situation, payment: { ...payment, ...amount('5.00') } })).decision,
@@ -311,7 +311,7 @@ test('A cap above the total is allowed, and the total still holds [policy.8] [po
   assert(over.decision === 'denied' && over.code === 'total_budget_exceeded')
 })
 
-test('An expiry that is no time fails closed [policy.5] [state.rule.4]', () => {
+test('An invalid expiry fails closed [policy.5] [state.rule.4]', () => {
   const decision = decide(changeMandate({ expiresAtMs: Number.NaN })(situation))
   assert(decision.decision === 'denied' && decision.code === 'mandate_expired')
 })

@@ -57,7 +57,7 @@ test('The fields may come in any order [verify.step.3]', () => {
   assert.equal(checkProof(shuffled, expected, keys, nowMs), undefined)
 })
 
-/** Steps 1 and 2 look at these, and pass: only the signature can tell. */
+/** Steps 1 and 2 check these fields and pass: only the signature fails. */
 const stillPlausible: Record<string, string> = {
   timestamp: '2026-11-20T12:00:00.001+00:00',
   amount: '10.01',
@@ -89,7 +89,7 @@ for (const [name, json] of additions) {
   })
 }
 
-test('Every field that a proof carries is signed, so one with more fields verifies as it was signed', () => {
+test('Every field of a proof is signed, so a proof with additional fields is verified as signed', () => {
   const withNote = signProof(
     { ...unsigned, note: { text: 'é', list: [1, true, null] } } as UnsignedProof,
     keys,
@@ -101,7 +101,7 @@ test('Every field that a proof carries is signed, so one with more fields verifi
   )
 })
 
-test('What cannot be signed throws, because only a bug can ask for it', () => {
+test('Values that cannot be signed throw, because only a bug can cause that', () => {
   assert.throws(() => signProof({ ...unsigned, bad: Number.NaN } as UnsignedProof, keys), TypeError)
 })
 
@@ -123,7 +123,7 @@ for (const [name, signature] of signatures) {
   })
 }
 
-test('A signature in which any one digit was changed is invalid_signature [verify.step.3]', () => {
+test('A signature with any one digit changed is invalid_signature [verify.step.3]', () => {
   for (const [index, digit] of proof.signature.split('').entries()) {
     const other = digit === '0' ? '1' : '0'
     const signature = proof.signature.slice(0, index) + other + proof.signature.slice(index + 1)
@@ -143,7 +143,7 @@ test('Of several secrets the first signs and all verify', () => {
   assert.equal(checkProof(proof, expected, afterRotation, nowMs), 'invalid_signature')
 })
 
-test('A key of one environment is worthless in the other', () => {
+test('A key of one environment is useless in the other', () => {
   const production = deriveProofKeys([secret], 'production')
   assert.equal(checkProof(proof, expected, production, nowMs), 'invalid_signature')
   assert.equal(checkProof(signProof(unsigned, production), expected, keys, nowMs), 'invalid_signature')
@@ -173,7 +173,7 @@ test('The window is 5 minutes, and a hold outlives it by 60 s [limits.window]', 
 })
 
 for (const timestamp of ['', 'yesterday', 'NaN', '2026-13-45T99:00:00Z', '+275760-09-13T00:00:00.001Z']) {
-  test(`The timestamp ${JSON.stringify(timestamp)} is no time and so is proof_expired, even when it was signed [verify.step.1]`, () => {
+  test(`The timestamp ${JSON.stringify(timestamp)} is invalid and therefore proof_expired, even if signed [verify.step.1]`, () => {
     assert.equal(
       checkProof(signProof({ ...unsigned, timestamp }, keys), expected, keys, nowMs),
       'proof_expired',
@@ -181,7 +181,7 @@ for (const timestamp of ['', 'yesterday', 'NaN', '2026-13-45T99:00:00Z', '+27576
   })
 }
 
-test('A timestamp counts as the moment that it names, whatever its offset [verify.step.1] [proof.timestamp]', () => {
+test('A timestamp is compared as an instant, whatever its offset [verify.step.1] [proof.timestamp]', () => {
   for (const timestamp of [
     '2026-11-20T14:00:00+02:00',
     '2026-11-20T12:00:00Z',
@@ -224,7 +224,7 @@ test('The steps run in order and stop at the first failure [verify.order]', () =
   assert.equal(checkProof(forged, expected, keys, nowMs), 'invalid_signature')
 })
 
-test('Steps 2 and 3 alone do not look at the time [verify.order]', () => {
+test('Steps 2 and 3 alone ignore the time [verify.order]', () => {
   const forged = { ...proof, signature: '0'.repeat(64) }
   const ancient = signProof({ ...unsigned, timestamp: '1999-01-01T00:00:00Z' }, keys)
   assert.equal(checkProofContent(ancient, expected, keys), undefined)

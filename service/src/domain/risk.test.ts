@@ -18,7 +18,7 @@ const quiet: RiskFacts = {
   transactionsInLastMinute: 0,
 }
 
-test('The score is 0 and the flags are empty when nothing speaks [verify-agent.risk]', () => {
+test('Without any signal, the score is 0 and there are no flags [verify-agent.risk]', () => {
   assert.deepEqual(assessRisk(quiet, nowMs), { score: 0, flags: [] })
   assert.deepEqual(noRisk, { score: 0, flags: [] })
 })
@@ -26,9 +26,9 @@ test('The score is 0 and the flags are empty when nothing speaks [verify-agent.r
 interface Signal {
   readonly flag: RiskFlag
   readonly score: number
-  /** The last facts at which it is silent. */
+  /** The last facts without the flag. */
   readonly silent: Partial<RiskFacts>
-  /** The first facts at which it speaks. */
+  /** The first facts with the flag. */
   readonly speaks: Partial<RiskFacts>
 }
 
@@ -60,7 +60,7 @@ const signals: readonly Signal[] = [
   },
 ]
 for (const { flag, score, silent, speaks } of signals) {
-  test(`${flag} alone scores ${score}, and not a step earlier [verify-agent.risk]`, () => {
+  test(`${flag} alone scores ${score}, and only from its threshold on [verify-agent.risk]`, () => {
     assert.deepEqual(assessRisk({ ...quiet, ...silent }, nowMs), { score: 0, flags: [] })
     assert.deepEqual(assessRisk({ ...quiet, ...speaks }, nowMs), { score, flags: [flag] })
   })
@@ -84,12 +84,12 @@ test('Any two signals add up [verify-agent.risk]', () => {
   }
 })
 
-test('A budget of nothing is not nearly spent, and an expiry in the past is near [verify-agent.risk]', () => {
+test('A budget of zero is not nearly spent, and an expiry in the past is near [verify-agent.risk]', () => {
   assert.deepEqual(assessRisk({ ...quiet, maxTotalMicro: parseAmount('0') }, nowMs).flags, [])
   assert.deepEqual(assessRisk({ ...quiet, expiresAtMs: nowMs - dayMs }, nowMs).flags, ['expiry_near'])
 })
 
-test('The largest budget is judged to the millionth [verify-agent.risk]', () => {
+test('The largest budget is evaluated to the millionth [verify-agent.risk]', () => {
   const maxTotalMicro = parseAmount('999999999999.999990')
   const tenth = parseAmount('99999999999.999999')
   const spent = (leftMicro: bigint) => ({ spentMicro: (maxTotalMicro - leftMicro) as typeof maxTotalMicro })

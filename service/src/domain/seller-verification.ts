@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto'
 
 import type { Scope } from './records.ts'
 
-/** Where and what a seller publishes to verify its domain. */
+/** What a seller publishes to verify its domain, and where. */
 export interface DomainChallenge {
   /** The name of the DNS TXT record. */
   readonly recordName: string

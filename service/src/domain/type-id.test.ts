@@ -7,7 +7,7 @@ import { idBytes, idPrefixes, idText, type IdKind } from './type-id.ts'
 
 const kinds = Object.keys(idPrefixes) as IdKind[]
 
-test('An id survives the way into its 16 bytes and back, and the bytes sort as the texts do', () => {
+test('An id converts to its 16 bytes and back, and the bytes sort like the texts', () => {
   const random = seededRandom(1)
   const ids = createIds(() => Date.UTC(2026, 10, 20), random.bytes)
   for (const kind of [...kinds, 'nonce'] as const) {
@@ -32,7 +32,7 @@ test('An id survives the way into its 16 bytes and back, and the bytes sort as t
   )
 })
 
-test('A text that is no id of ours has no bytes', () => {
+test('A text that is not an id has no bytes', () => {
   const suffix = '01h455vb4pex5vsknk084sn02q'
   for (const text of [
     '',

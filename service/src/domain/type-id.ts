@@ -43,13 +43,15 @@ export function idText(kind: IdKind | 'nonce', bytes: Buffer): string {
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const suffixLength = 26
 
-/** The value of each ASCII character as a digit of base32, which begin with those of UUIDs; 32 for those that are none. */
+/**
+ * The value of each ASCII character as a base32 digit, which includes hexadecimal digits; 32 for other characters.
+ */
 const digits = Uint8Array.from({ length: 128 }, (_, code) => {
   const digit = crockford.indexOf(String.fromCharCode(code))
   return digit < 0 ? 32 : digit
 })
 
-/** Writes the bytes of a UUID in lower case; whether the text is one. */
+/** Writes the bytes of a lower-case UUID; returns whether the text is one. */
 function decodeUuid(text: string, { bytes, at }: { readonly bytes: Buffer; readonly at: number }): boolean {
   if (text.length !== 36) return false
   let next = at
@@ -65,11 +67,11 @@ function decodeUuid(text: string, { bytes, at }: { readonly bytes: Buffer; reado
   return true
 }
 
-/** 128 bits as 26 characters of Crockford's base32, most significant first, as TypeID has it. */
+/** 128 bits as 26 characters of Crockford's base32, most significant first, as in TypeID. */
 function encodeBase32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0
-  let pendingBits = 2 // 26 characters hold 130 bits: two zeros lead
+  let pendingBits = 2 // 26 characters hold 130 bits: two leading zeros
   for (const byte of bytes) {
     pending = (pending << 8) | byte
     pendingBits += 8
@@ -82,14 +84,14 @@ function encodeBase32(bytes: Uint8Array): string {
   return text
 }
 
-/** Writes the inverse of `encodeBase32`, of the characters from `start` on; whether they are such a text. */
+/** The inverse of `encodeBase32`, for the characters from `start`; returns whether they are valid. */
 function decodeBase32(
   text: string,
   start: number,
   { bytes, at }: { readonly bytes: Buffer; readonly at: number },
 ): boolean {
   let pending = 0
-  let pendingBits = -2 // the two zeros that lead
+  let pendingBits = -2 // the two leading zeros
   let next = at
   for (let index = start; index < start + suffixLength; index++) {
     const digit = digits[text.charCodeAt(index)] ?? 32

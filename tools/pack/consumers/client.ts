@@ -1,4 +1,4 @@
-// A program of somebody who installed the package: compiled there, and run with the address of a service.
+// A program that uses the installed package: compiled there, and run with the URL of a service.
 import {
   formatAmount,
   NotFoundError,
@@ -28,7 +28,7 @@ const ids = { agentId: agent.id, mandateId: mandate.id }
 let decision: PaymentDecision | undefined
 let verification: Verification | undefined
 
-/** A merchant within the program: its answers are those of a fetch. */
+/** A merchant within the program, as a fetch function. */
 async function merchant(_input: unknown, init?: RequestInit): Promise<Response> {
   const proof = new Headers(init?.headers).get('x-payment-proof')
   const offer = { amount: '4.00', currency: 'USDC', resource, merchant_domain: 'api.example.com' }
@@ -51,7 +51,7 @@ const spent: string[] = []
 for await (const { spent_total } of purser.mandates.list({ limit: 1 })) spent.push(spent_total)
 const missing = await purser.agents.get('agent_x').catch((error: unknown) => error)
 
-// @ts-expect-error -- a misspelled field is found by the compiler
+// @ts-expect-error -- the compiler detects a misspelled field
 await purser.agents.create({ nmae: 'research-bot' }).catch(() => {})
 
 const told = [await answer.text(), decision?.outcome, ...spent].join()

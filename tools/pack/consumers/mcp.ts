@@ -1,4 +1,4 @@
-// A program of somebody who serves the tools to a model over a transport of their own.
+// A program that serves the tools to a model over its own transport.
 import { Purser } from '@purser/client'
 import { createMcpServer, createRecordsInMemory, openWallet, type Wallet } from '@purser/mcp'
 

@@ -1,4 +1,4 @@
-// A program of somebody who installed the package: a paid endpoint of each kind that needs no framework.
+// A program that uses the installed package: a paid endpoint of each kind that needs no framework.
 import { createServer } from 'node:http'
 
 import { Purser, wrapFetchWithPayment } from '@purser/client'
@@ -27,7 +27,7 @@ for (const middleware of [forExpress(options), forFastify(options), forHono(opti
   if (typeof middleware !== 'function') throw new Error('no middleware')
 }
 
-// Fetch style, and Next's: a handler is a function, so no server is needed.
+// Fetch and Next: a handler is a function, so no server is needed.
 const goods = () => Response.json({ rows: [1, 2, 3] })
 for (const sell of [forFetch(options, goods), forNext(options, goods)]) {
   const fetchHere: typeof fetch = async (input, init) => sell(new Request(input, init))
@@ -53,7 +53,7 @@ if ((await paid.text()) !== 'rows') throw new Error(`${paid.status}`)
 server.close()
 server.closeAllConnections()
 
-// Something else: the decision itself.
+// Anything else: the gate itself.
 const decide = createPaymentGate(options)
 const decision: Decision = await decide({
   method: 'GET',
