@@ -3,34 +3,34 @@ import type { Environment } from '@purser/wire/fields'
 import type { MicroUsdc } from '../../domain/money.ts'
 
 /**
- * The sums that the console shows are kept by quarter of an hour: every time zone is a whole number of them away from UTC, so
- * any day begins with one.
+ * The console's sums are stored per quarter of an hour: the offset of every time zone is a multiple of it, so every
+ * day starts with one.
  */
 export const quarterMs = 15 * 60_000
 
-/** Revenue is shown of months, so whole days will do. */
+/** Revenue is shown for months, so whole days are enough. */
 const dayMs = 24 * 60 * 60_000
 
 /**
- * What the sums are kept of; `subject` says of which one. `domain` has all that a list may show, by merchant and, with an empty
- * subject, together: so a list knows where to look.
+ * The dimensions of the sums; `subject` identifies the item. `domain` has everything that a list may show, by
+ * merchant and, with an empty subject, in total, so that a list knows where to look.
  */
 export const activityDimensions = ['all', 'mandate', 'reason', 'domain', 'seller', 'seller_total'] as const
 
 type Dimension = (typeof activityDimensions)[number]
 
-/** `received` is of a payment between two accounts; `more_denied` counts denials without records of their own. */
+/** `received` is for payments between two accounts; `more_denied` counts denials without their own records. */
 export type EntryKind = 'approved' | 'denied' | 'paid' | 'received' | 'more_denied'
 
 /**
- * What some entries of one kind add to the sums, by mandate: of each its id (empty where there is none), how many, and the
- * amount in millionths.
+ * What some entries of one kind add to the sums, by mandate: its id (empty if none), the count, and the amount in
+ * millionths.
  */
 export type ActivityPart = readonly [
   environment: Environment,
   quarterStartsAtMs: number,
   kind: EntryKind,
-  /** Why it was denied. */
+  /** Why the payment was denied. */
   reason: string | null,
   merchantDomain: string | null,
   /** Whether the payments are revenue of the account. */
@@ -49,9 +49,9 @@ export interface ActivitySum {
   deniedCount: number
 }
 
-/** What parts add up to, in the order of environment, dimension, subject and time. */
+/** The sums of parts, in the order of environment, dimension, subject and time. */
 export function sumsOfParts(parts: Iterable<ActivityPart>): ActivitySum[] {
-  // By environment, dimension and time, and then by subject: a part has one time and many mandates.
+  // By environment, dimension and time, then by subject: a part has one time and many mandates.
   const groups = new Map<string, Map<string, ActivitySum>>()
 
   function groupOf(environment: Environment, dimension: Dimension, startsAtMs: number): Group {
@@ -150,12 +150,12 @@ export function sellersPaidIn(
   )
 }
 
-/** A sum of amounts exceeds what 63 bits hold: it is kept in two halves, of which the lower has 32 bits. */
+/** A sum of amounts may exceed 63 bits, so it is stored in two halves; the lower one has 32 bits. */
 export function halvesOf(sumMicro: bigint): { readonly high: number; readonly low: number } {
   return { high: Number(sumMicro >> 32n), low: Number(sumMicro & 0xffff_ffffn) }
 }
 
-/** The sum of amounts, in millionths, from its two halves. */
+/** A sum of amounts in millionths, from its two halves. */
 export function sumOfHalves(high: bigint | number | string, low: bigint | number | string): MicroUsdc {
   return ((BigInt(high) << 32n) + BigInt(low)) as MicroUsdc
 }

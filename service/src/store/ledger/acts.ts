@@ -8,7 +8,7 @@ import { listMandatesOf, type MandatePage } from './operations/stops.ts'
 import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
 import type { AgentRow, MandateRow } from './tables.ts'
 
-// What takes several transactions, each of them short.
+// The operations that take several short transactions.
 
 /** Issues a proof, or records its denial. */
 export async function issueProof(ledger: Pick<Ledger, 'run'>, call: ProofCall): Promise<ProofOutcome> {
@@ -64,10 +64,10 @@ export async function voidAll(
 /** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
 const mandatesAtOnce = 100
 
-/** How many mandates are looked at in one step. */
+/** How many mandates are read in one step. */
 const pageSize = 500
 
-/** Does something about each mandate of a scope or of an agent, several at once. */
+/** Does something for each mandate of a scope or of an agent, several at once. */
 export async function forEachMandate(
   ledger: Pick<Ledger, 'run'>,
   of: MandatePage['of'],

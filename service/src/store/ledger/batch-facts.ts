@@ -7,33 +7,33 @@ type Row = Readonly<Record<string, unknown>>
 
 interface Place {
   readonly table: Table
-  /** How it was asked for; undefined when it was not. */
+  /** How it was requested; undefined if it was not. */
   read: RowRead | undefined
-  /** Whether it was looked for, or written. */
+  /** Whether it was read or written. */
   isKnown: boolean
-  /** As the database has it; undefined when it has none. */
+  /** The row in the database; undefined if there is none. */
   before: Row | undefined
-  /** As the operations of the batch leave it. */
+  /** The row after the operations of the batch. */
   now: Row | undefined
   isChanged: boolean
 }
 
-/** The rows of a range; undefined until they are found. */
+/** The rows of a range; undefined until they are read. */
 interface RangePlaces {
   readonly read: RangeRead
   found: readonly Place[] | undefined
 }
 
-/** What a batch asks for, what of it was found, and what its operations have changed so far. */
+/** What a batch requests, what was found, and what its operations have changed. */
 export class BatchFacts implements Facts {
   readonly isRerun: boolean
-  /** How often operations have looked at what was found, or at whether anything was. */
+  /** How often operations have used the facts, or checked whether there are any. */
   looks = 0
   readonly #places = new KeyMap<Place>()
   readonly #ranges = new Map<string, RangePlaces>()
   #asked: (Place | RangePlaces)[] = []
   #changed: Place[] = []
-  /** Places of rows that the batch adds. */
+  /** The rows that the batch adds. */
   readonly #added = new Map<Table, Place[]>()
   #isLearned = false
 
@@ -41,12 +41,12 @@ export class BatchFacts implements Facts {
     this.isRerun = isRerun
   }
 
-  /** What was asked for, each once: with a lock, if it was ever asked for with one. */
+  /** The requested reads, each once: with a lock if any request had one. */
   get reads(): Read[] {
     return this.#asked.map(({ read }) => read!)
   }
 
-  /** Whether it asks for anything new. */
+  /** Whether this requests anything new. */
   ask(read: Read): boolean {
     if (read.kind === 'range') {
       const text = readText(read)
@@ -63,10 +63,10 @@ export class BatchFacts implements Facts {
     return true
   }
 
-  /** Takes in what a driver has found for `reads`, and forgets what operations have changed. */
+  /** Stores what a driver has read, and discards the changes of operations. */
   learn({ found, blocked }: ReadAnswer): void {
     const asked = this.#asked
-    // Calls that were decided on what was read before are decided anew, and may write other rows.
+    // Calls that used the earlier facts are decided again, and may write other rows.
     if (this.#isLearned) this.#forget()
     this.#isLearned = true
     for (const [index, one] of asked.entries()) {
@@ -83,7 +83,7 @@ export class BatchFacts implements Facts {
     }
   }
 
-  /** All but what was asked for. */
+  /** Everything except the requests. */
   #forget(): void {
     this.#places.clear()
     this.#changed = []
@@ -128,7 +128,7 @@ export class BatchFacts implements Facts {
     )
     const rows: Row[] = []
     for (const { now } of new Set([...places, ...added])) if (now && isWithin(range, now)) rows.push(now)
-    // What the batch adds takes its place in the order, and may push others beyond the limit.
+    // Rows that the batch adds are sorted in, and may push others beyond the limit.
     if (added.length > 0) rows.sort((one, other) => compare(one[range.orderBy], other[range.orderBy]))
     return rows.slice(0, range.limit) as TableRow<Of>[]
   }
@@ -151,7 +151,7 @@ export class BatchFacts implements Facts {
     else this.#added.set(place.table, [place])
   }
 
-  /** What the batch changes in all: each row once. */
+  /** The net changes of the batch: each row once. */
   netChanges(): NetChange[] {
     return this.#changed.filter(({ before, now }) => before !== now)
   }
@@ -164,7 +164,7 @@ function learnRow(place: Place, row: Row | undefined): Place {
   return place
 }
 
-/** Whether a row is one of those that a range asks for. */
+/** Whether a row is in a requested range. */
 export function isWithin({ where, orderBy, after, upTo }: RangeRead, row: Row): boolean {
   const value = row[orderBy] as string | number
   if ((after !== undefined && value <= after) || (upTo !== undefined && value > upTo)) return false

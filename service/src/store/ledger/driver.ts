@@ -1,12 +1,12 @@
 import type { Read } from './operation.ts'
 import type { Table } from './table.ts'
 
-/** The rows that were found, for each read in its order. */
+/** The rows found, for each read in order. */
 export type Found = readonly (readonly Readonly<Record<string, unknown>>[])[]
 
 export interface ReadAnswer {
   readonly found: Found
-  /** Reads of rows that another transaction has locked. They count as not made. */
+  /** Reads of rows that another transaction has locked; they were not executed. */
   readonly blocked: ReadonlySet<Read>
 }
 
@@ -17,13 +17,12 @@ export interface NetChange {
   readonly now: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A database that keeps the ledger. It knows tables and no rules. */
+/** A database that stores the ledger. It knows tables and no rules. */
 export interface Driver {
   /**
-   * Runs the work in a transaction. When the work throws, nothing of it is kept. When it takes longer than its caller has
-   * patience, it is ended.
+   * Runs the work in a transaction. Rolls back if the work throws, or if it takes longer than its deadline.
    *
-   * @throws RolledBackError, OutcomeUnknownError or RowExistsError when another attempt may succeed
+   * @throws RolledBackError, OutcomeUnknownError or RowExistsError if another attempt may succeed
    */
   transaction<Result>(
     work: (transaction: DriverTransaction) => Promise<Result>,
@@ -33,9 +32,9 @@ export interface Driver {
 
 export interface DriverTransaction {
   /**
-   * Locks what is to be locked, in the order of the tables and of their keys, and then reads everything, so that what is
-   * read is as it is once the locks are held. A row that another transaction has locked is waited for only with
-   * `waitsForLocks`; else its read is named in `blocked`.
+   * Takes the locks, in the order of the tables and of their keys, and then reads everything, so that the rows are
+   * current once the locks are held. Waits for rows that another transaction has locked only with `waitsForLocks`;
+   * otherwise it names their reads in `blocked`.
    */
   read(reads: readonly Read[], options: { readonly waitsForLocks: boolean }): Promise<ReadAnswer>
   /**
@@ -47,22 +46,22 @@ export interface DriverTransaction {
   commit(changes: readonly NetChange[]): Promise<void>
 }
 
-/** The transaction has not been made, and may be tried again: two of them met, for example. */
+/** The transaction was rolled back and may be retried, for example after a conflict. */
 export class RolledBackError extends Error {
   override readonly name: string = 'RolledBackError'
 }
 
-/** A row that it writes is being written by another transaction, and was not waited for any longer. */
+/** Another transaction is writing one of its rows, and the wait ended. */
 export class RowLockedError extends RolledBackError {
   override readonly name = 'RowLockedError'
 }
 
-/** Whether the transaction was committed is not known: the connection ended before the answer to the commit. */
+/** It is unknown whether the transaction was committed: the connection broke before the reply to the commit. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError'
 }
 
-/** A row that was to be added is there by now: another has added it, or an earlier attempt at the same batch. */
+/** A row to be added already exists: another transaction has added it, or an earlier attempt of the same batch. */
 export class RowExistsError extends Error {
   override readonly name = 'RowExistsError'
 }

@@ -2,7 +2,7 @@ import type { Table } from './table.ts'
 
 type Key = Readonly<Record<string, unknown>>
 
-/** Values by the keys of rows. A level for each column finds them without joining the columns into one text. */
+/** A map by row keys. It has a level per column, so that keys need not be joined into one text. */
 export class KeyMap<Value> {
   #tables: (Level | undefined)[] = []
 
@@ -10,7 +10,7 @@ export class KeyMap<Value> {
     return this.#levelOf(table, key)?.get(lastOf(table, key)) as Value | undefined
   }
 
-  /** Whether there was none. */
+  /** Whether the key was new. */
   set(table: Table, key: Key, value: Value): boolean {
     let level = (this.#tables[table.lockOrder] ??= new Map())
     for (let index = 0; index < table.key.length - 1; index++) {
@@ -20,7 +20,7 @@ export class KeyMap<Value> {
     return level.set(lastOf(table, key), value).size > size
   }
 
-  /** Whether there was one. */
+  /** Whether the key existed. */
   delete(table: Table, key: Key): boolean {
     return this.#levelOf(table, key)?.delete(lastOf(table, key)) ?? false
   }
@@ -29,7 +29,7 @@ export class KeyMap<Value> {
     this.#tables = []
   }
 
-  /** Where the last column of a key leads to its value. */
+  /** Maps the last column of a key to its value. */
   #levelOf(table: Table, key: Key): Level | undefined {
     let level = this.#tables[table.lockOrder]
     for (let index = 0; level && index < table.key.length - 1; index++) {
@@ -41,7 +41,7 @@ export class KeyMap<Value> {
 
 type Level = Map<unknown, unknown>
 
-/** The level below, which is made when there is none. */
+/** The next level, created if missing. */
 function inside(level: Level, part: unknown): Level {
   let next = level.get(part) as Level | undefined
   if (!next) {
@@ -55,7 +55,7 @@ function lastOf({ key: names }: Table, key: Key): unknown {
   return partOf(key[names[names.length - 1]!])
 }
 
-/** Two bytes values are the same key when they have the same bytes. */
+/** Two byte arrays are the same key if their bytes are equal. */
 function partOf(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
 }

@@ -33,18 +33,18 @@ export type NextId = (kind: IdKind, atMs: number) => string
 
 export interface LedgerActsOptions {
   readonly ledger: Pick<Ledger, 'run'>
-  /** The account of a mandate; undefined when there is no such mandate. */
+  /** The account of a mandate; undefined for an unknown mandate. */
   readonly accountOfMandate: (mandateId: string) => string | undefined | Promise<string | undefined>
   readonly sweep: Sweep
   readonly rollup: Rollup
   readonly nextId: NextId
-  /** Called before an act is answered that changes which key opens what, whatever has become of it. */
+  /** Called before the response to an operation that changes what a key may do, whatever its outcome. */
   readonly onKeysChanged?: () => void
 }
 
 export type LedgerActs = StoreActs & ConsoleActs & { readonly close: () => Promise<void> }
 
-/** The acts of the port, as operations of a ledger. `close` resolves when every act that was accepted is answered. */
+/** The port's operations on a ledger. `close` resolves when every accepted operation has been answered. */
 export function createLedgerActs({
   ledger,
   accountOfMandate,
@@ -98,7 +98,7 @@ export function createLedgerActs({
     }
   }
 
-  /** Goes on with a stop; how many mandates it paused. */
+  /** Continues a stop; resolves to the number of mandates that it paused. */
   async function goOn(running: RunningStop, now: () => number): Promise<number> {
     const { accountId, environment, stopId, actor, press } = running
     const scope = { accountId, environment }
@@ -212,7 +212,7 @@ export function createLedgerActs({
   }
 }
 
-/** A proof of an unknown mandate has no payment anywhere. */
+/** A proof of an unknown mandate has no payment. */
 function withPayer<Attempt extends CaptureAttempt>(attempt: Attempt, accountId: string | undefined) {
   return { ...attempt, payerId: accountId ?? attempt.caller.accountId }
 }

@@ -12,7 +12,7 @@ import {
 import { readText, type Operation } from './operation.ts'
 import { activityPartsOf } from './operations/activity.ts'
 
-/** The time as the ledger measures it: it never goes back, and says nothing about the date. */
+/** A monotonic clock, unrelated to the date. */
 export interface Stopwatch {
   readonly nowMs: () => number
   readonly sleep: (ms: number) => Promise<void>
@@ -21,37 +21,40 @@ export interface Stopwatch {
 export interface LedgerOptions {
   readonly driver: Driver
   readonly stopwatch: Stopwatch
-  /** From 0 to below 1; spreads the attempts of transactions that met. */
+  /** From 0 to below 1; adds jitter to retries after conflicts. */
   readonly random: () => number
   /** Max calls in one transaction. */
   readonly maxBatch?: number
-  /** Max calls that wait; one more is turned away. */
+  /** Max waiting calls; more are refused. */
   readonly maxWaiting?: number
-  /** How many batches are written at once. */
+  /** How many batches are written concurrently. */
   readonly lanes?: number
-  /** How long no batch must have begun for a lane to start beside a busy one; left out, it starts at once. */
+  /** How long no batch may have begun before a second lane starts beside a busy one; by default it starts at once. */
   readonly stalledAfterMs?: number | undefined
   /**
    * The group of an account, for a database that spreads accounts over machines: all calls of a batch are for accounts of one
    * group, and each group has one batch at a time.
    */
   readonly groupOf?: ((accountId: string) => string | number) | undefined
-  /** Max rows locked by others that are waited for at once, each by a lane of its own. Calls for more try again later. */
+  /**
+   * Max rows locked by others that are waited for at once, each in its own lane. Calls for more rows are retried
+   * later.
+   */
   readonly maxBlockedRows?: number
   /** How long a call may take. */
   readonly patienceMs?: number
-  /** Is told of each batch that was committed. */
+  /** Called with each committed batch. */
   readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
-  /** Called after each batch: calls that are made before it resolves are in the next. */
+  /** Called after each batch: calls made before it resolves join the next one. */
   readonly afterBatch?: () => Promise<void>
 }
 
 export interface RunOptions {
-  /** How long this call may take, instead of `patienceMs` of the ledger. */
+  /** How long this call may take, instead of the ledger's `patienceMs`. */
   readonly patienceMs?: number
 }
 
-/** Who is told of an outcome, once it is durable, or why there is none. */
+/** Receives the outcome once it is durable, or the error. */
 export interface Settle<Outcome> {
   readonly resolve: (outcome: Outcome) => void
   readonly reject: (error: unknown) => void
@@ -62,13 +65,13 @@ interface Waiting {
   readonly call: unknown
   readonly settle: Settle<unknown>
   readonly deadlineMs: number
-  /** Whether an attempt at it may have been committed. */
+  /** Whether an attempt may have been committed. */
   isRerun: boolean
-  /** How often it was put off because its row was locked, and too many others were waited for. */
+  /** How often it was postponed because its row was locked and too many others were waited for. */
   delays: number
-  /** Whether it has asked for all that it ever will: what it looks at does not depend on what is found. */
+  /** Whether it has requested everything: its reads do not depend on what is found. */
   hasFixedReads: boolean
-  /** What a batch is chosen by; known once it is asked for. */
+  /** The properties by which batches select calls; known once its reads are. */
   traits?: Traits
 }
 
@@ -79,23 +82,23 @@ interface Traits {
   readonly group: string | number
 }
 
-/** What writes one batch after another. */
+/** A lane writes one batch after another. */
 interface Lane {
   batch: readonly Waiting[]
-  /** The names of the rows that the batch locks first, once they are asked for. */
+  /** The names of the rows that the batch locks first, once its reads are known. */
   locks: ReadonlySet<string> | undefined
 }
 
-/** Calls that wait for a row which another transaction has locked. */
+/** Calls waiting for a row that another transaction has locked. */
 interface BlockedRow {
   readonly name: string
   readonly queue: Waiting[]
 }
 
 /**
- * Runs operations. Calls that come while others are being written wait and form the next batch, which is one transaction: it
- * locks and reads what they look at, decides one after the other, each on what those before it leave, writes what has
- * changed, commits, and answers each. A lonely call waits for nobody.
+ * Runs operations. Calls that arrive while others are being written form the next batch, which is one transaction: it
+ * locks and reads their rows, decides call by call on what the earlier calls leave, writes the net change, commits,
+ * and answers each call. A single call never waits for others.
  *
  * @example
  * const outcome = await ledger.run(capture, { nonce, caller, nowMs: now() })
@@ -118,7 +121,7 @@ export class Ledger {
   /** The lanes that take batches. */
   readonly #running = new Set<Lane>()
   #stuckCalls = 0
-  /** How many batches were begun. */
+  /** The number of batches begun. */
   #begun = 0
   #isWatched = false
   #waiting = 0
@@ -138,7 +141,7 @@ export class Ledger {
     this.#afterBatch = options.afterBatch
   }
 
-  /** Calls that are not answered yet. */
+  /** Calls that have not been answered. */
   get waiting(): number {
     return this.#waiting
   }
@@ -146,7 +149,7 @@ export class Ledger {
   /**
    * The outcome of an operation, once it is durable.
    *
-   * @throws StoreUnavailableError when it could not be done in time, or whether it was done is not known: a call with the
+   * @throws StoreUnavailableError if it could not be done in time, or if its outcome is unknown: a retry with the
    * same ids tells
    */
   run<Call, Outcome>(
@@ -159,7 +162,7 @@ export class Ledger {
     )
   }
 
-  /** As `run`, for a caller who needs no promise. */
+  /** Like `run`, with a callback instead of a promise. */
   submit<Call, Outcome>(
     operation: Operation<Call, Outcome>,
     call: Call,
@@ -213,7 +216,10 @@ export class Ledger {
     void this.#runLane()
   }
 
-  /** One large batch costs less than two small ones side by side: so a lane is started beside another only while that one hangs. */
+  /**
+   * One large batch costs less than two small concurrent ones, so a second lane starts only while the first one
+   * hangs.
+   */
   async #startLaneOnceStalled(afterMs: number): Promise<void> {
     this.#isWatched = true
     let begun: number
@@ -239,7 +245,7 @@ export class Ledger {
       lane.batch = []
       lane.locks = undefined
       await this.#afterBatch?.()
-      // Another lane has begun a batch since, and goes on with what waits.
+      // Another lane has begun a batch since, and continues with the waiting calls.
       if (this.#stalledAfterMs !== undefined && this.#begun > begun) break
     }
     this.#running.delete(lane)
@@ -252,7 +258,7 @@ export class Ledger {
     const taken = [...this.#running].filter((other) => other !== lane).map(locksOf)
     const batch: Waiting[] = []
     const left: Waiting[] = []
-    // It looks ahead some way only: a row may have any number of calls.
+    // The look-ahead is limited, because a row may have any number of calls.
     for (const one of this.#queue.splice(0, this.#maxBatch * 4)) {
       ;(this.#mayJoin(one, batch, taken) ? batch : left).push(one)
     }
@@ -268,13 +274,13 @@ export class Ledger {
     return !first || group === traitsOf(first).group
   }
 
-  /** Writes what waits for one row, batch after batch, and waits for its lock each time. */
+  /** Writes the calls for one row, batch after batch, and waits for its lock each time. */
   async #runBlockedRow(row: BlockedRow): Promise<void> {
     while (row.queue.length > 0) await this.#write(row.queue.splice(0, this.#maxBatch), row)
     this.#blockedRows.delete(row.name)
   }
 
-  /** Writes a batch, until it is written or its time is over. Answers every call. */
+  /** Retries a batch until it is written or its time is up. Answers every call. */
   async #write(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<void> {
     let left = batch
     let lastError: unknown
@@ -303,7 +309,7 @@ export class Ledger {
     }
   }
 
-  /** One that cannot be written fails alone. */
+  /** A call that cannot be written fails alone. */
   async #writeOneByOne(
     batch: readonly Waiting[],
     row: BlockedRow | undefined,
@@ -316,7 +322,9 @@ export class Ledger {
     for (const one of batch) await this.#write([one], row)
   }
 
-  /** Of calls that met a row which another transaction is adding, those that meet it wait by themselves, the others go on. */
+  /**
+   * Calls that conflict with a row that another transaction is adding are retried separately; the others continue.
+   */
   async #writeAround(batch: readonly Waiting[]): Promise<void> {
     const [one] = batch
     if (batch.length === 1 && one) this.#moveToRow(one, `a row that call ${++this.#stuckCalls} adds`)
@@ -332,9 +340,9 @@ export class Ledger {
     })
   }
 
-  /** Writes a batch once; resolves to those that are left to be written, because they asked for too many rows in turn. */
+  /** Writes a batch once; resolves to the calls that remain, because they requested rows in too many steps. */
   async #attempt(batch: readonly Waiting[], row: BlockedRow | undefined): Promise<readonly Waiting[]> {
-    // It ends with the patience of the first that has to be told.
+    // The deadline is that of the first call to expire.
     const deadlineMs = batch.reduce((first, one) => Math.min(first, one.deadlineMs), Infinity)
     const startedAtMs = this.#stopwatch.nowMs()
     const { answers, blocked } = await this.#driver.transaction(
@@ -378,7 +386,7 @@ export class Ledger {
   }
 }
 
-/** The rows that a lane is writing: others leave calls for them in the queue. */
+/** The rows that a lane is writing: other lanes leave calls for them in the queue. */
 function locksOf(lane: Lane): ReadonlySet<string> {
   return (lane.locks ??= new Set(lane.batch.flatMap((one) => traitsOf(one).locks)))
 }
@@ -402,12 +410,15 @@ function findTraits({ operation, call }: Waiting, groupOf: LedgerOptions['groupO
 const minPauseMs = 2
 const maxPauseMs = 500
 
-/** A read that depends on others is found in as many steps. What a batch asks for then is left to the next; one call is a bug. */
+/**
+ * A read that depends on others takes as many steps. Beyond this, a batch leaves requests to the next one; for a
+ * single call it is a bug.
+ */
 const maxSteps = 8
 
 interface Attempt {
   readonly answers: ReadonlyMap<Waiting, unknown>
-  /** Calls that look at a row which another transaction has locked, with its name. */
+  /** Calls for a row that another transaction has locked, with its name. */
   readonly blocked: ReadonlyMap<Waiting, string>
 }
 
@@ -445,8 +456,8 @@ async function decideAndCommit(
 }
 
 /**
- * Decides the calls one after the other, each on what those before it leave, up to one that looks at a row that was not read:
- * then all of them are read and decided anew.
+ * Decides the calls one by one, each on what the earlier ones leave, up to one that needs an unread row: then
+ * everything is read and decided again.
  */
 function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Waiting, unknown> {
   const answers = new Map<Waiting, unknown>()
@@ -463,8 +474,8 @@ function decideAll(batch: readonly Waiting[], facts: BatchFacts): ReadonlyMap<Wa
 }
 
 /**
- * Adds what calls for other rows look at, too, so that they are not found one in each step. What a call looks at behind
- * another of the same row depends on what that one leaves.
+ * Also adds the reads of calls for other rows, so that they are not found one per step. What a call reads after
+ * another call for the same row depends on that call.
  */
 function addReadsOfOthers(batch: readonly Waiting[], facts: BatchFacts): void {
   const locked = new Set<string>()
@@ -478,7 +489,7 @@ function addReadsOfOthers(batch: readonly Waiting[], facts: BatchFacts): void {
   }
 }
 
-/** Adds what the calls look at; whether any of it was not asked for before, or not with a lock. */
+/** Adds the reads of the calls; returns whether any of them is new, or newly locked. */
 function addReads(batch: readonly Waiting[], facts: BatchFacts): boolean {
   let isNew = false
   for (const one of batch) {

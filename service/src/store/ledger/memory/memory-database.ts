@@ -8,17 +8,17 @@ type Row = Readonly<Record<string, unknown>>
 
 interface LockedRow {
   owner: MemorySession
-  /** Who waits for it, first come, first served. */
+  /** Waiters, first come, first served. */
   readonly waiting: { readonly session: MemorySession; readonly wake: () => void }[]
 }
 
 /**
- * Tables in memory, with row locks and transactions as PostgreSQL has them at `read committed`: a transaction sees what was
- * committed before each of its reads, and what it writes is seen by others once it is committed.
+ * Tables in memory, with row locks and transactions like PostgreSQL's at `read committed`: each read of a transaction
+ * sees what was committed before it, and its writes become visible on commit.
  */
 export class MemoryDatabase {
   readonly #tables = new Map<string, Map<string, Row>>()
-  /** For each table, and columns by which ranges were asked for: the keys of the rows with the same values in them. */
+  /** For each table and indexed columns: the keys of the rows by value. */
   readonly #indexes = new Map<string, Map<string, Map<string, Set<string>>>>()
   readonly #locks = new Map<string, LockedRow>()
 
@@ -36,7 +36,7 @@ export class MemoryDatabase {
     return row ? [row] : []
   }
 
-  /** Writes the changes of a transaction, all or none. */
+  /** Writes the changes of a transaction atomically. */
   write(changes: readonly NetChange[]): void {
     for (const { table, before, now } of changes) {
       const isThere = now !== undefined && this.#tableOf(table).has(keyText(table, now))
@@ -53,7 +53,7 @@ export class MemoryDatabase {
     }
   }
 
-  /** Locks a row for a session; resolves when it has it. Undefined, at once, when another has it. */
+  /** Locks a row for a session; resolves when it has the lock. Undefined, at once, if another session has it. */
   lock(
     session: MemorySession,
     name: string,
@@ -108,7 +108,7 @@ export class MemoryDatabase {
       .slice(0, range.limit)
   }
 
-  /** The keys of the rows that have the values of a range, by an index that is made when it is first asked for. */
+  /** The keys of the rows in a range, from an index created on first use. */
   #keysOf({ table, where, orderBy }: RangeRead): ReadonlySet<string> {
     const columns = Object.keys(where)
     indexOf(table, columns, orderBy)
@@ -141,13 +141,13 @@ export class MemoryDatabase {
   }
 }
 
-/** One connection, with the transaction that is open on it. */
+/** A connection, with its open transaction. */
 export class MemorySession {
   readonly #database: MemoryDatabase
   #isOver = false
   /** The row whose lock it waits for. */
   waitsFor: string | undefined
-  /** What was found for rows that were only looked at. */
+  /** The rows that were read without a lock. */
   readonly #looked = new Map<RowRead, Row | undefined>()
 
   constructor(database: MemoryDatabase) {
@@ -188,7 +188,7 @@ export class MemorySession {
     }
   }
 
-  /** Ends the transaction; what was not committed is undone. */
+  /** Ends the transaction; rolls back what was not committed. */
   end(): void {
     this.#isOver = true
     this.#database.unlock(this)

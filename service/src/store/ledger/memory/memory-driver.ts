@@ -1,7 +1,7 @@
 import type { Driver, DriverTransaction } from '../driver.ts'
 import type { MemoryDatabase } from './memory-database.ts'
 
-/** A driver that keeps the ledger in memory, for as long as the process lives. */
+/** A driver that keeps the ledger in memory. */
 export function createMemoryDriver(database: MemoryDatabase): Driver {
   return {
     async transaction(work) {

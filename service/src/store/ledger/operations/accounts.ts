@@ -14,7 +14,7 @@ export interface NewAccount {
   readonly events: readonly AuditEvent[]
 }
 
-/** Records an account with its first keys, unless one of the same identity-provider user exists. */
+/** Records an account with its first keys, unless one with the same identity provider user exists. */
 export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> = {
   name: 'createAccount',
 
@@ -35,10 +35,10 @@ export const createAccount: Operation<NewAccount, 'created' | 'account_exists'> 
   },
 }
 
-/** What fits into an index. Providers use far less. */
+/** What fits into an index; providers use far less. */
 const maxIdentityLength = 255
 
-/** The key of an identity-provider user: its id, or the hash of one that is too long for an index. */
+/** The key of an identity provider user: its id, or the hash of one that is too long for an index. */
 export function identityOf({ idpUserId }: Pick<Account, 'idpUserId'>): { readonly idpUserId: string } {
   if (idpUserId.length <= maxIdentityLength) return { idpUserId }
   return { idpUserId: `sha256:${createHash('sha256').update(idpUserId).digest('hex')}` }

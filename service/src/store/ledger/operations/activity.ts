@@ -27,8 +27,8 @@ import {
 } from '../tables.ts'
 
 /**
- * What the entries that a batch adds mean for the sums of the console: a row for each account, which is written with them. So
- * each entry is summed up once, however late it was committed and whatever the clock said.
+ * What the entries of a batch add to the console's sums: one row per account, written with the entries. So each entry
+ * is counted once, however late it is committed and whatever the clock says.
  */
 export function activityPartsOf(changes: readonly NetChange[]): NetChange[] {
   const added = changes.filter(({ table, before }) => table === entries && !before)
@@ -75,7 +75,7 @@ function partsOf(own: readonly EntryRow[], known: ReadonlyMap<string, unknown>):
 type Subjects = readonly [reason: string | null, merchantDomain: string | null, isRevenue: boolean]
 type Group = readonly [Environment, number, EntryRow['kind'], ...Subjects]
 
-/** Why it was denied, the domain of its seller, and whether it is revenue of the account of the entry. */
+/** Why it was denied, its seller's domain, and whether it is revenue of the entry's account. */
 function subjectsOf(
   { accountId, id, payerId, nonce, kind }: EntryRow,
   known: ReadonlyMap<string, unknown>,
@@ -89,14 +89,14 @@ function subjectsOf(
   return [null, payment?.merchantDomain ?? null, payment?.sellerAccountId === accountId]
 }
 
-/** What is added up: the parts of an account up to one. */
+/** What to add up: the parts of an account up to this one. */
 export interface AddUpCall {
   readonly accountId: string
   readonly upToId: string
   readonly limit: number
 }
 
-/** Adds parts to the sums of an account; how many there were. */
+/** Adds parts to the sums of an account; returns their number. */
 export const addUpActivity: Operation<AddUpCall, number> = {
   name: 'addUpActivity',
 
@@ -145,7 +145,7 @@ interface Additions {
   readonly sums: readonly ActivitySum[]
 }
 
-/** What was found for each call, since it is asked for several times. */
+/** The facts found for each call, which are used several times. */
 const latestAdditions = new WeakMap<AddUpCall, Additions>()
 
 function additionsOf(call: AddUpCall, facts: Facts): Additions {

@@ -8,14 +8,14 @@ export interface KeyIssue {
   readonly event: AuditEvent
 }
 
-/** Records a key. `not_found`: no such account, or no such agent in the scope of the key. */
+/** Records a key. `not_found`: no such account, or no such agent in the key's scope. */
 export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_revoked'> = {
   name: 'issueApiKey',
 
   reads: ({ key }, facts) => {
     const account = { id: key.accountId }
     return [
-      // The account counts its working keys of owners.
+      // The account counts its working owner keys.
       isOwnerKey(key) ? lock(accounts, account) : look(accounts, account),
       ...(key.agentId === null ? [] : [lock(agents, { accountId: key.accountId, id: key.agentId })]),
       ...(facts.isRerun ? [look(apiKeys, key)] : []),
@@ -39,16 +39,16 @@ export const issueApiKey: Operation<KeyIssue, 'created' | 'not_found' | 'agent_r
 export interface KeyRevocation {
   readonly accountId: string
   readonly id: string
-  /** Whether it may be the last key of an owner. */
+  /** Whether it may be the last owner key. */
   readonly mayBeLast?: boolean
   readonly event: AuditEvent
 }
 
-/** Revokes a key, for good. The last key of an owner is refused, unless `mayBeLast`. */
+/** Revokes a key permanently. Refuses to revoke the last owner key, unless `mayBeLast`. */
 export const revokeApiKey: Operation<KeyRevocation, ApiKeyRow | 'not_found' | 'last_owner_key'> = {
   name: 'revokeApiKey',
 
-  // Of two owners who revoke each other's key, one must find the other's gone: the account is locked.
+  // If two owners revoke each other's keys, one must see that the other key is gone: lock the account.
   reads: ({ accountId, id }) => [lock(accounts, { id: accountId }), lock(apiKeys, { accountId, id })],
 
   decide({ accountId, id, mayBeLast = false, event }, facts) {

@@ -29,7 +29,7 @@ const modules = [
   voids,
 ]
 
-/** Every operation, by its name: another thread is told the name of what it is to do. */
+/** Every operation by name, for messages to another thread. */
 export const operationsByName: ReadonlyMap<string, Operation<unknown, unknown>> = new Map(
   modules
     .flatMap((module) => Object.values<unknown>(module))

@@ -11,36 +11,36 @@ import { evaluationOf, strayOf } from './evaluation-rows.ts'
 /** How many denied proofs of a mandate are recorded in a minute; those beyond are counted in one entry. */
 export const maxDenialsPerMinute = 10
 const minuteMs = 60_000
-/** A clock that was set back by more than this begins a new minute. */
+/** A clock that was set back by more than this starts a new minute. */
 const maxClockSkewMs = 10 * minuteMs
 
-/** How many proofs were denied in which minute: columns of a row that its reader has locked. */
+/** How many proofs were denied in which minute: columns of a row that the operation has locked. */
 export interface DenialCount {
   readonly denialsFromMs: number
   readonly denials: number
 }
 
-/** Whose denials are counted together. */
+/** The mandate or scope whose denials are counted together. */
 interface Counted {
   readonly accountId: string
   readonly environment: Environment
-  /** Undefined for denials that name no mandate of the scope. */
+  /** Undefined for denials without a mandate of the scope. */
   readonly mandate: { readonly id: string; readonly agentId: string } | undefined
 }
 
 export type Denial = Extract<PolicyDecision, { readonly decision: 'denied' }>
 
-/** What a denied proof leaves. */
+/** The rows that a denied proof leaves. */
 export interface DeniedProof {
   readonly hold: Hold
   readonly denial: Denial
-  /** Undefined when the mandate is none of the agent's. */
+  /** Undefined if the mandate is not the agent's. */
   readonly spentBeforeMicro: MicroUsdc | undefined
 }
 
 /**
- * Counts a denied proof, and records it when it is one of the first of its minute. No row has to be read for it but the one
- * with the count. On a rerun a denial beyond the bound is not counted, because an earlier attempt may have counted it.
+ * Counts a denied proof, and records it if it is one of the first of its minute. Only the row with the count is read.
+ * On a rerun, a denial beyond the limit is not counted, because an earlier attempt may have counted it.
  */
 export function recordDenial<Count extends DenialCount>(
   count: Count,
@@ -86,7 +86,7 @@ export function recordDenial<Count extends DenialCount>(
   return { count: raised, changes: [...closed.changes, ...changes] }
 }
 
-/** The count without a minute that is over, and the entry of those of its denials that were not recorded. */
+/** The count without a minute that has ended, and the entry for its unrecorded denials. */
 function closeMinute<Count extends DenialCount>(
   count: Count,
   { accountId, environment, mandate }: Counted,
@@ -114,18 +114,18 @@ function closeMinute<Count extends DenialCount>(
   return { count: emptied, changes: [put(entries, entry)] }
 }
 
-/** As `closeMinute`, for the denials of a mandate. */
+/** Like `closeMinute`, for the denials of a mandate. */
 export function closeMinuteOf(mandate: MandateRow, nowMs: number, entryId: (() => string) | undefined) {
   const { accountId, environment } = mandate
   return closeMinute(mandate, { accountId, environment, mandate }, nowMs, entryId)
 }
 
-/** The id of the record of a denied proof: the bytes of its nonce, under which there is no payment. */
+/** The id of the record of a denied proof: the bytes of its nonce, which no payment has. */
 export function denialId({ nonce }: Pick<Hold, 'nonce'>): string {
   return idText('transaction', nonceBytes(nonce))
 }
 
-/** The id of the entry that a proof leaves for the denials of the minute before: its nonce with another random byte. */
+/** The id of the entry for unrecorded denials of the previous minute: the proof's nonce with another random byte. */
 export function denialCountId({ nonce }: Pick<Hold, 'nonce'>): string {
   const bytes = nonceBytes(nonce)
   bytes[15]! ^= 0x80
@@ -144,8 +144,8 @@ export interface StrayDenial {
 }
 
 /**
- * Records a denied proof that names no mandate of its scope. It is a transaction of its own, so that no other proof waits
- * for the row that counts them.
+ * Records a denied proof without a mandate of its scope, in its own transaction, so that no other proof waits for the
+ * row with the count.
  */
 export const recordStrayDenial: Operation<StrayDenial, 'recorded'> = {
   name: 'recordStrayDenial',
@@ -170,7 +170,7 @@ function minuteOf(nowMs: number): number {
   return nowMs - (nowMs % minuteMs)
 }
 
-/** A proof names no seller: who would be paid is the host of its resource. */
+/** A proof names no seller: the payee is the host of its resource. */
 function hostOf(resourceUrl: string): string | null {
   return URL.canParse(resourceUrl) ? new URL(resourceUrl).hostname : null
 }

@@ -23,7 +23,7 @@ type Asked = Pick<
   readonly createdAtMs: number
 }
 
-/** The record of a decision of the policy. */
+/** The record of a policy decision. */
 export function evaluationOf(
   asked: Asked,
   decision: PolicyDecision,
@@ -73,7 +73,7 @@ export function decisionOf({ reasonCode, reasonDetail, failedCheck }: Evaluation
     : { decision: 'denied', code: reasonCode, detail: reasonDetail, check: failedCheck }
 }
 
-/** No id of ours is nearly as long, and of one that is not ours no more fits into every index. */
+/** Our ids are far shorter, and longer foreign ones would not fit into every index. */
 const maxIdLength = 255
 
 function beginningOf(id: string): string {

@@ -5,7 +5,7 @@ import { look, put, unchanged, type Operation, type Read } from '../operation.ts
 import { agents, entries, evaluations, mandates, sellerDomains } from '../tables.ts'
 import { decisionOf, evaluationOf, strayOf } from './evaluation-rows.ts'
 
-/** Records an evaluation with the decision of the policy. */
+/** Records an evaluation with the policy's decision. */
 export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
   name: 'evaluate',
 
@@ -33,7 +33,7 @@ export const evaluate: Operation<ProposedTransaction, PolicyDecision> = {
     const seller = facts.row(sellerDomains, domainOf(call))
     const row = evaluationOf(call, decision, {
       subject: 'transaction',
-      // A stranger's seller is nobody's business.
+      // Another account's seller is not disclosed.
       seller: seller?.accountId === accountId ? seller : undefined,
       spentBeforeMicro: mandate?.agentId === call.agentId ? mandate.spentMicro : null,
     })

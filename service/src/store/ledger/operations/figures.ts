@@ -3,7 +3,7 @@ import type { Refusal, Tallies } from '../../console/store.ts'
 import { lock, look, put, unchanged, type Change, type Operation } from '../operation.ts'
 import { auditEvents, keyUses, refusals, sellerDomains } from '../tables.ts'
 
-/** Writes an event that tells of many changes, each of which left its own. */
+/** Writes the summary event of an operation whose changes each have their own event. */
 export const recordEvent: Operation<AuditEvent, undefined> = {
   name: 'recordEvent',
   reads: (event, facts) => (facts.isRerun ? [look(auditEvents, event)] : []),
@@ -14,11 +14,11 @@ export const recordEvent: Operation<AuditEvent, undefined> = {
 }
 
 export interface TalliesCall extends Tallies {
-  /** Tells this call from others: what it has added is not added again. */
+  /** Identifies this call, so that a rerun adds nothing twice. */
   readonly id: string
 }
 
-/** Adds what was counted in memory. A refusal of a domain that the account does not own is nobody's, and left out. */
+/** Adds the counters from memory. A refusal for a domain that the account does not own is omitted. */
 export const addTallies: Operation<TalliesCall, undefined> = {
   name: 'addTallies',
 

@@ -16,7 +16,7 @@ export const createMandate: Operation<NewMandate, 'created' | 'not_found' | 'age
   name: 'createMandate',
 
   reads: ({ mandate }, facts) => [
-    // Who revokes the agent meanwhile must find the mandate.
+    // A concurrent revocation of the agent must see the mandate.
     lock(agents, { accountId: mandate.accountId, id: mandate.agentId }),
     ...(facts.isRerun ? [look(mandates, mandate)] : []),
   ],
@@ -57,7 +57,7 @@ export interface MandateMove {
   readonly event: AuditEvent
 }
 
-/** Moves a mandate to a status. Leaving `active` ends its open payments; `revoked` is for good. */
+/** Changes the status of a mandate. Leaving `active` ends its open payments; `revoked` is permanent. */
 export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'mandate_revoked'> = {
   name: 'moveMandate',
 
@@ -73,10 +73,10 @@ export const moveMandate: Operation<MandateMove, MandateRow | 'not_found' | 'man
   decide({ mandate: key, to, event }, facts) {
     const mandate = facts.row(mandates, key)
     if (mandate?.environment !== key.environment) return unchanged('not_found')
-    // Moved by an earlier attempt, whose answer was lost.
+    // Changed by an earlier attempt, whose reply was lost.
     if (facts.isRerun && facts.row(auditEvents, event)) return unchanged(mandate)
     if (mandate.status === to) {
-      // Who pauses what a stop has paused already wants it paused when the stop is over, too.
+      // Pausing a mandate that a stop has already paused keeps it paused after the stop is undone.
       const kept = { ...mandate, stoppedBy: null }
       return mandate.stoppedBy === null
         ? unchanged(mandate)
@@ -146,7 +146,7 @@ export const releaseExpiredPayments: Operation<ReleaseCall, ReleaseOutcome> = {
   },
 }
 
-/** What ends all open payments of a mandate, however many they are: a new epoch. It looks at `expiredReads`. */
+/** Ends all open payments of a mandate, however many there are, with a new epoch. Needs `expiredReads`. */
 export function endPayments(
   mandate: MandateRow,
   facts: Facts,

@@ -4,13 +4,13 @@ import type { ProofStatus } from '@purser/wire/payments'
 import { put, type Change, type Facts, type RangeRead } from '../operation.ts'
 import { mandates, payments, type MandateRow, type PaymentRow } from '../tables.ts'
 
-/** How many expired payments one call releases. What is left is released by the next. */
+/** How many expired payments one call releases. The next call releases more. */
 const maxReleased = 1_000
 
-/** How many payments are looked at that expire next, to know until when no more can expire. */
+/** How many of the next payments to expire are read, to know until when none can expire. */
 const maxUpcoming = 16
 
-/** What a payment is: one that was open when all open payments of its mandate ended is void. */
+/** The status of a payment: one that was open when all open payments of its mandate ended is void. */
 export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number): ProofStatus {
   if (payment.status !== 'open') return payment.status
   if (payment.epoch !== mandate.epoch) return 'voided'
@@ -18,8 +18,8 @@ export function statusOf(payment: PaymentRow, mandate: MandateRow, nowMs: number
 }
 
 /**
- * What `releaseExpired` looks at: the payments of a mandate that have expired and may still hold their amounts, and the next
- * ones. Nothing while none can have expired, however often it is asked.
+ * The reads of `releaseExpired`: the mandate's payments that have expired and may still hold amounts, and the next
+ * ones. Empty while none can have expired.
  */
 export function expiredReads(
   mandate: MandateRow | undefined,
@@ -34,7 +34,7 @@ function canHaveExpired({ openPayments, releasedUntilMs }: MandateRow, nowMs: nu
   return openPayments > 0 && releasedUntilMs < nowMs
 }
 
-/** Those that have expired. When all that one step would release expire in one millisecond, more are read. */
+/** The expired ones. If all that one step would release expire in the same millisecond, more are read. */
 function expiredOf(mandate: MandateRow, nowMs: number, facts: Facts): RangeRead {
   for (let limit = maxReleased; ; limit *= 8) {
     const range = { ...paymentsAfter(mandate, mandate.releasedUntilMs), upTo: nowMs, limit }
@@ -51,7 +51,7 @@ function paymentsAfter({ accountId, id: mandateId, epoch }: MandateRow, afterMs:
   return {
     kind: 'range',
     table: payments,
-    // Payments of earlier epochs hold nothing, however many they are.
+    // Payments of earlier epochs hold nothing.
     where: { accountId, mandateId, epoch },
     orderBy: 'expiresAtMs',
     after: afterMs,
@@ -59,7 +59,7 @@ function paymentsAfter({ accountId, id: mandateId, epoch }: MandateRow, afterMs:
   } as const
 }
 
-/** The mandate without what its expired payments held, and the changes that end them. */
+/** The mandate without the held amounts of its expired payments, and the changes that end them. */
 export function releaseExpired(
   mandate: MandateRow,
   facts: Facts,
@@ -74,7 +74,7 @@ export function releaseExpired(
   const range = expiredOf(mandate, nowMs, facts)
   const found = facts.rows(payments, range)
   const isMoreLeft = found.length >= range.limit
-  // The limit may cut off others of its last millisecond.
+  // The limit may cut off others of the last millisecond.
   const nextMs = isMoreLeft ? found.at(-1)!.expiresAtMs : nextExpiryOf(mandate, facts, nowMs)
   const expired = found.filter(({ status }) => status === 'open')
   const released = expired.reduce((left, payment) => releasePayment(left, payment), mandate)
@@ -88,7 +88,7 @@ export function releaseExpired(
   }
 }
 
-/** No payment of the mandate expires before this moment, of those that have not expired. */
+/** No unexpired payment of the mandate expires before this time. */
 function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number {
   const upcoming = facts.rows(payments, upcomingOf(mandate, nowMs))
   const next = upcoming.find(({ status }) => status === 'open')
@@ -96,7 +96,7 @@ function nextExpiryOf(mandate: MandateRow, facts: Facts, nowMs: number): number 
   return upcoming.length < maxUpcoming ? nowMs + 1 : upcoming.at(-1)!.expiresAtMs
 }
 
-/** The mandate without what an open payment of its epoch held, all of which is spent when it is captured. */
+/** The mandate without the held amount of an open payment of its epoch, which a capture spends. */
 export function releasePayment(
   mandate: MandateRow,
   { amountMicro }: Pick<PaymentRow, 'amountMicro'>,
@@ -110,7 +110,7 @@ export function releasePayment(
   }
 }
 
-/** The mandate with what a new payment of its holds. */
+/** The mandate with the held amount of a new payment. */
 export function holdPayment(
   mandate: MandateRow,
   { amountMicro, expiresAtMs }: Pick<PaymentRow, 'amountMicro' | 'expiresAtMs'>,
@@ -119,7 +119,7 @@ export function holdPayment(
     ...mandate,
     heldMicro: addMicro(mandate.heldMicro, amountMicro),
     openPayments: mandate.openPayments + 1,
-    // It may be the next that expires.
+    // It may be the next one to expire.
     releasedUntilMs:
       mandate.openPayments === 0 ? expiresAtMs - 1 : Math.min(mandate.releasedUntilMs, expiresAtMs - 1),
   }

@@ -44,10 +44,10 @@ export interface ProofCall {
   readonly requestKey?: RequestKey | undefined
 }
 
-/** Under `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
+/** With `isStray`, a denial that no mandate counts: `recordStrayDenial` records it. */
 export type IssueOutcome = Exclude<ProofOutcome, Denial> | (Denial & { readonly isStray: boolean })
 
-/** Issues a proof: its amount is held when the policy approves, and a denial is recorded when it does not. */
+/** Issues a proof: holds its amount if the policy approves, otherwise records a denial. */
 export const issueProof: Operation<ProofCall, IssueOutcome> = {
   name: 'issueProof',
 
@@ -65,14 +65,14 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
       if (first) reads.push(look(payments, first))
     }
     const mandate = knownMandate(hold, facts)
-    // What has expired is looked at only where it decides: most budgets have room for it.
+    // Expired payments are read only if they matter: most budgets have room without them.
     if (mandate && !hasRoom(mandate, hold)) reads.push(...expiredReads(mandate, hold.issuedAtMs, facts))
     return reads
   },
 
   decide(call, facts) {
     const { hold } = call
-    // Granted by an earlier attempt, whose answer was lost.
+    // Issued by an earlier attempt, whose reply was lost.
     if (facts.isRerun && facts.row(payments, hold)) return unchanged({ decision: 'approved' })
     const denied = facts.isRerun && facts.row(evaluations, denialOf(hold))
     if (denied) return unchanged({ ...decisionOf(denied), isStray: false } as IssueOutcome)
@@ -117,7 +117,7 @@ export const issueProof: Operation<ProofCall, IssueOutcome> = {
   },
 }
 
-/** What a merchant shows: the proof as it was read from `X-Payment-Proof`, and for whom. */
+/** What a merchant sends: the proof as read from `X-Payment-Proof`, and its payee. */
 export interface CaptureCall {
   /** The account that owns the mandate. */
   readonly payerId: string
@@ -134,7 +134,7 @@ export interface CaptureCall {
   readonly nowMs: number
 }
 
-/** Captures a payment, once: steps 4 to 8 of a verification. */
+/** Captures a payment once: steps 4 to 8 of a verification. */
 export const capture: Operation<CaptureCall, CaptureOutcome> = {
   name: 'capture',
 
@@ -143,16 +143,16 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
   decide(call, facts) {
     const { payerId, caller, nowMs } = call
     const payment = knownPayment(call, facts)
-    // Captured by an earlier attempt, whose answer was lost, whatever has changed since.
+    // Captured by an earlier attempt, whose reply was lost, whatever has changed since.
     if (payment?.transactionId === call.transactionId) {
       return unchanged({ outcome: 'captured', transactionId: call.transactionId })
     }
     if (isDisabled(caller.accountId, facts) || isRevoked(caller, facts)) {
       return unchanged({ outcome: 'refused', code: 'invalid_api_key' })
     }
-    // A signed proof without its payment comes from before the store was restored: nothing is held for it.
+    // A signed proof without a payment was issued before the ledger was restored: nothing is held for it.
     if (!payment) return unchanged(failed('proof_expired'))
-    // Signed with our secret, but not the proof that was issued: the secret has leaked.
+    // Signed with our secret, but not the issued proof: the secret has leaked.
     if (!isIssuedFor(payment, call)) return unchanged(failed('invalid_signature'))
     const mandate = facts.row(mandates, { accountId: payerId, id: call.mandateId })
     if (!mandate) return unchanged(failed('proof_expired'))
@@ -180,7 +180,7 @@ export const capture: Operation<CaptureCall, CaptureOutcome> = {
   },
 }
 
-/** A verification after the window of its proof: it tells what became of it, and ends what is still open. */
+/** A verification after the proof's window: reports the outcome, and ends the payment if it is still open. */
 export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutcome> = {
   name: 'settleLate',
 
@@ -200,7 +200,7 @@ export const settleLate: Operation<Omit<CaptureCall, 'transactionId'>, LateOutco
       return unchanged({ outcome: 'replayed', transactionId: payment.transactionId })
     }
     const mandate = facts.row(mandates, { accountId: call.payerId, id: call.mandateId })
-    // Of a proof that comes too early, by this service's clock, the payment may still be captured.
+    // If the proof is ahead of this service's clock, its payment may still be captured.
     const isOver = call.nowMs > payment.issuedAtMs + validityWindowMs
     if (!mandate || !isOver || payment.status !== 'open' || payment.epoch !== mandate.epoch)
       return unchanged(expired)
@@ -263,7 +263,7 @@ function changesOfCapture(
     atMs: nowMs,
   }
   const changes: Change[] = [put(payments, captured), put(mandates, spent), put(entries, entry)] // 7, 8
-  // A payment between two accounts stands in both.
+  // A payment between two accounts has an entry in both.
   if (seller && seller.accountId !== payment.accountId) {
     changes.push(put(entries, { ...entry, accountId: seller.accountId, kind: 'received' }))
   }
@@ -280,7 +280,10 @@ function requestOf({ hold, requestKey }: ProofCall) {
   return { accountId, environment, callerId: requestKey.callerId, requestKey: requestKey.idempotencyKey }
 }
 
-/** The answer to a request whose key has made a payment before: that one, if the two ask for the same. */
+/**
+ * The response to a request whose idempotency key has already made a payment: that payment, if the requests are
+ * equal.
+ */
 function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome {
   if (!isIssuedFor(first, hold)) return { decision: 'key_reused' }
   const mandate = facts.row(mandates, { accountId: first.accountId, id: first.mandateId })
@@ -326,7 +329,7 @@ function paymentOf(hold: Hold, mandate: MandateRow): PaymentRow {
   }
 }
 
-/** Whether the budget has room for an amount beside all that is held, expired or not. */
+/** Whether the budget has room for an amount besides everything held, expired or not. */
 function hasRoom(mandate: MandateRow, { amountMicro }: Pick<Hold, 'amountMicro'>): boolean {
   const left = subtractMicro(mandate.maxTotalMicro, addMicro(mandate.spentMicro, mandate.heldMicro))
   return amountMicro <= left
@@ -355,7 +358,7 @@ function isDisabled(accountId: string, facts: Facts): boolean {
   return account !== undefined && account.disabledAtMs !== null
 }
 
-/** Who calls may have been looked up a while ago. A session of the console has no key. */
+/** The caller may have been looked up a while ago. A console session has no key. */
 function isRevoked(caller: Caller, facts: Facts): boolean {
   const key = facts.row(apiKeys, keyOf(caller))
   return key !== undefined && key.revokedAtMs !== null
@@ -377,7 +380,7 @@ function domainOf({
   return { environment, domain: normalizeHostName(merchantDomain) }
 }
 
-/** The seller, if one of the parties owns it: a stranger's seller is nobody's business. */
+/** The seller, if one of the parties owns it; another account's seller is not disclosed. */
 function visibleSeller<Seller extends Pick<RegisteredSeller, 'accountId'>>(
   seller: Seller | undefined,
   accountIds: readonly string[],
@@ -389,7 +392,7 @@ type IssuedTerms = Pick<PaymentRow, 'agentId' | 'mandateId' | 'amountText' | 're
   readonly currency: string
 }
 
-/** Whether a proof says what its payment was made for. */
+/** Whether a proof matches its payment. */
 function isIssuedFor(payment: IssuedTerms, terms: IssuedTerms): boolean {
   return (
     payment.agentId === terms.agentId &&
@@ -400,7 +403,7 @@ function isIssuedFor(payment: IssuedTerms, terms: IssuedTerms): boolean {
   )
 }
 
-/** Whether the same key sends the same proof with the same idempotency key, for the same merchant. */
+/** Whether this is a retry: the same key, proof, idempotency key and merchant. */
 function isRetry(payment: PaymentRow, call: Omit<CaptureCall, 'transactionId'>): boolean {
   return (
     call.idempotencyKey !== null &&

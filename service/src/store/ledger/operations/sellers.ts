@@ -19,13 +19,13 @@ export interface NewSeller {
 }
 
 /**
- * Registers a seller under its domain, unless another is registered there. One that is pending is written without the
- * domain, so that it collects nothing and others may ask for the domain, too.
+ * Registers a seller under its domain, unless another one is registered there. A pending one is written without the
+ * domain, so that it cannot collect and others may claim the domain too.
  */
 export const createSeller: Operation<NewSeller, 'created' | 'seller_exists'> = {
   name: 'createSeller',
 
-  // Of two pending sellers that an account asks for at once, one must find the other: the account is locked.
+  // If an account creates two pending sellers at once, one must see the other: lock the account.
   reads: ({ seller }, facts) => [
     ...(seller.isPending ? [lock(accounts, { id: seller.accountId }), ownOf(seller)] : []),
     look(sellerDomains, seller),
@@ -50,7 +50,9 @@ export interface DomainClaim {
   readonly event: AuditEvent
 }
 
-/** Gives a domain to the pending seller of an account, unless somebody has it; `claimed` again when it has it itself. */
+/**
+ * Assigns a domain to the account's pending seller, unless it is taken; `claimed` again if the seller already has it.
+ */
 export const claimDomain: Operation<DomainClaim, 'claimed' | 'seller_exists' | 'not_found'> = {
   name: 'claimDomain',
 
@@ -77,7 +79,7 @@ export interface DomainRelease {
   readonly events: ReleaseEvents
 }
 
-/** Removes the seller under a domain, whoever owns it; undefined when there is none. Payments keep its id. */
+/** Removes the seller under a domain, whoever owns it; undefined if there is none. Payments keep its id. */
 export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefined> = {
   name: 'releaseDomain',
 
@@ -90,7 +92,7 @@ export const releaseDomain: Operation<DomainRelease, RegisteredSeller | undefine
   },
 
   decide({ registration, events }, facts) {
-    // Released by an earlier attempt, whose answer was lost.
+    // Released by an earlier attempt, whose reply was lost.
     const earlier = facts.isRerun ? facts.row(auditEvents, events.own) : undefined
     if (earlier) return unchanged({ accountId: String(earlier.data['account_id']), id: earlier.subjectId })
     const registered = facts.row(sellerDomains, registration)
@@ -112,7 +114,7 @@ function ownIn(facts: Facts, own: OwnDomain) {
   return facts.rows(sellers, ownOf(own)).toSorted((left, right) => (left.id < right.id ? -1 : 1))[0]
 }
 
-/** The seller that an account has for a domain, pending or not. */
+/** The account's seller for a domain, pending or not. */
 function ownOf({ accountId, environment, domain }: OwnDomain): RangeRead {
   return {
     kind: 'range',

@@ -17,10 +17,10 @@ export interface NewSession {
   readonly event: AuditEvent | undefined
 }
 
-/** How many sessions that are over a new one removes. */
+/** How many ended sessions a new one removes. */
 const maxRemoved = 100
 
-/** Records a session, and removes some of the account that are over. */
+/** Records a session, and removes some ended ones of the account. */
 export const createSession: Operation<NewSession, undefined> = {
   name: 'createSession',
 
@@ -41,7 +41,7 @@ export interface SessionUse {
   readonly usedAtMs: number
 }
 
-/** Moves the end of a session that is used. */
+/** Extends a session that is used. */
 export const touchSession: Operation<SessionUse, undefined> = {
   name: 'touchSession',
   reads: ({ session }) => [lock(sessions, session)],
@@ -58,8 +58,8 @@ export interface SessionEnd {
 }
 
 /**
- * Ends a session, once; whether it was there. Without an event, a rerun cannot tell whether it was ended by an earlier
- * attempt, and says no: who follows a link for one use gets in at most once.
+ * Ends a session once; returns whether it existed. Without an event, a rerun cannot know whether an earlier attempt
+ * ended it, and returns false: a one-time link signs in at most once.
  */
 export const endSession: Operation<SessionEnd, boolean> = {
   name: 'endSession',
@@ -72,7 +72,7 @@ export interface SessionEndById {
   readonly event: AuditEvent
 }
 
-/** Ends a session of an account by its id, once; whether it was there. */
+/** Ends a session of an account by its id, once; returns whether it existed. */
 export const endSessionById: Operation<SessionEndById, boolean> = {
   name: 'endSessionById',
 

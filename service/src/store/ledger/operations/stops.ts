@@ -15,10 +15,10 @@ import { auditEvents, mandates, runningStops, stops, type MandateRow, type Runni
 import { endPayments } from './mandates.ts'
 import { expiredReads } from './payment-rows.ts'
 
-// A stop of all agents is pressed, then goes through the mandates of its scope one by one, so that one that cannot be stopped
-// holds up no other. `stop-all.ts` has the whole of it.
+// A stop of all agents is recorded, then goes through the mandates of its scope one by one, so that a failing one
+// does not block the others. See `stop-all.ts`.
 
-/** After so long without an end, another service goes on with a stop. */
+/** After this long without an end, another service continues a stop. */
 const stopLeaseMs = 30_000
 
 export interface StopPress {
@@ -28,7 +28,7 @@ export interface StopPress {
   readonly atMs: number
 }
 
-/** Writes down that a stop begins; which press it is. From then on no undo that began before resumes anything. */
+/** Records the start of a stop; returns its number. From then on, undos that began earlier resume nothing. */
 export const pressStop: Operation<StopPress, number> = {
   name: 'pressStop',
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
@@ -47,7 +47,7 @@ export interface StopTurn {
   readonly atMs: number
 }
 
-/** Whether the caller is the one to go on with a stop: nobody else does for a while. */
+/** Whether the caller should continue a stop: no other service does for a while. */
 export const takeStop: Operation<StopTurn, boolean> = {
   name: 'takeStop',
   reads: ({ scope }) => [lock(runningStops, scope)],
@@ -61,7 +61,7 @@ export const takeStop: Operation<StopTurn, boolean> = {
   },
 }
 
-/** Whether it is time to go on with a stop. By a clock that was set back, what is due much later is due. */
+/** Whether it is time to continue a stop. If the clock was set back, what is due much later is due now. */
 export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number): boolean {
   return tryAtMs <= nowMs || tryAtMs > nowMs + 2 * stopLeaseMs
 }
@@ -69,11 +69,11 @@ export function isDue({ tryAtMs }: Pick<RunningStop, 'tryAtMs'>, nowMs: number):
 export interface StopEnd {
   readonly scope: Scope
   readonly press: number
-  /** When to try again what could not be stopped; null when nothing is left. */
+  /** When to retry mandates that could not be stopped; null if none is left. */
   readonly tryAtMs: number | null
 }
 
-/** Writes down that a stop has gone through every mandate. */
+/** Records that a stop has gone through every mandate. */
 export const endStop: Operation<StopEnd, 'ended'> = {
   name: 'endStop',
   reads: ({ scope }) => [lock(runningStops, scope)],
@@ -87,14 +87,14 @@ export const endStop: Operation<StopEnd, 'ended'> = {
 
 export interface StopState {
   readonly presses: number
-  /** The last stop that was pressed; null when none was. */
+  /** The last stop; null if there was none. */
   readonly stopId: string | null
   readonly undonePress: number
 }
 
 const noStop: StopState = { presses: 0, stopId: null, undonePress: 0 }
 
-/** The stops of a scope, as they are. */
+/** The current stops of a scope. */
 export const readStops: Operation<Scope, StopState> = {
   name: 'readStops',
   reads: (scope) => [look(stops, scope)],
@@ -103,11 +103,11 @@ export const readStops: Operation<Scope, StopState> = {
 
 export interface StopUndo {
   readonly scope: Scope
-  /** The last press when the undo began. */
+  /** The last stop when the undo began. */
   readonly press: number
 }
 
-/** Writes down that the last stop is undone; false when another was pressed meanwhile. */
+/** Records that the last stop is undone; false if there was another stop in the meantime. */
 export const undoStop: Operation<StopUndo, boolean> = {
   name: 'undoStop',
   reads: ({ scope }) => [lock(stops, scope), lock(runningStops, scope)],
@@ -126,7 +126,7 @@ export interface MandatePage {
   readonly limit: number
 }
 
-/** The next mandates of a scope or of an agent. It locks none of them. */
+/** The next mandates of a scope or of an agent, without locks. */
 export const listMandatesOf: Operation<MandatePage, readonly MandateRow[]> = {
   name: 'listMandatesOf',
   reads: (page) => [rangeOf(page)],
@@ -139,20 +139,22 @@ export interface MandateStop {
   readonly actor: string
   readonly atMs: number
   readonly eventId: string
-  /** Stops only while this press is the last and is not undone; whatever was pressed when null. */
+  /** Stops only while this stop is the last and is not undone; null stops always. */
   readonly press: number | null
 }
 
 export interface StoppedMandate {
-  /** `earlier`: the same stop had paused it before. `left`: it was not active, or somebody else had paused it. */
+  /**
+   * `earlier`: the same stop had already paused it. `left`: it was not active, or had been paused by someone else.
+   */
   readonly outcome: 'stopped' | 'taken_over' | 'earlier' | 'left' | 'superseded'
   /** How many payments it has ended, now or before. */
   readonly voided: number
 }
 
 /**
- * Pauses a mandate for a stop, and takes it over when an earlier stop has paused it, so that an undo of that one leaves it
- * paused. An expired mandate keeps its status; its open payments end, too.
+ * Pauses a mandate for a stop, and takes it over if an earlier stop has paused it, so that undoing that one leaves it
+ * paused. An expired mandate keeps its status; its open payments end too.
  */
 export const stopMandate: Operation<MandateStop, StoppedMandate> = {
   name: 'stopMandate',
@@ -211,20 +213,20 @@ export const stopMandate: Operation<MandateStop, StoppedMandate> = {
 
 export interface MandateResume {
   readonly mandate: RecordKey
-  /** The stop that is undone; whichever paused it when null. */
+  /** The stop that is undone; null means any. */
   readonly stopId: string | null
   readonly actor: string
   readonly atMs: number
   readonly eventId: string
-  /** Resumes only while this press is the last. */
+  /** Resumes only while this stop is the last. */
   readonly press: number
 }
 
-/** Resumes a mandate that a stop has paused; whether it did. */
+/** Resumes a mandate that a stop has paused; returns whether it did. */
 export const resumeMandate: Operation<MandateResume, boolean> = {
   name: 'resumeMandate',
 
-  // The press is read once the mandate is locked: a stop that was pressed later finds the mandate resumed, and pauses it.
+  // The stop is read once the mandate is locked: a later stop finds the mandate resumed, and pauses it.
   reads: (call, facts) => [
     look(stops, call.mandate),
     lock(mandates, call.mandate),

@@ -9,12 +9,15 @@ export interface VoidCall {
   readonly accountId: string
   readonly environment: Caller['environment']
   readonly nonce: string
-  /** Only a payment of this agent, where it is given. */
+  /** Only a payment of this agent, if given. */
   readonly agentId?: string | undefined
   readonly event: AuditEvent
 }
 
-/** Ends an open payment: its amount is free at once. The outcome is the payment as it then is; undefined when there is none. */
+/**
+ * Ends an open payment and releases its amount at once. The outcome is the resulting payment; undefined if there is
+ * none.
+ */
 export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
   name: 'voidPayment',
 
@@ -44,17 +47,17 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
   },
 }
 
-/** The mandates of a scope, those after an id. */
+/** The mandates of a scope, after an id. */
 export interface VoidStep {
   readonly scope: Scope
   readonly afterId: string
-  /** Recorded when any payment was ended, with how many. */
+  /** Recorded with the count if any payment was ended. */
   readonly event: AuditEvent
 }
 
 export interface VoidProgress {
   readonly voided: number
-  /** The last mandate that was looked at; undefined when none is left. */
+  /** The last mandate that was read; undefined if none is left. */
   readonly lastId: string | undefined
 }
 
