@@ -5,7 +5,7 @@ import { addUpActivity } from './operations/activity.ts'
 import { idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
 import { activityParts } from './tables.ts'
 
-/** How many batches one step adds up, and how long what they have to add may be, so that no payment waits long for it. */
+/** How many batches one step adds up, and their max size, so that no payment waits long for it. */
 const maxBatches = 512
 const maxLength = 512 * 1024
 
@@ -14,12 +14,12 @@ interface Waiting {
   readonly id: string
 }
 
-/** Adds what batches of payments have left to the sums of the console, a bounded number at a time. Accounts take turns. */
+/** Adds the parts of payment batches to the console's sums, a bounded number at a time. Accounts take turns. */
 export class Rollup {
   readonly #ledger: Pick<Ledger, 'run'>
   readonly #db: Reader
   readonly #dialect: ReadDialect
-  /** The last that was added up; undefined at the beginning of a round. */
+  /** The last part that was added up; undefined at the start of a round. */
   #last: Waiting | undefined
 
   constructor(options: {
@@ -43,7 +43,7 @@ export class Rollup {
         this.#ledger.run(addUpActivity, { accountId, upToId, limit: maxBatches }),
       ),
     )
-    // What other processes add up in the meantime is left to them.
+    // Parts that other processes add up in the meantime are left to them.
     return (waiting.isMoreLeft || isAfterOthers) && added.some((batches) => batches > 0)
   }
 

@@ -14,16 +14,16 @@ interface Generations<Found> {
   old: Generation<Found>
 }
 
-/** So many rows of a table are kept, and at most twice as many: of payments, those that wait to be captured. */
+/** Min number of cached rows of a table; the max is twice as many. For payments: those waiting for capture. */
 const rowsPerTable = 8_192
 const paymentRows = 32_768
 
-/** What is known of rows, by their keys. Those not asked for of late are forgotten. */
+/** A cache of rows by key. Rows that were not used recently are dropped. */
 export class RowCache<Found> {
-  /** By the place of the table in the order of locks. */
+  /** By the table's position in the lock order. */
   readonly #tables: (Generations<Found> | undefined)[] = []
 
-  /** Undefined when it is not known. */
+  /** Undefined if it is not cached. */
   get(table: Table, key: Row): Found | undefined {
     const generations = this.#tables[table.lockOrder]
     if (!generations) return undefined

@@ -18,13 +18,13 @@ export type StopAllOptions = StopCall & { readonly ledger: Pick<Ledger, 'run'>; 
 
 export type ResumeAllOptions = UndoCall & Pick<StopAllOptions, 'ledger' | 'scope'>
 
-/** How long a stop waits for one mandate: its caller waits for the answer. */
+/** How long a stop waits for one mandate, while its caller waits for the response. */
 const stopPatienceMs = 4_000
 
-/** How often a stop looks for mandates that were made or resumed while it went through the others. */
+/** How often a stop searches for mandates that were created or resumed while it went through the others. */
 const maxLooks = 5
 
-/** After how long what could not be stopped is tried again. */
+/** When mandates that could not be stopped are retried. */
 export const stopRetryMs = 2_000
 
 /**
@@ -36,7 +36,7 @@ export const stopRetryMs = 2_000
 export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const { ledger, scope, stopId, actor, now } = options
   const pressing = { scope, stopId, actor, atMs: now() }
-  // Mandates are stopped even while the press cannot be written down.
+  // Mandates are stopped even while the stop itself cannot be recorded.
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
@@ -92,7 +92,7 @@ export async function resumeAll(options: ResumeAllOptions): Promise<readonly str
   return resumedIds
 }
 
-/** What the looks of a stop at the mandates of its scope have come to. */
+/** What a stop has found so far. */
 interface Looks {
   readonly covered: Set<string>
   readonly failed: Set<string>
@@ -104,7 +104,7 @@ function newLooks(): Looks {
   return { covered: new Set(), failed: new Set(), paused: 0, voidedHolds: 0 }
 }
 
-/** Goes through the mandates of a scope once, and stops those that are not; whether it found any. */
+/** Goes through the mandates of a scope once, and stops the active ones; returns whether there were any. */
 async function lookOnce(
   options: StopAllOptions & { readonly isClosing?: () => boolean },
   {
@@ -113,7 +113,7 @@ async function lookOnce(
     looks,
   }: {
     readonly press: number | null
-    /** Whether mandates that the same stop has paused before are locked, and counted. */
+    /** Whether mandates that the same stop has already paused are locked and counted. */
     readonly locksOwn: boolean
     readonly looks: Looks
   },
@@ -123,11 +123,11 @@ async function lookOnce(
   await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
     const isStopped = status === 'paused' && stoppedBy !== null
     const isOwn = isStopped && stoppedBy === stopId
-    // An undo that began before the press may still resume it, unless it is locked after the press.
+    // An undo that began before the stop may still resume it, unless it is locked after the stop.
     const isWanted = status === 'active' || (isOwn ? locksOwn : isStopped)
     if (!isWanted || looks.failed.has(id)) return
     const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
-    // Of one that another stop is to pause, or that an undo leaves active, nobody may think that it is paused.
+    // A mandate that another stop pauses, or that an undo leaves active, must not be reported as paused.
     if (!stopped || stopped.outcome === 'superseded') {
       looks.failed.add(id)
       return

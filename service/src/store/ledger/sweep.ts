@@ -7,22 +7,22 @@ import { isDue } from './operations/stops.ts'
 import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
 import { mandates, runningStops, type RunningStop } from './tables.ts'
 
-/** How many mandates one sweep looks at for open payments. */
+/** How many mandates one sweep searches for open payments. */
 const maxLookedAt = 20_000
 
 /**
- * How many looks one sweep has for mandates of which one look does not find all that has expired: more payments expire under
- * a busy one between two sweeps, and it must not fall behind.
+ * How many extra passes a sweep has for mandates that expire more payments than one pass releases: it must not fall
+ * behind on a busy one.
  */
 const maxFurtherLooks = 50
 
 /**
- * How long a sweep waits for one mandate. One that is locked for longer is left to the next sweep, which all others would
- * otherwise wait for.
+ * How long a sweep waits for one mandate. One that is locked for longer is left to the next sweep, so that the others
+ * need not wait.
  */
 const patienceMs = 2_000
 
-/** How many stops are gone on with at once. */
+/** How many stops are continued at once. */
 const maxStops = 100
 
 interface Candidate {
@@ -37,14 +37,14 @@ interface SweepCall {
 }
 
 /**
- * Releases what has expired, of a bounded number of mandates at a time. Accounts take turns, and so do the mandates of each:
- * nobody waits for those of somebody who has many.
+ * Releases expired amounts, for a bounded number of mandates at a time. Accounts take turns, and so do the mandates
+ * of each, so that nobody waits for an account with many.
  */
 export class Sweep {
   readonly #ledger: Pick<Ledger, 'run'>
   readonly #db: Reader
   readonly #dialect: ReadDialect
-  /** The last mandate that was looked at; undefined at the beginning of a round. */
+  /** The last mandate that was checked; undefined at the start of a round. */
   #lookedAtUpTo: Candidate | undefined
   /** The last account, and the last mandate of each account, that had its turn. */
   #lastAccountId = ''
@@ -80,12 +80,12 @@ export class Sweep {
       .map(({ reason }) => reason as unknown)
     const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
     if (bug !== undefined) throw bug
-    // When not one of several could be swept, it is not their locks.
+    // If none of several could be swept, their locks are not the cause.
     if (failures.length > 1 && failures.length === chosen.length) throw failures[0]
     return sum
   }
 
-  /** Stops that somebody has to go on with, the longest due first; a bounded number of them. */
+  /** Stops that need to be continued, longest overdue first; a bounded number of them. */
   async dueStops(nowMs: number): Promise<readonly RunningStop[]> {
     const rows = await findRows(
       this.#db,
@@ -137,7 +137,7 @@ export class Sweep {
   }
 }
 
-/** The items from the first that is later on, and then those before it. */
+/** The items from the first later one on, then the others. */
 function startAfter<Item>(items: readonly Item[], isLater: (item: Item) => boolean): readonly Item[] {
   const first = items.findIndex(isLater)
   return first < 0 ? items : [...items.slice(first), ...items.slice(0, first)]

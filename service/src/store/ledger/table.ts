@@ -1,20 +1,20 @@
 import { idBytes, type IdKind } from '../../domain/type-id.ts'
 
 /**
- * What a column holds. A driver chooses the type of its database for it: an id has 16 bytes there, and `micro` and `integer`
- * are 64-bit integers.
+ * The kind of a column. A driver chooses the database type: an id has 16 bytes, and `micro` and `integer` are 64-bit
+ * integers.
  */
 export type ColumnKind = 'id' | 'text' | 'micro' | 'integer' | 'json' | 'bytes'
 
-/** A column of a table. `Value` is what rows have in it. */
+/** A column of a table. `Value` is its type in rows. */
 export interface Column<Value = unknown> {
   readonly kind: ColumnKind
   readonly isNullable: boolean
-  /** What a column of ids has the ids of: all of them have its prefix. A nonce has none. */
+  /** The kind of ids in the column: all have its prefix. A nonce has none. */
   readonly idKind?: IdKind | 'nonce'
-  /** The only texts that the column may hold. */
+  /** The only allowed texts. */
   readonly vocabulary?: readonly string[]
-  /** Holds no value; it carries the type. */
+  /** Has no value at run time; it carries the type. */
   readonly type?: Value
 }
 
@@ -27,11 +27,11 @@ export type RowOf<Declared extends Columns> = {
 
 export interface TableOptions<Name extends string> {
   /**
-   * Besides the primary key: the columns of each index, none of which ever changes. So a row that changes touches no index,
-   * and PostgreSQL can write it in place.
+   * The columns of each index besides the primary key, none of which ever changes. So an update touches no index, and
+   * PostgreSQL can write it in place.
    */
   readonly indexes?: readonly (readonly Name[])[]
-  /** What holds in every row, as SQL that every database understands. */
+  /** Constraints of every row, in SQL that every database supports. */
   readonly checks?: readonly string[]
   /**
    * Whether a transaction fails that has only looked at a row which is another when it commits. So a process that freezes
@@ -41,8 +41,8 @@ export interface TableOptions<Name extends string> {
 }
 
 /**
- * A table, declared once. Operations read and change its rows; the drivers, the copy from one database to another, and the
- * test of the schema are made from the declaration.
+ * A table, declared once. Operations read and change its rows; the drivers, the copy between databases, and the test
+ * of the schema are derived from the declaration.
  */
 export interface Table<Declared extends Columns = Columns, Key extends keyof Declared & string = string> {
   readonly name: string
@@ -52,7 +52,7 @@ export interface Table<Declared extends Columns = Columns, Key extends keyof Dec
   readonly indexes: readonly (readonly string[])[]
   readonly checks: readonly string[]
   readonly isRechecked: boolean
-  /** The place of the table in the order in which transactions lock rows. */
+  /** The table's position in the lock order. */
   readonly lockOrder: number
 }
 
@@ -65,17 +65,17 @@ function column<Value>(kind: ColumnKind): Column<Value> {
   return { kind, isNullable: false }
 }
 
-/** The kinds of columns, with the values that rows have in them. */
+/** The kinds of columns, with their types in rows. */
 export const columnOf = {
-  /** An id that the service gave out: 16 bytes in a database, text in a row. */
+  /** An id from the service: 16 bytes in a database, text in a row. */
   id: (idKind: IdKind | 'nonce'): Column<string> => ({ ...column('id'), idKind }),
   text: () => column<string>('text'),
-  /** One of a few texts, which the database checks. */
+  /** One of several texts, which the database checks. */
   oneOf: <const Value extends string>(...vocabulary: Value[]): Column<Value> => ({
     ...column('text'),
     vocabulary,
   }),
-  /** A text whose type is known, and which the database does not check: more may come. */
+  /** Text of a known type that the database does not check, because more values may be added. */
   openText: <Value extends string>() => column<Value>('text'),
   /** Millionths of a USDC. */
   micro: <Value extends bigint>() => column<Value>('micro'),
@@ -85,7 +85,7 @@ export const columnOf = {
   bytes: () => column<Buffer>('bytes'),
 }
 
-/** The same column, where rows may have null. */
+/** The same column, nullable. */
 export function nullable<Value>(declared: Column<Value>): Column<Value | null> {
   return { ...declared, isNullable: true }
 }
@@ -102,10 +102,10 @@ export function table<Declared extends Columns, Key extends keyof Declared & str
   return { name, key, columns, indexes, checks, isRechecked, lockOrder: declared++ }
 }
 
-/** The key of a row as one text: no two keys have the same. No text of the ledger contains NUL. */
+/** The key of a row as unique text. No text of the ledger contains NUL. */
 export function keyText({ key }: Table, row: Readonly<Record<string, unknown>>): string {
   const [first = '', second = ''] = key
-  // Most keys have two columns, and every read and change of a row is named by its key.
+  // Most keys have two columns, and every read and change of a row uses its key.
   if (key.length === 2) return `${textOf(row[first])}\0${textOf(row[second])}`
   return key.map((name) => textOf(row[name])).join('\0')
 }
@@ -121,8 +121,8 @@ export function sqlName(name: string): string {
 }
 
 /**
- * Whether a column may hold a value at all. No row has an id that a caller made up, so a read by it finds nothing, and a
- * driver need not ask.
+ * Whether a column can hold a value at all. No row has an id that a caller made up, so a read by it finds nothing,
+ * and a driver need not query.
  */
 export function canHold({ idKind }: Column, value: unknown): boolean {
   return idKind === undefined || (typeof value === 'string' && idBytes(idKind, value) !== undefined)

@@ -10,8 +10,8 @@ const { id, text, oneOf, openText, micro, integer, json, bytes } = columnOf
 
 const environment = oneOf('sandbox', 'production')
 
-// Every table of the ledger. The order is that in which rows are locked: agents before their mandates, mandates before
-// their payments.
+// Every table of the ledger. The order is the lock order: agents before their mandates, mandates before their
+// payments.
 
 export const accounts = table(
   'accounts',
@@ -23,13 +23,13 @@ export const accounts = table(
     idpUserId: text(),
     createdAtMs: integer(),
     disabledAtMs: nullable(integer()),
-    /** How many keys of owners and operators work: the last is not revoked. */
+    /** How many working keys of owners and operators there are: the last one cannot be revoked. */
     ownerKeys: integer(),
   },
   { isRechecked: true },
 )
 
-/** The account of each user of the identity provider. */
+/** The account of each identity provider user. */
 export const identities = table('identities', ['idpUserId'], {
   idpUserId: text(),
   accountId: id('account'),
@@ -72,7 +72,7 @@ export const apiKeys = table(
   { checks: ["(role = 'agent') = (agent_id is not null)"], isRechecked: true },
 )
 
-/** When a key was used last, as far as services have written it down. */
+/** When a key was last used, as far as services have recorded it. */
 export const keyUses = table('key_uses', ['accountId', 'keyId'], {
   accountId: id('account'),
   keyId: id('apiKey'),
@@ -102,18 +102,18 @@ export const sessions = table(
   },
 )
 
-/** What was pressed last in a scope: a stop of all agents, or its undo. */
+/** The last stop of all agents in a scope, or its undo. */
 export const stops = table(
   'stops',
   ['accountId', 'environment'],
   {
     accountId: id('account'),
     environment,
-    /** How many stops were pressed. */
+    /** How many stops there were. */
     presses: integer(),
-    /** The last stop that was pressed. */
+    /** The last stop. */
     stopId: id('stop'),
-    /** The last press that was undone. */
+    /** The last stop that was undone. */
     undonePress: integer(),
   },
   { isRechecked: true },
@@ -125,9 +125,9 @@ export const runningStops = table('running_stops', ['accountId', 'environment'],
   environment,
   press: integer(),
   stopId: id('stop'),
-  /** Who pressed it: a key, or a session of the console. */
+  /** Who started it: a key, or a console session. */
   actor: text(),
-  /** When a service is to go on with it. */
+  /** When a service should continue it. */
   tryAtMs: integer(),
 })
 
@@ -167,20 +167,20 @@ export const mandates = table(
     expiresAtText: text(),
     expiresAtMs: integer(),
     status: oneOf('active', 'paused', 'revoked'),
-    /** The stop that has paused it, until somebody moves it otherwise. */
+    /** The stop that has paused it, until its status changes otherwise. */
     stoppedBy: nullable(id('stop')),
     /** How many open payments that stop has ended. */
     stoppedPayments: integer(),
-    /** Grows whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
+    /** Incremented whenever all open payments end at once: a payment of an earlier epoch cannot be captured. */
     epoch: integer(),
     spentMicro: micro<MicroUsdc>(),
-    /** What the open payments of this epoch hold, the expired ones included until they are released. */
+    /** What the open payments of this epoch hold, including expired ones until they are released. */
     heldMicro: micro<MicroUsdc>(),
-    /** How many payments hold it. */
+    /** The number of payments that hold it. */
     openPayments: integer(),
-    /** No open payment expires up to this moment, which may be ahead. */
+    /** No open payment expires up to this time, which may be in the future. */
     releasedUntilMs: integer(),
-    /** The minute in which a proof was denied last, and how many were denied in it. */
+    /** The minute of the last denied proof, and the number of denials in it. */
     denialsFromMs: integer(),
     denials: integer(),
     createdAtMs: integer(),
@@ -191,7 +191,7 @@ export const mandates = table(
       ['accountId', 'agentId', 'id'],
       ['accountId', 'environment', 'id'],
     ],
-    // The database itself refuses an overspend.
+    // The database itself prevents overspending.
     checks: [
       'spent_micro >= 0',
       'held_micro >= 0',
@@ -201,7 +201,7 @@ export const mandates = table(
   },
 )
 
-/** Who is registered under a domain. */
+/** The account registered under a domain. */
 export const sellerDomains = table(
   'seller_domains',
   ['environment', 'domain'],
@@ -229,7 +229,7 @@ export const sellers = table(
   { indexes: [['accountId', 'environment', 'domain', 'id']] },
 )
 
-/** One row for each payment, from its proof on. Its mandate is locked before it changes. */
+/** One row per payment, from its proof on. Its mandate is locked before it changes. */
 export const payments = table(
   'payments',
   ['accountId', 'nonce'],
@@ -243,7 +243,7 @@ export const payments = table(
     amountMicro: micro<MicroUsdc>(),
     currency: oneOf('USDC'),
     resourceUrl: text(),
-    /** `open` counts only in the epoch of the mandate: `statusOf` tells what it is. */
+    /** `open` is valid only in the epoch of the mandate: see `statusOf`. */
     status: oneOf('open', 'captured', 'expired', 'voided'),
     epoch: integer(),
     issuedAtMs: integer(),
@@ -251,7 +251,7 @@ export const payments = table(
     spentBeforeMicro: micro<MicroUsdc>(),
     heldBeforeMicro: micro<MicroUsdc>(),
     transactionId: nullable(id('transaction')),
-    /** A key, or a session of the console. */
+    /** A key, or a console session. */
     capturedBy: nullable(text()),
     capturedAtMs: nullable(integer()),
     merchantDomain: nullable(text()),
@@ -265,18 +265,18 @@ export const payments = table(
   },
 )
 
-/** The proof that a request with an `Idempotency-Key` was answered with. */
+/** The proof returned for a request with an `Idempotency-Key`. */
 export const proofRequests = table('proof_requests', ['accountId', 'environment', 'callerId', 'requestKey'], {
   accountId: id('account'),
   environment,
-  /** A key, or a session of the console. */
+  /** A key, or a console session. */
   callerId: text(),
   requestKey: text(),
   nonce: id('nonce'),
   createdAtMs: integer(),
 })
 
-/** Denied proofs of a scope that name no mandate of it: how many in which minute. */
+/** The number of denied proofs without a mandate of their scope, by minute. */
 export const strayDenials = table('stray_denials', ['accountId', 'environment'], {
   accountId: id('account'),
   environment,
@@ -284,13 +284,13 @@ export const strayDenials = table('stray_denials', ['accountId', 'environment'],
   denials: integer(),
 })
 
-/** Decisions of the policy that moved no money: every evaluation, and denied proofs. */
+/** Policy decisions that moved no money: every evaluation, and denied proofs. */
 export const evaluations = table('evaluations', ['accountId', 'id'], {
   accountId: id('account'),
   id: id('transaction'),
   environment,
   subject: oneOf('transaction', 'proof'),
-  /** As it was asked about: it may be none of ours. */
+  /** As requested: it may be unknown. */
   agentId: text(),
   mandateId: text(),
   amountText: text(),
@@ -302,7 +302,7 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
   sellerAccountId: nullable(id('account')),
   sellerId: nullable(id('seller')),
   category: nullable(text()),
-  /** Null when it was approved. */
+  /** Null if it was approved. */
   reasonCode: nullable(openText<DenialCode>()),
   reasonDetail: nullable(text()),
   failedCheck: nullable(integer()),
@@ -311,8 +311,7 @@ export const evaluations = table('evaluations', ['accountId', 'id'], {
 })
 
 /**
- * Evaluations that name an agent, and no mandate of it: those under its mandates are found by those. The agent may be none of
- * ours.
+ * Evaluations that name an agent, but no mandate of it; others are found by their mandate. The agent may be unknown.
  */
 export const strayEvaluations = table('stray_evaluations', ['accountId', 'agentId', 'id'], {
   accountId: id('account'),
@@ -320,48 +319,48 @@ export const strayEvaluations = table('stray_evaluations', ['accountId', 'agentI
   id: id('transaction'),
 })
 
-/** The journal: what has happened, in each account that it concerns. Rows are added and never changed. */
+/** The journal: what happened, in each account that it concerns. Rows are added and never changed. */
 export const entries = table(
   'entries',
   ['accountId', 'id'],
   {
     accountId: id('account'),
-    /** That of the transaction. */
+    /** The id of the transaction. */
     id: id('transaction'),
     environment,
-    /** `more_denied` counts the denied proofs of a minute that have no entries of their own. */
+    /** `more_denied` counts the denied proofs of a minute without their own entries. */
     kind: oneOf('approved', 'denied', 'paid', 'received', 'more_denied'),
-    /** The account that has the payment or the evaluation. */
+    /** The account of the payment or the evaluation. */
     payerId: id('account'),
     /** The nonce of a payment; null for an evaluation, which has the id of the entry. */
     nonce: nullable(id('nonce')),
-    /** Null for an evaluation that named no mandate of the account. */
+    /** Null for an evaluation without a mandate of the account. */
     mandateId: nullable(id('mandate')),
     amountMicro: micro<MicroUsdc>(),
-    /** How many it stands for: 1, but for `more_denied`. */
+    /** How many it represents: 1, except for `more_denied`. */
     count: integer(),
-    /** For `more_denied`, the beginning of the minute. */
+    /** For `more_denied`, the start of the minute. */
     atMs: integer(),
   },
   { indexes: [['accountId', 'mandateId', 'id']] },
 )
 
-/** What batches of entries add to the sums of the console, one row for each, until it is added up. */
+/** What batches of entries add to the console's sums, one row each, until added up. */
 export const activityParts = table('activity_parts', ['accountId', 'id'], {
   accountId: id('account'),
-  /** That of one of the entries. */
+  /** The id of one of the entries. */
   id: id('transaction'),
   parts: json<readonly ActivityPart[]>(),
 })
 
-/** Who was paid under a mandate, at any time; behind the journal by what `activityParts` has. */
+/** Who was paid under a mandate, at any time; without the parts in `activityParts`. */
 export const paidSellers = table('paid_sellers', ['accountId', 'mandateId', 'merchantDomain'], {
   accountId: id('account'),
   mandateId: id('mandate'),
   merchantDomain: text(),
 })
 
-/** The sums that the console shows, by quarter of an hour; behind the journal by what `activityParts` has. */
+/** The console's sums, by quarter of an hour; without the parts in `activityParts`. */
 export const activity = table(
   'activity',
   ['accountId', 'environment', 'dimension', 'subject', 'startsAtMs'],
@@ -374,7 +373,7 @@ export const activity = table(
     /** The quarter of an hour; for sellers the day, and 0 for their totals. */
     startsAtMs: integer(),
     paidCount: integer(),
-    /** What was paid, in millionths: the bits beyond 32, and the lower 32. */
+    /** The paid amount in millionths: the bits beyond 32, and the lower 32. */
     paidHigh: integer(),
     paidLow: integer(),
     approvedCount: integer(),
@@ -382,7 +381,7 @@ export const activity = table(
   },
 )
 
-/** Refusals that leave no entry, by quarter of an hour. */
+/** Refusals without an entry, by quarter of an hour. */
 export const refusals = table(
   'refusals',
   ['accountId', 'environment', 'kind', 'subject', 'reason', 'startsAtMs'],
@@ -394,7 +393,7 @@ export const refusals = table(
     reason: openText<Refusal['reason']>(),
     startsAtMs: integer(),
     count: integer(),
-    /** The call that has added to it last. */
+    /** The last call that has added to it. */
     addedBy: text(),
   },
 )
@@ -420,7 +419,7 @@ export const auditEvents = table(
   },
 )
 
-/** Every table, in the order in which rows are locked. */
+/** Every table, in lock order. */
 export const allTables: readonly Table[] = [
   accounts,
   identities,

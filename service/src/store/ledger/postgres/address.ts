@@ -2,21 +2,21 @@ import { Client } from 'pg'
 
 /** The address of a PostgreSQL database, without its password. */
 interface PostgresAddress {
-  /** As it is spelled in the address; empty when it is left out. */
+  /** As spelled in the address; empty if omitted. */
   readonly user: string
-  /** A name or an IP address, or the folder of a socket; empty for the machine's own. */
+  /** A name, an IP address, or a socket folder; empty for the default socket. */
   readonly host: string
-  /** Empty when it is left out. */
+  /** Empty if omitted. */
   readonly port: string
-  /** The name of the database; empty when it is left out. */
+  /** The name of the database; empty if omitted. */
   readonly name: string
   readonly parameters: URLSearchParams
 }
 
-/** libpq's usual form for a socket, which is no URL: a user, and no host behind him. */
+/** libpq's form for a socket, which is not a URL: a user without a host. */
 const hostless = /^(postgres(?:ql)?:\/\/[^@/?#]*@)(?=\/)/
 
-/** Takes an address apart as `pg` does; undefined when it is none. */
+/** Parses an address like `pg` does; undefined if it is invalid. */
 function readPostgresAddress(text: string): PostgresAddress | undefined {
   if (!/^postgres(ql)?:\/\//.test(text)) return undefined
   const isHostless = hostless.test(text)
@@ -32,14 +32,14 @@ function readPostgresAddress(text: string): PostgresAddress | undefined {
   }
 }
 
-/** The values of parameters that are one of a few. */
+/** Parameters with a fixed set of values. */
 const choices: Readonly<Record<string, readonly string[]>> = {
   sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
   sslnegotiation: ['postgres', 'direct'],
   uselibpqcompat: ['true', 'false'],
 }
 
-/** The parameters that `pg` follows. It passes over any other one. */
+/** The parameters that `pg` supports; it ignores others. */
 const knownParameters = [
   'host',
   'port',
@@ -56,13 +56,10 @@ const knownParameters = [
   'idle_in_transaction_session_timeout',
 ]
 
-/**
- * What is wrong with the address in a setting, each time with what would be right; never with anything of its
- * password.
- */
+/** The errors in a configured address, each with the valid form, and without the password. */
 export function addressFaults(text: string, setting = 'PURSER_DATABASE'): string[] {
   const address = readPostgresAddress(text)
-  // A slash that is not encoded ends the password: the rest of it would stand where the name of the database is.
+  // An unencoded slash ends the password: the rest of it would be in place of the database name.
   if (!address || /[@/]/.test(address.name)) {
     return [
       `${setting} is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded`,
@@ -76,7 +73,7 @@ export function addressFaults(text: string, setting = 'PURSER_DATABASE'): string
 
 function parameterFault(setting: string, name: string, value: string): string | undefined {
   if (!knownParameters.includes(name)) {
-    // What is no word may be the rest of a password.
+    // Text that is not a word may be part of a password.
     const named = /^\w{1,40}$/.test(name) ? `the parameter ${name}` : 'a parameter'
     return `${setting} has ${named}, which is not known; those that are: ${knownParameters.join(', ')}`
   }
@@ -90,13 +87,13 @@ function parameterFault(setting: string, name: string, value: string): string | 
   return undefined
 }
 
-/** The address as a person may see it: without password and options, and a socket with the user it is asked for. */
+/** The address for display: without password and options; for a socket, with the user. */
 export function describeUrl(url: string): string {
   const address = readPostgresAddress(url)
   if (!address) return 'the database'
   const { user, host, port, name } = address
   if (host.startsWith('/')) {
-    // Whom `pg` asks for where the address names nobody.
+    // The default user of `pg`.
     const asked = user || encodeURIComponent(new Client({}).user ?? '')
     return `postgresql://${asked}@/${name}?host=${host}${port === '' ? '' : `&port=${port}`}`
   }

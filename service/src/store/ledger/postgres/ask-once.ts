@@ -4,8 +4,8 @@ import { breaksConnection } from './retries.ts'
 import { roundTrip, type Answer } from './round-trip.ts'
 
 /**
- * Sends statements in one round trip over a connection of a pool. One that breaks is given up, as is one whose
- * transaction stays open after a failure.
+ * Sends statements in one round trip over a connection of a pool. A broken connection is discarded, as is one whose
+ * transaction stays open after an error.
  */
 export async function askOnce(pool: Pool, statements: readonly QueryConfig[]): Promise<Answer[]> {
   const client = await pool.connect()

@@ -6,8 +6,8 @@ import { rowOf } from '../reads/dialect.ts'
 import { apiKeys } from '../tables.ts'
 
 /**
- * The caller of a key, looked up anew for every request: a key that was revoked through any process is
- * refused by all. The requests that arrive together share one look-up.
+ * Looks up the caller of a key for every request: a key that any process has revoked is refused by all. Concurrent
+ * requests share one lookup.
  */
 export function prepareCallers(
   pool: Pool,
@@ -34,10 +34,14 @@ interface CallerOptions {
   readonly lookUp: LookUpCallers
 }
 
-/** The callers of keys that are not revoked, and whose accounts are not disabled, by the SHA-256 of the key in hexadecimal digits. */
+/**
+ * The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal.
+ */
 export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<Map<string, Caller>>
 
-/** The callers of keys that are not revoked, and whose accounts are not disabled, by the SHA-256 of the key in hexadecimal digits. */
+/**
+ * The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal.
+ */
 export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
   const { rows } = await pool.query<Record<string, unknown> & { readonly hash: string }>({
     name: 'purser_ledger_callers',

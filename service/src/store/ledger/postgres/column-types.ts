@@ -1,16 +1,16 @@
 import { idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
-/** How PostgreSQL keeps the values of a kind of column, and how they go over the wire. */
+/** How PostgreSQL stores a kind of column, and its wire format. */
 interface ColumnType {
   /** The type in the schema. */
   readonly declaration: string
   readonly name: string
-  /** The object id of the type of an element, which an array names. */
+  /** The object id of the array's element type. */
   readonly oid: number
 }
 
-/** Text that is compared, sorted or looked up: byte by byte, whatever the database's locale. */
+/** Text that is compared, sorted or looked up: by bytes, whatever the database's locale. */
 const text = { declaration: 'text collate "C"', name: 'text', oid: 25 }
 const bigint = { declaration: 'bigint', name: 'bigint', oid: 20 }
 
@@ -23,7 +23,7 @@ export const columnTypes: Readonly<Record<ColumnKind, ColumnType>> = {
   bytes: { declaration: 'bytea', name: 'bytea', oid: 17 },
 }
 
-/** Reads the value of a column that PostgreSQL has written as text. */
+/** Parses a column's value from PostgreSQL's text format. */
 export function decoderOf({ kind, idKind = 'nonce' }: Column): (value: string | null) => unknown {
   const decode = decoders[kind]
   if (kind === 'id' && idKind !== 'nonce') return (value) => (value === null ? null : idOf(idKind, value))
@@ -39,13 +39,13 @@ const decoders: Readonly<Record<ColumnKind, (value: string) => unknown>> = {
   bytes: (value) => Buffer.from(value.slice(2), 'hex'),
 }
 
-/** Ids that were read lately: most rows name an agent or a mandate that others name, too. */
+/** A cache of ids: most rows name an agent or a mandate that others name too. */
 const knownIds = new Map<string, string>()
 const maxKnownIds = 10_000
 
 function idOf(idKind: IdKind, uuid: string): string {
   const known = knownIds.get(uuid)
-  // Two kinds of ids may have the same bytes, in theory.
+  // Ids of two kinds could have the same bytes.
   if (known?.startsWith(idPrefixes[idKind])) return known
   const id = idText(idKind, Buffer.from(uuid.replaceAll('-', ''), 'hex'))
   if (knownIds.size >= maxKnownIds) knownIds.clear()
@@ -54,8 +54,7 @@ function idOf(idKind: IdKind, uuid: string): string {
 }
 
 /**
- * The values of a column in some rows as an array in PostgreSQL's binary format, which neither side has to quote and to
- * parse.
+ * The values of a column in some rows as an array in PostgreSQL's binary format, which needs no quoting or parsing.
  */
 export function encodeArray(column: Column, rows: readonly Row[], name: string): Buffer {
   let at = headBytes
@@ -70,7 +69,7 @@ export function encodeArray(column: Column, rows: readonly Row[], name: string):
       at = end
     }
   }
-  // One dimension, which may have nulls, and whose first index is 1.
+  // One dimension, possibly with nulls, and a lower bound of 1.
   scratch.writeInt32BE(1, 0)
   scratch.writeInt32BE(1, 4)
   scratch.writeInt32BE(columnTypes[column.kind].oid, 8)
@@ -91,7 +90,7 @@ function makeRoom(at: number, size: number): void {
   scratch = larger
 }
 
-/** Writes a value; where it ends. Its length is written before it afterwards. */
+/** Writes a value; returns its end. Its length is written before it later. */
 function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: number): number {
   switch (kind) {
     case 'id':
@@ -119,7 +118,7 @@ function writeValue({ kind, idKind = 'nonce' }: Column, value: unknown, at: numb
 }
 
 function writeText(text: string, start: number): number {
-  // No character has more bytes in UTF-8 than three for each of its units in UTF-16.
+  // UTF-8 needs at most three bytes per UTF-16 unit.
   makeRoom(start, text.length * 3)
   if (text.length > 64) return start + scratch.write(text, start)
   let at = start

@@ -9,20 +9,20 @@ import { connectionConfig, withClient } from './connection.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { readDistribution } from './distribution.ts'
 
-/** What a service asks of the connections that it gets. */
+/** The requirements of a service for its connections. */
 export interface ConnectionNeeds {
-  /** How many processes of the service run on this machine. */
+  /** Number of service processes on this machine. */
   readonly processes: number
 }
 
 /**
- * Looks whether a server, or the pool in front of it, gives the connections that the service needs, and resolves to
- * what is below what is comfortable: a sentence each, with the setting that would help. Throws a `StoreOpenError` where
- * the service could not work. It takes a few milliseconds, behind a pool up to `probeMs`, and leaves nothing behind.
+ * Checks whether a server, or the pooler in front of it, gives the service the connections that it needs. Resolves to
+ * warnings, a sentence each, with the setting that helps. Throws a `StoreOpenError` if the service could not work.
+ * Takes a few milliseconds, behind a pooler up to `probeMs`, and leaves nothing behind.
  */
 export function checkConnections(url: string, needs: ConnectionNeeds): Promise<string[]> {
   return withClient(url, async (client, place) => {
-    // A pool in front of the server has process ids of its own.
+    // A pooler has its own process ids.
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
     const isSpread = Boolean((await readDistribution(client))?.spread.length)
@@ -36,14 +36,14 @@ interface Checked {
   readonly needs: ConnectionNeeds & { readonly isSpread: boolean }
 }
 
-/** How many connections all processes open, and with how few they still answer. */
+/** How many connections all processes open, and the minimum with which they still work. */
 function countsOf({ processes, isSpread }: Checked['needs']) {
   const counts = Object.values(connectionCounts(isSpread))
   const { read } = connectionCounts(isSpread)
   const most = counts.reduce((sum, count) => sum + count, 0)
   return {
     most: processes * most,
-    // With fewer, payments of one process could take every connection, and nobody could look up a key.
+    // With fewer, payments of one process could use all connections, and no key could be looked up.
     least: Math.max(most - read + 1, processes * counts.length),
   }
 }
@@ -73,7 +73,7 @@ async function checkServer(client: Pick<Client, 'query'>, { place, needs }: Chec
   return lowest ? judge(lowest, { place, needs }) : []
 }
 
-/** Beyond those of the service: for the server itself, a backup, and somebody who looks. */
+/** Besides those of the service: for the server itself, a backup, and an administrator. */
 const reserve = 10
 
 function judge(
@@ -98,13 +98,13 @@ function judge(
   ]
 }
 
-/** How long one connection or statement of the checks may take behind a pool. */
+/** Time limit for a connection or statement of the checks behind a pooler. */
 const probeMs = 3_000
 
 /** Max connections that are tried. */
 const maxTried = 100
 
-/** How many transactions at once a pool should have connections to the server for: the store is tested with four. */
+/** How many concurrent transactions a pooler should support: the store is tested with four. */
 const comfortableTransactions = 4
 
 async function checkPool(url: string, { place, needs }: Checked): Promise<string[]> {
@@ -132,19 +132,19 @@ async function open(url: string, clients: Client[]): Promise<Client> {
 }
 
 async function close(client: Client): Promise<void> {
-  // One that still waits for an answer would wait for it first.
+  // One that is still waiting would wait first.
   await within(client.end()).catch(() => client.connection.stream.destroy())
 }
 
 /**
- * A pool that shares connections must follow a statement that was prepared on one of them to the next. So one client
- * prepares a statement, and then others keep connections to the server busy, so that the first gets another one.
+ * A pooler that shares server connections must carry prepared statements from one to the next. So one client prepares
+ * a statement, and then others keep server connections busy, so that the first client gets another one.
  */
 async function checkPreparedStatements(
   [first, ...others]: readonly Client[],
   place: string,
 ): Promise<string[]> {
-  // A name that no earlier check has left behind on a connection.
+  // A name that no earlier check has left behind.
   const statement = { name: `purser_probe_${randomBytes(6).toString('hex')}`, text: 'select 1' }
   const holding = others.slice(0, comfortableTransactions - 1)
   try {
@@ -174,7 +174,7 @@ class TooSlowError extends Error {
   override readonly name = 'TooSlowError'
 }
 
-/** What a promise gives, if it does in time. */
+/** A promise's value, if it resolves in time. */
 async function within<Value>(work: Promise<Value> | undefined): Promise<Value | undefined> {
   const stopped = new AbortController()
   const timeout = sleep(probeMs, undefined, { signal: stopped.signal }).then(

@@ -1,12 +1,12 @@
-/** Max connections that one process opens, by what they are for. */
+/** Max connections of one process, by purpose. */
 export function connectionCounts(isSpread: boolean) {
   return {
-    /** Two lanes, one for each of four rows that others have locked, and one to spare. */
+    /** Two lanes, one for each of four rows locked by others, and a spare. */
     write: isSpread ? 16 : 7,
     read: 4,
-    /** For going through the whole ledger. */
+    /** For scans of the whole ledger. */
     audit: 1,
-    /** For what the console asks. */
+    /** For the console's queries. */
     console: 2,
   }
 }

@@ -5,24 +5,24 @@ import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreOpenError } from '../../open-error.ts'
 import { describeUrl } from './address.ts'
 
-/** The oldest server that the store is tested with. */
+/** The oldest supported server. */
 const oldestServer = 15
 
-/** How long a new connection may take, and a request may wait for a connection. */
+/** Time limit for opening a connection, and for waiting for one. */
 const connectTimeoutMs = 5_000
 
 export interface PoolWatch {
-  /** Is told how long somebody waited for a connection, in milliseconds, when that was longer than a second. */
+  /** Called with waits for a connection of over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
   /** Where waits and connections are counted under this name, if anywhere. */
   readonly metrics?: StoreMetrics | undefined
   readonly name?: string
 }
 
-/** From here on a wait for a connection is reported. */
+/** The shortest reported wait for a connection. */
 const reportedWaitMs = 1_000
 
-/** Tells how long each connection of a pool was waited for. */
+/** Reports the wait for each connection of a pool. */
 function watchWaits(pool: Pool, onWaited: (waitedMs: number) => void): void {
   const connect = pool.connect.bind(pool) as (...args: unknown[]) => unknown
   pool.connect = ((callback?: (...results: unknown[]) => void) => {
@@ -40,7 +40,7 @@ function watchWaits(pool: Pool, onWaited: (waitedMs: number) => void): void {
   }) as Pool['connect']
 }
 
-/** Connections to a database, opened when they are needed, at most `max`. */
+/** Opens database connections on demand, at most `max`. */
 export function openPool(
   url: string,
   { onWait, metrics, name = '', ...options }: PoolConfig & PoolWatch,
@@ -57,15 +57,15 @@ export function openPool(
       if (waitedMs > reportedWaitMs) onWait?.(waitedMs)
     })
   }
-  // A connection that breaks is replaced when one is needed, and fails what is being asked over it.
+  // A broken connection is replaced on demand, and its current query fails.
   pool.on('connect', (client) => client.on('error', () => undefined))
   pool.on('error', () => undefined)
   return pool
 }
 
 /**
- * Does something on a connection of its own, once the server has been found fit. Throws a
- * `StoreOpenError` that says in one sentence why it cannot be.
+ * Does something on a separate connection, once the server has passed the checks. Throws a `StoreOpenError` that
+ * explains a failure in one sentence.
  */
 export async function withClient<Result>(
   url: string,
@@ -143,7 +143,7 @@ function explainOpenFailure(error: unknown, url: string): unknown {
   }
 }
 
-/** What Node answers when there is no way to the server, or none any more. */
+/** Node's errors for an unreachable server. */
 const networkCodes = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -158,21 +158,18 @@ const networkCodes = [
   'ETIMEDOUT',
 ]
 
-/** What `pg` says, without a code, when a connection is gone, or nothing comes over it. */
+/** Messages of `pg`, without a code, for a lost or silent connection. */
 const connectionMessages =
   /^(Connection terminated|Query read timeout|timeout e|Client has encountered|Client was closed|The server does not support SSL|There was an error establishing an SSL)/
 
-/** Whether the connection failed, and not what was asked over it. */
+/** Whether the connection failed, not the query. */
 export function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = codeOf(error)
   return networkCodes.includes(code) || (code === 'unknown' && connectionMessages.test(error.message))
 }
 
-/**
- * Text as PostgreSQL can hold it: it has no NUL, so that becomes the sign for what cannot be shown
- * (U+FFFD), in what is written and in what is looked up.
- */
+/** Text that PostgreSQL can store: NUL becomes U+FFFD, in what is written and in what is looked up. */
 export function storable<Value>(value: Value): Value | string {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }

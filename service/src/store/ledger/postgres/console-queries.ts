@@ -9,8 +9,8 @@ import { storable } from './connection.ts'
 import { localSetting, noJit } from './local-settings.ts'
 
 /**
- * Sends what the console asks over connections of its own, in one round trip. The server ends what takes too
- * long; the setting ends with the transaction, so that nothing is left on a connection that a pool shares.
+ * Runs the console's queries on separate connections, in one round trip. The server aborts slow ones; the setting
+ * ends with the transaction, so that nothing is left on a connection shared by a pooler.
  */
 export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }: QueryOptions): RunQuery {
   const begin = [
@@ -26,7 +26,7 @@ export function prepareQueries(pool: Pool, { retry, timeoutMs = consoleQueryMs }
   }
 }
 
-/** How much room the database takes on its server. */
+/** The size of the database on its server. */
 export async function databaseBytes(run: RunQuery): Promise<number> {
   const [size] = await run('select pg_database_size(current_database()) as bytes', [])
   return Number((size as { readonly bytes: string }).bytes)

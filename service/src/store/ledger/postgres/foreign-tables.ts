@@ -2,12 +2,12 @@ import type { ClientBase } from 'pg'
 
 import { StoreOpenError } from '../../open-error.ts'
 
-/** How many tables of another program are named. */
+/** How many foreign tables are named. */
 const namedTables = 3
 
 /**
- * Throws a `StoreOpenError` when another program has tables where Purser would make its own. A database in which
- * Purser's schema is already keeps working, whatever others have put beside it.
+ * Throws a `StoreOpenError` if another program has tables in the schema where Purser would create its own. A database
+ * that already has Purser's tables keeps working, whatever else is there.
  */
 export async function refuseForeignTables(client: ClientBase, place: string): Promise<void> {
   const names = await readForeignTables(client)
@@ -21,8 +21,8 @@ export async function refuseForeignTables(client: ClientBase, place: string): Pr
 }
 
 /**
- * The tables and views in the schema where tables are made, but for those of an extension; none once Purser's
- * schema is there. One statement sees both at one moment: another process may be making the schema.
+ * The tables and views in the schema where tables are created, except those of extensions; none if Purser's tables
+ * are there. One statement checks both, because another process may be creating them.
  */
 async function readForeignTables(client: ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(`

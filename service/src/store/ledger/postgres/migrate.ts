@@ -6,10 +6,10 @@ import { StoreOpenError } from '../../open-error.ts'
 import { refuseForeignTables } from './foreign-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
-/** The schema that this release needs, as the number of its steps. */
+/** The schema version of this release, which is its number of steps. */
 export const neededVersion = ledgerSteps.length
 
-/** How many steps of the schema a database has seen; 0 when it holds nothing of ours. */
+/** How many schema steps a database has; 0 if it has no Purser tables. */
 export async function readSchemaVersion(client: ClientBase): Promise<number> {
   const found = await client.query<{ oid: string | null }>(`select to_regclass('purser_schema')::text as oid`)
   if (found.rows[0]?.oid == null) return 0
@@ -18,9 +18,9 @@ export async function readSchemaVersion(client: ClientBase): Promise<number> {
 }
 
 /**
- * Brings a database up to the schema of this release, in one transaction under a lock, so that any number
- * of processes may start at once. Resolves to the version that it found.
- * Throws a `StoreOpenError` when a newer release has written it, or another program has tables there.
+ * Upgrades a database to the schema of this release, in one transaction under a lock, so that any number of processes
+ * may start at once. Resolves to the previous version. Throws a `StoreOpenError` if a newer release has written it,
+ * or another program has tables there.
  */
 export async function migrate(
   client: ClientBase,
@@ -37,7 +37,7 @@ export async function migrate(
       return await applyMissingSteps(client, place, steps)
     } catch (error) {
       await client.query('rollback')
-      // Two that create the first table at once: one of them fails, and finds it there when it looks again.
+      // If two processes create the first table at once, one of them fails, and finds it when it retries.
       const isRace = madeByAnother.includes(codeOf(error)) && (await readSchemaVersion(client)) > version
       if (!isRace || attempt === maxAttempts) throw error
     }
@@ -46,10 +46,10 @@ export async function migrate(
 
 const maxAttempts = 5
 
-/** What PostgreSQL answers when another transaction made the table first. */
+/** PostgreSQL's error if another transaction created the table first. */
 const madeByAnother = ['23505', '42P07', '42710', '40001', '40P01']
 
-/** The classes of SQLSTATE that are about a statement: its data, its syntax, and what it names. */
+/** SQLSTATE classes about a statement: its data, its syntax, and its names. */
 const isOfStatement = /^(2[2-3]|42|53100|0A)/
 
 async function applyMissingSteps(
@@ -64,13 +64,13 @@ async function applyMissingSteps(
       version integer not null
     );
     insert into purser_schema (version) values (0) on conflict do nothing;`)
-  // The lock: whoever comes second waits here, and then finds nothing left to do.
+  // The lock: a second process waits here, and then has nothing left to do.
   const { rows } = await client.query<{ version: number }>('select version from purser_schema for update')
   const version = rows[0]?.version ?? 0
   refuseNewer(version, place, steps.length)
   for (const [index, step] of steps.slice(version).entries()) {
     await client.query(step).catch((error: unknown) => {
-      // What another process did at the same time, and a connection that is lost, are told by those who call.
+      // Concurrent changes by another process, and lost connections, are reported by the caller.
       if (madeByAnother.includes(codeOf(error)) || !isOfStatement.test(codeOf(error))) throw error
       throw explainFailedStep(error, { place, step: version + index + 1 })
     })

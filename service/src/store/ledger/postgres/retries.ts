@@ -7,15 +7,15 @@ import { StoreUnavailableError } from '../../store.ts'
 import { isConnectionFailure } from './connection.ts'
 
 export interface RetryOptions {
-  /** The moment, on the clock of `performance.now()`, at which the last attempt must have ended. */
+  /** The deadline of the last attempt, by `performance.now()`. */
   readonly deadlineMs: number
-  /** From 0 to below 1; spreads the attempts of those that collided. */
+  /** From 0 to below 1; adds jitter to retries after conflicts. */
   readonly random: () => number
 }
 
 /**
- * What a read gives, tried again while PostgreSQL says that another attempt may succeed. Throws a
- * `StoreUnavailableError` when none succeeds in time.
+ * Retries a read while PostgreSQL reports that another attempt may succeed. Throws a `StoreUnavailableError` if none
+ * succeeds in time.
  */
 export async function withRetries<Result>(
   { deadlineMs, random }: RetryOptions,
@@ -45,7 +45,7 @@ const maxAttempts = 24
 const shortestPauseMs = 2
 const longestPauseMs = 500
 
-/** The statement must be asked again: two transactions met, or the server is about to be another one. */
+/** The statement must be retried: a conflict, or a failover. */
 const passing = [
   '40001', // serialization_failure
   '40P01', // deadlock_detected
@@ -62,7 +62,7 @@ const passing = [
   '57P03', // cannot_connect_now
 ]
 
-/** Insufficient resources, and errors of the system below the server, by the first two characters. */
+/** Insufficient resources, and system errors, by SQLSTATE class. */
 const exhausted = ['53', '58', 'XX']
 
 type Verdict = 'again' | 'unavailable' | 'fault'
@@ -81,19 +81,19 @@ function unavailable(error: unknown): StoreUnavailableError {
   return new StoreUnavailableError(`PostgreSQL answers ${code === 'unknown' ? error.message : code}`, options)
 }
 
-/** Whether a server that answers so can commit nothing: it has no room, its disk fails, or it has become a standby. */
+/** Whether a server with this error cannot commit: it has no space, its disk fails, or it has become a standby. */
 export function cannotCommit(code: string): boolean {
   return code === '25006' || isExhausted(code)
 }
 
-/** Whether it will answer so again for a while. */
+/** Whether it will return this error for a while. */
 export function isExhausted(code: string): boolean {
   return code.length === 5 && code !== '53300' && exhausted.includes(code.slice(0, 2))
 }
 
-/** Whether the connection is of no more use after this error. */
+/** Whether the connection is unusable after this error. */
 export function breaksConnection(error: unknown): boolean {
-  // A code of Node, such as EPIPE, can look like one of the server.
+  // A Node error code such as EPIPE can look like an SQLSTATE.
   if (!(error instanceof DatabaseError)) return true
   const { code = '' } = error
   return code.startsWith('57P') || ['26000', '0A000', '25P03', '25P04', '57014'].includes(code)

@@ -2,12 +2,12 @@ import type { Duplex } from 'node:stream'
 
 import { types, type Connection, type PoolClient, type QueryConfig, type Submittable } from 'pg'
 
-/** A statement, which may say how its rows are read; else each is an object with a property for each column. */
+/** A statement, optionally with a row format; by default each row is an object with a property per column. */
 export interface Statement extends QueryConfig {
   readonly decodeRow?: (fields: readonly (string | null)[]) => unknown
 }
 
-/** What a statement answered. */
+/** The result of a statement. */
 export interface Answer {
   readonly command: string
   /** How many rows it found or changed. */
@@ -16,9 +16,8 @@ export interface Answer {
 }
 
 /**
- * Sends statements in one packet, and waits once for the answers to all of them. They stand or fall together:
- * after the first that fails the server skips the others, and its error is thrown. A transaction that they
- * have begun is then still open, and must be rolled back.
+ * Sends statements in one packet, and waits once for all results. After the first error the server skips the rest,
+ * and the error is thrown. A transaction begun by them is then still open, and must be rolled back.
  */
 export function roundTrip(client: PoolClient, statements: readonly Statement[]): Promise<Answer[]> {
   return new Promise((resolve, reject) => {
@@ -31,15 +30,15 @@ export function roundTrip(client: PoolClient, statements: readonly Statement[]):
 }
 
 /**
- * The statements as one question to `pg`. Each as a question of its own, the server would answer each in a
- * packet of its own, and describe its rows every time.
+ * The statements as a single `pg` query. As separate queries, the server would answer each in its own packet, and
+ * describe its rows every time.
  */
 class RoundTrip implements Submittable {
-  /** A client that has a time limit puts its own in front of this one. */
+  /** A client with a time limit wraps this one. */
   callback: (error: unknown, answers: Answer[]) => void
   readonly #statements: readonly Statement[]
   readonly #answers: Answer[] = []
-  /** The columns of the statements with a name that this connection has asked before. */
+  /** The columns of the prepared statements of this connection. */
   #known = new Map<string, readonly Column[]>()
   #columns: readonly Column[] | undefined
   #rows: unknown[] = []
@@ -50,7 +49,7 @@ class RoundTrip implements Submittable {
     this.callback = callback
   }
 
-  /** The statement that is being answered; under its name `pg` notes that the server has prepared it. */
+  /** The statement that is being answered; `pg` records under its name that the server has prepared it. */
   get name(): string | undefined {
     return this.#statements[this.#answers.length]?.name
   }
@@ -113,7 +112,7 @@ class RoundTrip implements Submittable {
   }
 }
 
-/** With the code by which the server itself says so; here a pool has prepared the statement anew. */
+/** With the server's own code; here a pooler has prepared the statement again. */
 function otherColumns(name: string | undefined): Error {
   return Object.assign(new Error(`${name} has other columns now`), { code: '0A000' })
 }
@@ -128,7 +127,7 @@ interface Field {
   readonly dataTypeID: number
 }
 
-/** What of a connection of `pg` is used, of which its types say less. */
+/** Untyped `pg` internals that we use. */
 interface Wire {
   readonly stream: Duplex
   readonly parsedStatements: Readonly<Record<string, string>>

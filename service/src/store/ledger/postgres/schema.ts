@@ -3,16 +3,16 @@ import { allTables } from '../tables.ts'
 import { columnTypes } from './column-types.ts'
 
 /**
- * Rows that change again and again have room in their page for the next version, so that an update touches no index and
- * needs no new page.
+ * Rows that change often have room in their page for the next version, so that an update touches no index and needs
+ * no new page.
  */
 const fillFactors: Readonly<Record<string, number>> = { mandates: 50, payments: 42, activity: 70 }
 
 const storageOrder: readonly ColumnKind[] = ['micro', 'integer', 'id', 'bytes', 'text', 'json']
 
 /**
- * Dead versions and rows that were added are looked after before they are many, however large a table is, and so is what the
- * planner and the visibility map know of it.
+ * Autovacuum runs before dead and new rows are many, however large a table is, so that the planner's statistics and
+ * the visibility map stay current.
  */
 const vacuumOptions = [
   'autovacuum_vacuum_scale_factor = 0',
@@ -25,14 +25,14 @@ const vacuumOptions = [
 /** Creates every table of the ledger. */
 export const schema = allTables.map(createTable).join('\n')
 
-/** What the service made at its first start and needs at every other. */
+/** Data that the service creates at first start and needs later. */
 const ownTables = 'create table service_secrets (name text collate "C" primary key, secret text not null);'
 
-/** The steps of the schema, oldest first. A released step is never edited: a change is a step of its own. */
+/** The steps of the schema, oldest first. A released step is never edited: add a new one. */
 export const ledgerSteps: readonly string[] = [`${schema}\n${ownTables}`]
 
 function createTable({ name, columns, key, indexes, checks }: Table): string {
-  // Those that are aligned to eight bytes come first, so that there are no gaps between columns.
+  // Columns aligned to eight bytes come first, so that there are no gaps.
   const inOrder = Object.entries(columns).sort(
     ([, one], [, other]) => storageOrder.indexOf(one.kind) - storageOrder.indexOf(other.kind),
   )
@@ -54,7 +54,7 @@ function createTable({ name, columns, key, indexes, checks }: Table): string {
 }
 
 /**
- * True for every row, which the planner does not know: so an index can only be used by statements that repeat it. Plans are
+ * True for every row, which the planner does not know: so only statements that repeat it can use the index. Plans are
  * kept while tables grow, and on a tiny table any index of an account looks as good as the primary key.
  */
 export function guardOf(index: readonly string[]): string {

@@ -1,8 +1,7 @@
 import { withClient } from './connection.ts'
 
 /**
- * The secret of a name that all services on a database share: the one offered, unless another was kept
- * before, by whichever process came first.
+ * A named secret that all services on a database share: the offered one, unless another process has stored one first.
  */
 export function keepSecret(url: string, name: string, offered: string): Promise<string> {
   return withClient(url, async (client) => {

@@ -19,20 +19,20 @@ import {
 import { toAgent, toMandate } from './records.ts'
 import { clockSlackMs } from './transactions.ts'
 
-/** How many of a mandate's latest transactions the risk signals look at. */
+/** How many of a mandate's latest transactions the risk signals use. */
 const recentTransactions = Math.max(manyDenials, manyTransactions)
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 
-/** The parameters of the statement, with what they are in a database. */
+/** The parameters of the statement, with their database types. */
 const parameters = {
   caller: agents.columns.accountId,
   environment: agents.columns.environment,
   agent: agents.columns.id,
   mandate: mandates.columns.id,
   merchantDomain: paidSellers.columns.merchantDomain,
-  /** The mandate as text, within anything. */
+  /** A mandate's id as text. */
   mandateText: paidSellers.columns.merchantDomain,
   isKnownToPay: entries.columns.count,
   firstEntry: entries.columns.id,
@@ -42,17 +42,17 @@ export type FactsParameter = keyof typeof parameters
 
 export const parameterNames = Object.keys(parameters) as readonly FactsParameter[]
 
-/** What the statement differs in from database to database. */
+/** The parts of the statement that differ between databases. */
 export interface FactsDialect {
   readonly parameter: (name: FactsParameter, column: Column) => string
-  /** The tables in which the rows of mandates are kept, `m` and others, joined to that which has a key. */
+  /** The tables with the rows of mandates, `m` and others, joined to the one with a key. */
   readonly joinMandate: (condition: string) => string
   readonly columnOfMandate: (name: string) => string
   /** The entries `e` of the mandate `m` from an id on, newest first, by their index. */
   readonly entriesOfMandate: (firstId: string) => string
-  /** Joins texts of several rows by commas. */
+  /** Concatenates texts of several rows with commas. */
   readonly joinTexts: (text: string) => string
-  /** The account that has the agent, if it is not looked for by the statement itself. */
+  /** The agent's account, if the statement itself does not look it up. */
   readonly account?: string
 }
 
@@ -64,8 +64,8 @@ function columnsOf({ columns }: Table): readonly { readonly name: string; readon
 }
 
 /**
- * One statement, so that all is of one moment. Its columns are those of the agent, those of the mandate, when each of the
- * latest transactions of the mandate was (negative for denials), and what `waitingOf` gives.
+ * One statement, for a consistent view. Its columns are those of the agent, those of the mandate, the times of the
+ * mandate's latest transactions (negative for denials), and the result of `waitingOf`.
  */
 export function factsStatement(dialect: FactsDialect): string {
   const columns = [
@@ -86,8 +86,8 @@ function parameterOf(dialect: Pick<FactsDialect, 'parameter'>, name: FactsParame
 }
 
 /**
- * The agent `a` and its mandate `m`: of the caller's own account, or of that of a customer of the caller's seller, which is not
- * disabled.
+ * The agent `a` and its mandate `m`: of the caller's own account, or of that of a customer of the caller's seller,
+ * which is not disabled.
  */
 function agentAndMandate(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
@@ -110,7 +110,7 @@ export function accountOfAgent(dialect: Pick<FactsDialect, 'parameter'>): string
         where d.agent_id = ${p('agent')}), ${p('caller')})`
 }
 
-/** Null when the mandate is known to have paid the seller; else what the account has that is not added up yet. */
+/** Null if the mandate is known to have paid the seller; otherwise the account's parts that are not added up yet. */
 function waitingOf(dialect: FactsDialect): string {
   const p = (name: FactsParameter) => parameterOf(dialect, name)
   return `
@@ -124,13 +124,13 @@ function waitingOf(dialect: FactsDialect): string {
       end`
 }
 
-/** A question, with what is known of it already. */
+/** A request, with what is already known. */
 export interface AskedFacts extends AgentQuestion {
   /** Whether it is known that the mandate has paid the seller. */
   readonly isKnownToPay: boolean
 }
 
-/** What encodes the values of the statement's parameters, in the order of `parameterNames`. */
+/** Encodes the values of the parameters, in the order of `parameterNames`. */
 export function factsEncoder(
   encoderOf: (column: Column) => (value: string | number) => unknown,
 ): (asked: AskedFacts) => Readonly<Record<string, unknown>> {
@@ -168,7 +168,7 @@ function valuesOf({
   }
 }
 
-/** What the statement has found. */
+/** The result of the statement. */
 export interface FoundFacts {
   readonly agent: AgentRow
   readonly mandate: MandateRow | undefined
@@ -176,15 +176,15 @@ export interface FoundFacts {
   readonly hasPaidThisSeller: boolean
 }
 
-/** Max sellers that are known to be paid, by mandate. */
+/** Max cached paid sellers, by mandate. */
 const maxKnown = 65_536
 
 type FindFacts = (asked: AskedFacts) => FoundFacts | undefined | Promise<FoundFacts | undefined>
 
-/** What verify-agent reports on. Each question looks at a bounded number of rows. */
+/** The facts for verify-agent. Each request reads a bounded number of rows. */
 export class AgentReader {
   readonly #find: FindFacts
-  /** Mandates with sellers that they have paid: they will always have paid them. */
+  /** Mandates with sellers that they have paid, which never changes. */
   readonly #known = new Set<string>()
 
   constructor(find: FindFacts) {
@@ -235,7 +235,7 @@ function countRecent(recent: string | null, nowMs: number) {
   return { deniedInLastHour, transactionsInLastMinute }
 }
 
-/** Whether the mandate has paid the seller, by what the statement has found as `waiting`. */
+/** Whether the mandate has paid the seller, according to the statement's `waiting`. */
 export function hasPaid(
   waiting: string | null,
   asked: Pick<AgentQuestion, 'mandateId' | 'merchantDomain'>,

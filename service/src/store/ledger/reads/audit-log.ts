@@ -18,7 +18,7 @@ import {
 import { pageOf } from './lists.ts'
 import { toAuditEvent } from './records.ts'
 
-/** The audit log: events that are recorded, and the payments of the journal, each of which is its own event. */
+/** The audit log: recorded events, and the payments of the journal, each of which is its own event. */
 export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
   const id = (kind: 'account' | 'transaction', text: string) => idOf(dialect, kind, text)
 
@@ -40,7 +40,7 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
     )
   }
 
-  /** The payments of a page, and the last entry that was looked at, where there are more. */
+  /** The payments of a page, and the last entry that was read, if there are more. */
   async function findPayments(
     { accountId, environment }: Scope,
     { subjectId }: AuditFilter,
@@ -84,8 +84,8 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
   }
 
   /**
-   * Whether an event `e` is one of the many that a stop or a resumption left, and that its own event sums up. Until that is
-   * written, as after a crash half way, they stand by themselves.
+   * Whether an event `e` is one of the many of a stop or a resumption, summarized by its own event. Until that is
+   * written, as after a crash, they are listed separately.
    */
   const isPartOfStop = (accountId: string) => sql`(
     e.type in ('mandate.paused', 'mandate.resumed') and replace(e.data, '"stop_id"', '') <> e.data
@@ -103,7 +103,7 @@ export function prepareAuditLog(db: Reader, dialect: ReadDialect) {
         type === 'payment.verified' ? [] : findRecorded(scope, filter, page),
         type === undefined || type === 'payment.verified' ? findPayments(scope, filter, page) : none,
       ])
-      // Events before the last payment that was looked for are left to the next page.
+      // Events before the last payment that was read are left to the next page.
       const first = paid.lookedUpTo ?? ''
       const found = [...recorded.map(toAuditEvent), ...paid.events]
         .filter(({ id }) => id >= first)
@@ -134,7 +134,7 @@ function toEvent({ accountId, environment }: Scope, row: PaymentEventRow): Audit
   }
 }
 
-/** How many entries a page looks at for payments, at the most: one that finds few of them is short, and has a next one. */
+/** Max entries that a page reads for payments: a page with few of them is short, and has a next page. */
 const maxLookedAt = 1_000
 
 interface PaymentEventRow {

@@ -12,10 +12,10 @@ import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialec
 /** Max open payments that are counted. */
 const maxCounted = 10_000
 
-/** How many of the budgets that are closest to their limits are named. */
+/** How many of the budgets closest to their limits are listed. */
 const maxNearest = 5
 
-/** How many payments of a mandate are looked at for the first that is open. */
+/** How many payments of a mandate are read to find the first open one. */
 const maxSearched = 1_000
 
 type Figures = Pick<
@@ -25,7 +25,7 @@ type Figures = Pick<
 
 const isStopped = sql`stopped_by is not null and status = 'paused'`
 
-/** Whether something can still be paid under a mandate: of a revoked agent nothing can. */
+/** Whether a mandate can still pay: a revoked agent's cannot. */
 export function isActiveMandate(
   dialect: ReadDialect,
   { accountId }: Scope,
@@ -49,7 +49,8 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       const { dimension, subjects, fromMs, isTotal } = question
       if (subjects.length === 0) return []
       const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(stretchText(question))
-      // What is kept and what is not added up yet, from one moment, so that nothing is missing or counted twice.
+      // Stored sums and parts that are not added up yet, in one consistent read, so that nothing is missing or
+      // counted twice.
       const { rows } = await sql<ActivityRow>`
         select subject, ${startsAt} as starts_at_ms,
           cast(sum(paid_count) as bigint) as paid_count, cast(sum(paid_high) as bigint) as paid_high,
@@ -111,7 +112,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
         any(agents),
         any(mandates),
         any(sellers),
-        // Proofs are of the sandbox, so nothing is looked for where there are none.
+        // Proofs exist only in the sandbox, so production is not searched.
         scope.environment === 'sandbox' ? any(payments) : false,
         any(mandates, sql`and spent_micro > 0`),
       ])
@@ -164,7 +165,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
   }
 }
 
-/** A sum that is kept, or what a batch adds to the sums. */
+/** A stored sum, or what a batch adds to the sums. */
 interface ActivityRow {
   readonly subject: string
   readonly starts_at_ms: Int
@@ -193,7 +194,7 @@ interface RefusalRow {
   readonly refused: Int
 }
 
-/** What rows add up to, in the order of subjects and times. */
+/** The sums of rows, in the order of subjects and times. */
 function addActivity(
   rows: readonly ActivityRow[],
   question: ActivityQuestion & Pick<Scope, 'environment'>,
@@ -248,7 +249,7 @@ function stretchOf(startsAtMs: number, { fromMs, stretchMs }: ActivityQuestion):
   return stretchMs === undefined ? startsAtMs : startsAtMs - ((startsAtMs - fromMs) % stretchMs)
 }
 
-/** As `stretchOf`, in SQL; written out, since SQLite takes a bound number for one with a fraction. */
+/** Like `stretchOf`, in SQL; with literals, since SQLite binds numbers as floating point. */
 function stretchText({ fromMs, stretchMs }: ActivityQuestion): string {
   if (stretchMs === undefined) return 'starts_at_ms'
   const [from, width] = [BigInt(fromMs), BigInt(stretchMs)]
@@ -259,7 +260,7 @@ export function sumWhere(condition: RawBuilder<unknown>, value: RawBuilder<unkno
   return sql`cast(coalesce(sum(case when ${condition} then ${value} else 0 end), 0) as bigint)`
 }
 
-/** The sum of amounts, from its two halves. */
+/** A sum of amounts, from its two halves. */
 export function halves(high: Int | null | undefined, low: Int | null | undefined): MicroUsdc {
   return sumOfHalves(high ?? 0, low ?? 0)
 }

@@ -39,13 +39,13 @@ import {
 } from './dialect.ts'
 import { toAgent, toApiKey, toHold, toListedSeller } from './records.ts'
 
-/** How many rows one page looks at, at the most; one that finds few of them that fit is short. */
+/** Max rows that a page reads; a page with few matches is short. */
 const maxLookedAt = 5_000
 
-/** How many payments of a mandate are looked at for those that are open. */
+/** How many payments of a mandate are read to find the open ones. */
 const maxPayments = 20_000
 
-/** How many of the latest records of each kind a search looks at. */
+/** How many of the latest records of each kind a search reads. */
 const maxSearched = 1_000
 
 type Lists = Pick<
@@ -66,20 +66,20 @@ type RawRow = Readonly<Record<string, unknown>>
 interface Listed {
   readonly table: Table
   readonly kind: IdKind
-  /** Which rows an index leads to. */
+  /** The rows found by an index. */
   readonly where: RawBuilder<unknown>
-  /** The columns of those that are shown, of a table called `looked_at`. */
+  /** The displayed columns of a table aliased `looked_at`. */
   readonly columns: RawBuilder<unknown>
   readonly fits?: RawBuilder<unknown>
 }
 
-/** The lists of the console, newest first, but for those of transactions. */
+/** The lists of the console, newest first, except those of transactions. */
 export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
   const from = (table: Table) => tableOf(dialect, table)
   const { inTime } = dialect
   const account = ({ accountId }: Pick<Scope, 'accountId'>) => idOf(dialect, 'account', accountId)
 
-  /** A page of the rows that fit, out of a bounded number: it may be short, and have a next one. */
+  /** A page of the matching rows, from a bounded number: it may be short, and have a next page. */
   async function list<Item>(
     { table, kind, where, columns, fits = sql`1 = 1` }: Listed,
     { limit, olderThan }: Page,

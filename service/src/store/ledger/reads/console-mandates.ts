@@ -14,7 +14,7 @@ export type ConsoleMandateRow = Readonly<Record<string, unknown>> & {
   readonly agent_status: string | null
 }
 
-/** The columns of a mandate and those of its agent, who is looked up for the mandates that are shown alone. */
+/** The columns of a mandate and its agent, which is joined only for displayed mandates. */
 export function withAgent(dialect: ReadDialect, alias: string, scope: Scope): RawBuilder<unknown> {
   return sql`${columnsOf(mandates, alias)}, ${ofAgent(dialect, 'name', alias, scope)} as agent_name,
     ${ofAgent(dialect, 'status', alias, scope)} as agent_status`
@@ -41,7 +41,7 @@ export function toConsoleMandate(raw: ConsoleMandateRow): ConsoleMandate {
   }
 }
 
-/** Whether a mandate fits the filter of a list. */
+/** Whether a mandate matches the filter of a list. */
 export function fitsMandate(
   dialect: ReadDialect,
   alias: string,
@@ -54,7 +54,7 @@ export function fitsMandate(
   return sql.join(conditions, sql` and `)
 }
 
-/** Whether a mandate is listed under a status: of a revoked agent none is active or paused. */
+/** Whether a mandate is listed under a status: a revoked agent has no active or paused mandates. */
 function hasStatus(
   status: ListedStatus,
   agentStatus: RawBuilder<unknown>,
@@ -77,7 +77,9 @@ function hasStatus(
   }
 }
 
-/** Whether a text holds another in any case. The database lowers both, whichever letters it knows the cases of. */
+/**
+ * Whether a text contains another, ignoring case. The database lower-cases both, for the letters that it supports.
+ */
 export function holdsText(text: RawBuilder<unknown>, part: string): RawBuilder<unknown> {
   return sql`replace(lower(${text}), lower(${part}), '') <> lower(${text})`
 }

@@ -3,7 +3,7 @@ import type { prepareRecordReads } from './lists.ts'
 import { toHold } from './records.ts'
 import type { prepareTransactionReads } from './transactions.ts'
 
-/** What the decision about a transaction looked at. */
+/** The facts behind a transaction's decision. */
 export function prepareDecisions(
   records: Pick<ReturnType<typeof prepareRecordReads>, 'findAgent' | 'findMandate'>,
   {

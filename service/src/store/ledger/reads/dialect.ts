@@ -3,29 +3,29 @@ import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { idBytes, idPrefixes, idText, type IdKind } from '../../../domain/type-id.ts'
 import { sqlName, type Column, type Table, type TableRow } from '../table.ts'
 
-/** A 64-bit integer as databases answer it. */
+/** A 64-bit integer as databases return it. */
 export type Int = number | bigint | string
 
-/** A connection that reads. Statements are written out: no table is declared twice. */
+/** A connection for reads. Statements are literal SQL, so tables are not declared twice. */
 export type Reader = Kysely<unknown>
 
-/** How the tables of a database are asked. */
+/** How to query the tables of a database. */
 export interface TableDialect {
   /** The 16 bytes of an id as a parameter. */
   readonly idParameter: (bytes: Buffer) => unknown
-  /** The table, or the view, that has all columns of a declared table. */
+  /** The table, or the view, with all columns of a declared table. */
   readonly nameOf: (table: Table) => string
 }
 
-/** What reads differ in from database to database. */
+/** The differences between databases. */
 export interface ReadDialect extends TableDialect {
-  /** A condition that ends a long statement when its time is over, where the database does not by itself. */
+  /** A condition that ends a slow statement, for databases without a statement timeout. */
   readonly inTime: RawBuilder<unknown>
-  /** What has the entries of the account's own mandates, where they are found by the mandate. */
+  /** The entries of the account's own mandates, if they are found by mandate. */
   readonly entriesOfMandates: (mandateIds: readonly string[]) => Promise<RawBuilder<unknown>>
-  /** What has the open payments of a mandate and an epoch, and maybe others, by their expiry. */
+  /** The open payments of a mandate and an epoch, possibly with others, by expiry. */
   readonly indexedPayments: RawBuilder<unknown>
-  /** What has those that are not indexed yet, and maybe others; undefined when all are. */
+  /** The open payments that are not indexed yet, possibly with others; undefined if all are indexed. */
   readonly waitingPayments: RawBuilder<unknown> | undefined
   /** Joins the payment `p` to each entry `e` of an account; the entries are among those that `found` selects. */
   readonly joinPayments: (
@@ -34,13 +34,13 @@ export interface ReadDialect extends TableDialect {
   ) => Promise<RawBuilder<unknown>>
 }
 
-/** For a database that has the payments of all accounts in one place. */
+/** For a database with the payments of all accounts in one place. */
 export const joinPayments = () =>
   Promise.resolve(sql`left join payments p on p.account_id = e.payer_id and p.nonce = e.nonce`)
 
 type RawRow = Readonly<Record<string, unknown>>
 
-/** An id as a parameter; null, which equals nothing, for a text that is no id of its kind. */
+/** An id as a parameter; null, which equals nothing, for an invalid id. */
 export function idOf(
   { idParameter }: TableDialect,
   kind: IdKind | 'nonce',
@@ -50,7 +50,7 @@ export function idOf(
   return bytes ? sql`${idParameter(bytes)}` : sql`null`
 }
 
-/** Ids as parameters, without the texts that are none. */
+/** Ids as parameters, without invalid ones. */
 export function idsOf(dialect: TableDialect, kind: IdKind, texts: readonly string[]): RawBuilder<unknown> {
   const known = texts.filter((text) => idBytes(kind, text) !== undefined)
   return known.length === 0 ? sql`null` : sql.join(known.map((text) => idOf(dialect, kind, text)))
@@ -60,7 +60,7 @@ const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 const suffixLength = 26
 const lastBytes = Buffer.alloc(16, 0xff)
 
-/** The first id that does not sort before a text, which may be anything, as a parameter. */
+/** The first id that does not sort before a text, as a parameter. */
 export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string): RawBuilder<unknown> {
   const prefix = `${idPrefixes[kind]}_`
   if (!text.startsWith(prefix)) return sql`${idParameter(text < prefix ? Buffer.alloc(16) : lastBytes)}`
@@ -77,7 +77,7 @@ export function boundOf({ idParameter }: ReadDialect, kind: IdKind, text: string
   return sql`${idParameter(idBytes(kind, prefix + digits.padEnd(suffixLength, '0')) ?? lastBytes)}`
 }
 
-/** Every column of a table, as SQL lists them. */
+/** Every column of a table, as an SQL list. */
 export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknown> {
   const prefix = alias === undefined ? '' : `${alias}.`
   return sql.raw(
@@ -87,19 +87,19 @@ export function columnsOf({ columns }: Table, alias?: string): RawBuilder<unknow
   )
 }
 
-/** A table, by the name that reads know it by. */
+/** A table, by the name that reads use. */
 export function tableOf(dialect: TableDialect, table: Table): RawBuilder<unknown> {
   return sql.table(dialect.nameOf(table))
 }
 
-/** The row that a database has answered with all columns of a table. */
+/** A row with all columns, from the database's result. */
 export function rowOf<Of extends Table>({ columns }: Of, raw: RawRow): TableRow<Of> {
   const row: Record<string, unknown> = {}
   for (const [name, column] of Object.entries(columns)) row[name] = valueOf(column, raw[sqlName(name)])
   return row as TableRow<Of>
 }
 
-/** A value of a column, from any database: ids come as bytes or as text, and integers as any of three types. */
+/** A value of a column, from any database: ids are bytes or text, and integers have one of three types. */
 export function valueOf({ kind, idKind = 'nonce' }: Column, value: unknown): unknown {
   if (value === null || value === undefined) return null
   switch (kind) {
@@ -120,7 +120,7 @@ export function valueOf({ kind, idKind = 'nonce' }: Column, value: unknown): unk
   }
 }
 
-/** The text of an id that a database has answered. */
+/** The text of an id from a database. */
 export function idFrom(kind: IdKind | 'nonce', value: unknown): string {
   if (typeof value !== 'string') return idText(kind, Buffer.from(value as Uint8Array))
   return kind === 'nonce' ? value : idText(kind, Buffer.from(value.replaceAll('-', ''), 'hex'))

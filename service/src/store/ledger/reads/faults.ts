@@ -23,8 +23,8 @@ import {
 import { idFrom, tableOf, type TableDialect, type Reader } from './dialect.ts'
 
 /**
- * Everything in the ledger that does not add up: each sum against the records that it sums up, and each record against its
- * counterpart. One statement, so that it is of one moment.
+ * Every inconsistency in the ledger: each sum against its records, and each record against its counterpart. One
+ * statement, for a consistent view.
  */
 export async function findLedgerFaults(db: Reader, dialect: TableDialect): Promise<LedgerFault[]> {
   const { rows } = await sql<FaultRow>`

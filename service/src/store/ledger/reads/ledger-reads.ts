@@ -10,18 +10,18 @@ import { prepareRecordReads } from './lists.ts'
 import { prepareTransactionReads } from './transactions.ts'
 
 export interface LedgerReadsOptions {
-  /** For what a request waits for. */
+  /** For reads that a request waits for. */
   readonly db: Reader
-  /** For what the console asks and for lists of transactions: it ends what takes too long. */
+  /** For the console's queries and lists of transactions: aborts slow ones. */
   readonly consoleDb: Reader
-  /** For what reads the whole ledger. */
+  /** For reads of the whole ledger. */
   readonly auditDb: Reader
   readonly dialect: ReadDialect
-  /** As `dialect`, for the connection of the console. */
+  /** Like `dialect`, for the console's connection. */
   readonly consoleDialect: ReadDialect
-  /** Runs a read, and gives out its answer once that may be given out. */
+  /** Runs a read, and returns its result once it may be returned. */
   readonly read: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
-  /** As `read`, for the connection of the console. */
+  /** Like `read`, for the console's connection. */
   readonly readForConsole: <Answer>(work: () => Promise<Answer>) => Promise<Answer>
 }
 

@@ -12,7 +12,7 @@ import type { StoredSession } from '../../console/store.ts'
 import type { TableRow } from '../table.ts'
 import type { auditEvents, sellers, sessions } from '../tables.ts'
 
-// What the port gives out of a row: a row may have more columns than the record.
+// The port's record of a row: a row may have more columns.
 
 export function toAccount({ ownerKeys: _ownerKeys, ...account }: AccountRow): Account {
   return account
@@ -47,7 +47,7 @@ export function toAuditEvent(row: TableRow<typeof auditEvents>): AuditEvent {
   return row
 }
 
-/** A payment as a hold. One that was open when all of its mandate were ended is void, whatever its row says. */
+/** A payment as a hold. One that was open when all payments of its mandate ended is void, whatever its row says. */
 export function toHold(payment: PaymentRow, mandateEpoch: number): Hold {
   const { accountId, environment, nonce, agentId, mandateId, amountText, amountMicro, currency } = payment
   const { resourceUrl, status, epoch, issuedAtMs, expiresAtMs, transactionId } = payment

@@ -42,33 +42,36 @@ import {
   type Reader,
 } from './dialect.ts'
 
-/** What transactions are looked for by, in the console or elsewhere. */
+/** The filters of transactions, in the console and elsewhere. */
 type ListFilter = ConsoleFilter & TransactionFilter
 
-/** How far the time in an id may lie from the time of its record: clocks are set, and machines have several. */
+/** How far the time in an id may differ from the time of its record: clocks are set, and machines differ. */
 export const clockSlackMs = 10 * 60_000
 
-/** How many entries are looked at for each that a page of the console may hold. */
+/** How many entries are read for each item of a console page. */
 const lookedAtForEach = 6
 
-/** How many are looked at for a page of the API, and in its first step for each that it may hold. Each step takes twice as many. */
+/**
+ * Max entries read for a page of the API, and how many in its first step for each item. Each step reads twice as
+ * many.
+ */
 const maxLookedAtByApi = 10_000
 const lookedAtInFirstStep = 20
 const maxInOneStep = 4_000
 
-/** An agent with more mandates is looked for in all of the journal. */
+/** For an agent with more mandates, the whole journal is searched. */
 const maxMandates = 64
 
-/** How far back in time one question to the sums goes: a quarter of a year is 8,640 quarters of an hour. */
+/** The time range of one query of the sums: a quarter of a year is 8,640 quarters of an hour. */
 const searchedMs = 90 * 24 * 60 * 60_000
 
 /** How long before its proof a payment may have been evaluated. */
 const evaluatedWithinMs = 60 * 60_000
 
-/** How many entries of the mandate before a proof are looked at for its evaluation. */
+/** How many entries of the mandate before a proof are searched for its evaluation. */
 const entriesLookedAt = 100
 
-/** An entry of the journal with the payment or the evaluation that it tells of. */
+/** An entry of the journal with its payment or evaluation. */
 export interface JournalRow {
   readonly entry: EntryRow
   readonly payment: PaymentRow | undefined
@@ -77,15 +80,15 @@ export interface JournalRow {
 
 type RawRow = Readonly<Record<string, unknown>>
 
-/** Where the entries are that may fit a filter. */
+/** Where the entries that may match a filter are. */
 interface Sources {
   /** Tables with conditions; no entry is in two of them. */
   readonly parts: readonly RawBuilder<unknown>[]
-  /** The sums of all that may fit, if there are any. */
+  /** The sums of everything that may match, if any. */
   readonly sums: { readonly dimension: ActivitySum['dimension']; readonly subject: string } | undefined
 }
 
-/** How many entries a page looks at, at the most, and how many of them first. */
+/** Max entries that a page reads, and how many of them first. */
 interface Looks {
   readonly maxLookedAt: number
   readonly firstStep: number
@@ -96,12 +99,12 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   const from = (table: Table) => tableOf(dialect, table)
   const bound = (text: string) => boundOf(dialect, 'transaction', text)
 
-  /** Where the entries are that may fit: parts of the journal, and what sums tell of them, where there are any. */
+  /** Where the matching entries may be: parts of the journal, and sums about them, if any. */
   async function sourcesOf({ accountId }: Pick<Scope, 'accountId'>, filter: ListFilter): Promise<Sources> {
     const { mandateId, agentId, merchantDomain, reasonCode } = filter
     const own = sql`account_id = ${idOf(dialect, 'account', accountId)}`
     if (mandateId !== undefined && idBytes('mandate', mandateId) !== undefined) {
-      // An evaluation may have named a mandate that is none of the account's: its entry names none.
+      // An evaluation may have named a mandate that is not the account's: its entry has none.
       const mandate = idOf(dialect, 'mandate', mandateId)
       const { rows } = await sql`select 1 from ${from(mandates)} where ${own} and id = ${mandate}`.execute(db)
       const entriesOf = await dialect.entriesOfMandates([mandateId])
@@ -109,7 +112,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       if (rows.length > 0) return { parts: [part], sums: { dimension: 'mandate', subject: mandateId } }
     }
     if (agentId !== undefined && idBytes('agent', agentId) !== undefined) {
-      // Payments of other accounts' agents were received.
+      // Payments by agents of other accounts were received.
       const agent = idOf(dialect, 'agent', agentId)
       const { rows } = await sql<{ id: unknown }>`
         select null as id from ${from(agents)} where ${own} and id = ${agent} union all
@@ -136,7 +139,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return { parts: [all], sums: { dimension: 'domain', subject } }
   }
 
-  /** A page of those that fit. It is short and leads on where few do, of as many as may be looked at. */
+  /** A page of the matching entries. It is short, with a next page, if few of the entries that it may read match. */
   async function readTransactions(
     scope: Scope,
     filter: ListFilter,
@@ -150,7 +153,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     let step = firstStep
     do {
       const most = Math.max(1, Math.floor(Math.min(left, step, maxInOneStep / sources.parts.length)))
-      // One more than the page holds tells whether there is another.
+      // One more than the page holds, to know whether there is another page.
       const page = { limit: limit + 1 - found.length, olderThan: next, maxLookedAt: most }
       const { items, next: last } = await readStep(scope, filter, sources, page)
       found.push(...items)
@@ -163,7 +166,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return { items: await toTransactions(scope, shown), next }
   }
 
-  /** Those that fit of some entries, and the last that was looked at, unless there are no others. */
+  /** The matching ones of some entries, and the last that was read, unless it was the end. */
   async function readStep(
     scope: Scope,
     filter: ListFilter,
@@ -189,13 +192,13 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     const last = latest(sql`id`, sql`limit 1 offset ${sql.lit(maxLookedAt - 1)}`)
     const { rows: ids } = await sql<{ id: unknown }>`${last}`.execute(db)
     const next = ids[0] && idFrom('transaction', ids[0].id)
-    // What was added between the two questions is newer, and may have moved the last up, past some of the rows.
+    // Entries added between the two queries are newer, and may have shifted the last one up, past some rows.
     return { items: next === undefined ? found : found.filter(({ entry }) => entry.id >= next), next }
   }
 
   /**
-   * From where a list goes on, past quarters of an hour in which nothing fits: the sums know them. Undefined when nothing older
-   * fits.
+   * Where a list continues after quarters of an hour without matches, which the sums show. Undefined if nothing older
+   * matches.
    */
   async function skip(
     { accountId, environment }: Scope,
@@ -234,7 +237,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return end < next ? end : next
   }
 
-  /** The payment or the evaluation of each entry `e` of an account, out of those that are `found`. */
+  /** The payment or the evaluation of each entry `e` of an account, among those that are `found`. */
   async function records(
     { accountId }: Pick<Scope, 'accountId'>,
     found: RawBuilder<unknown>,
@@ -245,7 +248,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
       left join ${from(evaluations)} v on v.account_id = ${account} and v.id = e.id`
   }
 
-  /** Whether an entry `e` is a transaction of a scope, and fits a filter. */
+  /** Whether an entry `e` is a transaction of a scope that matches a filter. */
   function fits({ accountId, environment }: Scope, filter: ListFilter): RawBuilder<unknown> {
     const { agentId, mandateId, merchantDomain, direction, reasonCode, fromMs, beforeMs, receivedOnly } =
       filter
@@ -284,15 +287,15 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return sql.join(conditions, sql` and `)
   }
 
-  /** The transaction of an entry, with the category that a payment was evaluated under. */
+  /** The transaction of an entry, with the category that its payment was evaluated under. */
   async function toTransactions(scope: Scope, rows: readonly JournalRow[]): Promise<Transaction[]> {
     const categories = await categoriesOf(scope, rows)
     return rows.map((row) => toTransaction(row, categories.get(row.entry.id) ?? null))
   }
 
   /**
-   * A proof carries no category, so a payment has that of the latest approved evaluation of the same purchase before its
-   * proof: the same agent, mandate, merchant, resource and amount. What was received from another account has none.
+   * A proof has no category, so a payment gets that of the latest approved evaluation of the same purchase before its
+   * proof: the same agent, mandate, merchant, resource and amount. Payments received from another account have none.
    */
   async function categoriesOf(
     { accountId, environment }: Scope,
@@ -336,7 +339,7 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
     return categories
   }
 
-  /** The entry of a transaction, whatever its environment. */
+  /** The entry of a transaction, in any environment. */
   async function findEntry({ accountId, id, environment }: RecordKey, filter: ListFilter) {
     const found = sql`
       select * from ${from(entries)}
@@ -391,10 +394,10 @@ export function prepareTransactionReads(db: Reader, dialect: ReadDialect) {
   }
 }
 
-/** How many look-ups one statement holds; SQLite takes 500 at the most. */
+/** Max lookups per statement; SQLite's limit is 500. */
 const selectsAtOnce = 100
 
-/** Where a page begins that shows nothing from a moment on. */
+/** Where a page starts that shows nothing after a point in time. */
 function earlier(olderThan: string | undefined, beforeMs: number | undefined): string | undefined {
   if (beforeMs === undefined) return olderThan
   const start = idsFrom('txn', beforeMs + clockSlackMs)
@@ -421,7 +424,7 @@ const prefixes = [
   ['v', evaluations],
 ] as const
 
-/** All columns of an entry, of its payment and of its evaluation, each under a name of its own. */
+/** All columns of an entry, its payment and its evaluation, each with its own name. */
 const journalColumns = sql.raw(
   prefixes
     .flatMap(([prefix, { columns }]) =>
