@@ -190,7 +190,7 @@ function createStore(
     ledger,
     nextId,
     // It never changes, so it is cached.
-    accountOfMandate: async (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
+    accountOfMandate: (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
     sweep: new Sweep({ ledger, db: retryingDb, dialect }),
     rollup: new Rollup({ ledger, db: retryingDb, dialect }),
   })
