@@ -122,6 +122,11 @@ const sentences = {
     problem: '{place} was written by a newer Purser (schema {found}, this release supports {needed})',
     remedy: 'start that release or a later one',
   },
+  other_tables: {
+    problem:
+      '{place} says that it has schema {found}, but {difference}: an unreleased build of Purser has written it, and it was left untouched',
+    remedy: 'start that build, or name another file for a new ledger with {file}/path/other.db',
+  },
   schema_step_failed: {
     problem: 'Step {step} of the schema failed on {place} ({cause}), and nothing was changed',
     remedy: 'start the earlier release again, and report this message',

@@ -333,3 +333,37 @@ test('A step of the schema that fails is named, with its cause, and changes noth
   assert.equal(after.pragma('user_version', { simple: true }), ledgerSteps.length - 1)
   after.close()
 })
+
+for (const [change, found] of [
+  ['alter table refusals drop column count', 'its table refusals lacks the column count'],
+  ['alter table refusals add column weight integer', 'its table refusals has the unknown column weight'],
+  [
+    'alter table mandates rename column purpose to aim',
+    'its table mandates lacks the column purpose, and has the unknown column aim',
+  ],
+  ['drop table refusals', 'it lacks the table refusals'],
+  ['drop view whole_mandates', 'it lacks the view whole_mandates'],
+  [
+    'drop table refusals; create table refusals (account_id, environment, kind, subject, reason, starts_at_ms, count, added_by)',
+    'its table refusals is declared differently',
+  ],
+] as const) {
+  test(`A file of this schema is left alone when ${found}`, (context) => {
+    const path = pathFor(context)
+    openSqliteFile(path).close()
+    byHand(path, change)
+    const bytes = readFileSync(path)
+    assert.throws(() => openSqliteFile(path), {
+      name: 'StoreOpenError',
+      message: `${path} says that it has schema ${ledgerSteps.length}, but ${found}: an unreleased build of Purser has written it, and it was left untouched; start that build, or name another file for a new ledger with PURSER_DATABASE=sqlite:/path/other.db`,
+    })
+    assert.deepEqual(readFileSync(path), bytes)
+  })
+}
+
+test('A file may have tables, indexes and statistics of its owner besides', (context) => {
+  const path = pathFor(context)
+  openSqliteFile(path).close()
+  byHand(path, 'create table notes (text); create index of_owner on accounts (email); analyze')
+  openSqliteFile(path).close()
+})

@@ -20,6 +20,7 @@ import Database from 'better-sqlite3'
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
 import { StoreOpenError } from '../../open-error.ts'
+import { refuseOtherTables } from './other-tables.ts'
 import { ledgerSteps } from './schema.ts'
 
 /** Marks a file as Purser's own: "PURS" as SQLite's application id. */
@@ -208,6 +209,7 @@ function migrate(database: SqliteDatabase, path: string, steps: readonly string[
   if (version > steps.length) {
     throw new StoreOpenError('newer_schema', { place: path, found: version, needed: steps.length })
   }
+  if (version > 0) refuseOtherTables(database, path, steps.slice(0, version))
   database
     .transaction(() => {
       for (const [index, step] of steps.slice(version).entries()) {

@@ -1,0 +1,56 @@
+import Database from 'better-sqlite3'
+
+import { StoreOpenError } from '../../open-error.ts'
+
+/**
+ * Throws a `StoreOpenError` when a file lacks a table, view or index of its schema, or has it otherwise. Builds that were
+ * never released may have had another schema under the same number.
+ */
+export function refuseOtherTables(
+  database: Database.Database,
+  place: string,
+  steps: readonly string[],
+): void {
+  const expected = new Database(':memory:')
+  try {
+    for (const step of steps) expected.exec(step)
+    const found = new Map(partsOf(database).map((part) => [part.name, part]))
+    for (const { type, name, sql } of partsOf(expected)) {
+      const own = found.get(name)
+      if (own?.type === type && own.sql === sql) continue
+      const difference =
+        own?.type === type
+          ? `its ${type} ${name} ${differenceOf(columnsOf(expected, name), columnsOf(database, name))}`
+          : `it lacks the ${type} ${name}`
+      throw new StoreOpenError('other_tables', { place, found: steps.length, difference })
+    }
+  } finally {
+    expected.close()
+  }
+}
+
+interface SchemaPart {
+  readonly type: string
+  readonly name: string
+  readonly sql: string
+}
+
+function partsOf(database: Database.Database): SchemaPart[] {
+  return database
+    .prepare<[], SchemaPart>('select type, name, sql from sqlite_schema where sql is not null')
+    .all()
+}
+
+function columnsOf(database: Database.Database, table: string): string[] {
+  return database.prepare<[string], string>('select name from pragma_table_info(?)').pluck().all(table)
+}
+
+function differenceOf(expected: readonly string[], found: readonly string[]): string {
+  const missing = expected.filter((name) => !found.includes(name))
+  const unknown = found.filter((name) => !expected.includes(name))
+  const parts = [
+    ...missing.map((name) => `lacks the column ${name}`),
+    ...unknown.map((name) => `has the unknown column ${name}`),
+  ]
+  return parts.length === 0 ? 'is declared differently' : parts.join(', and ')
+}
