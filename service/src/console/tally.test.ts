@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createTally } from './tally.ts'
 
 const scope = { accountId: 'acct_a', environment: 'sandbox' } as const
-const failed = { kind: 'verification', reason: 'proof_expired' } as const
+const failed = { reason: 'proof_expired' } as const
 
 test('Refusals are counted by subject, reason and quarter of an hour until they are taken', () => {
   let nowMs = 0

@@ -27,14 +27,14 @@ export function createTally(now: () => number): MemoryTally {
   }
 
   return {
-    countRefusal({ accountId, environment }: Scope, { kind, subject, reason }): void {
+    countRefusal({ accountId, environment }: Scope, { subject, reason }): void {
       const { refusals } = countersOf(accountId)
       const startsAtMs = quarterStart(now())
-      const key = [environment, kind, subject, reason, startsAtMs].join('\n')
+      const key = [environment, subject, reason, startsAtMs].join('\n')
       const known = refusals.get(key)
       if (!known && refusals.size >= maxCountersOfAccount) return
       const count = (known?.count ?? 0) + 1
-      refusals.set(key, { accountId, environment, kind, subject, reason, startsAtMs, count })
+      refusals.set(key, { accountId, environment, subject, reason, startsAtMs, count })
     },
 
     countUse({ accountId, keyId }): void {

@@ -62,7 +62,6 @@ export interface Tally {
   readonly countRefusal: (
     scope: Scope,
     refusal: {
-      readonly kind: 'verification'
       readonly subject: string
       readonly reason: VerificationFailure
     },

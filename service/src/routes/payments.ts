@@ -163,7 +163,7 @@ export function servePayments(
     // Unknown domains are not counted. If the store fails, nothing is counted, but the response is still
     // correct.
     const isOwn = await store.ownsDomain({ ...caller, domain }).catch(() => false)
-    if (isOwn) tally.countRefusal(caller, { kind: 'verification', subject: domain, reason })
+    if (isOwn) tally.countRefusal(caller, { subject: domain, reason })
     return { status: 402, body: { verified: false, reason } }
   }
 

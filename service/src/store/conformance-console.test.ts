@@ -250,7 +250,6 @@ storeConformance((open) => {
     const refusal = {
       accountId: caller.accountId,
       environment: caller.environment,
-      kind: 'verification' as const,
       subject: shopDomain,
       reason: 'nonce_reused' as const,
       startsAtMs,
@@ -273,7 +272,6 @@ storeConformance((open) => {
     await ledger.store.addTallies({ refusals: [refusal], keyUses: [{ ...use, usedAtMs: startsAtMs - 1 }] })
     const subjects = [shopDomain, strange.subject]
     const read = await ledger.store.readRefusals(caller, {
-      kind: 'verification',
       subjects,
       fromMs: startsAtMs,
     })

@@ -386,9 +386,9 @@ export class RandomCalls {
     const id = `tally ${this.#random.below(1e9)}`
     const { accountId, keyId } = this.#random.pick(this.#keys as [Caller])
     const keyUses = [{ accountId, keyId, usedAtMs: this.#nowMs }]
-    const failed = { kind: 'verification', subject: 'shop.example', reason: 'proof_expired' } as const
+    const failed = { subject: 'shop.example', reason: 'proof_expired' } as const
     const refusals = [{ ...scope, ...failed, startsAtMs: 900_000, count: 2 }]
-    return made(addTallies, { id, refusals, keyUses })
+    return made(addTallies, { writerId: 'service', id, refusals, keyUses })
   }
 
   /** An account that everybody may know, and who has made it. */

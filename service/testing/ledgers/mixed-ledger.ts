@@ -82,7 +82,6 @@ export async function fillMixedLedger(ledger: StoreLedger, payments: number): Pr
     refusals: [
       {
         ...scopeOf(seller.sandbox),
-        kind: 'verification',
         subject: shopDomain,
         reason: 'nonce_reused',
         startsAtMs: 0,

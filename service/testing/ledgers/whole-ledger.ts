@@ -39,7 +39,6 @@ export async function readWholeLedger(store: Store, { scopes, callers, nonces }:
           ),
         ),
         refusals: await store.readRefusals(scope, {
-          kind: 'verification',
           subjects: [shopDomain],
           fromMs: 0,
         }),

@@ -22,7 +22,7 @@ export function serveConsoleSellers(serve: Serve, { store, now }: Pick<RouteCont
         const [totals, latest, failures] = await Promise.all([
           store.readActivity(caller, { dimension: 'seller_total', subjects, fromMs: 0 }),
           store.readActivity(caller, { dimension: 'seller', subjects, fromMs, isTotal: true }),
-          store.readRefusals(caller, { kind: 'verification', subjects, fromMs }),
+          store.readRefusals(caller, { subjects, fromMs }),
         ])
         const summaries = items.map((seller): SellerSummary => {
           const isOwn = ({ subject }: { readonly subject: string }) => subject === seller.domain

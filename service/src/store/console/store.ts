@@ -157,9 +157,8 @@ export interface Tallies {
   }[]
 }
 
-/** Refusals of one kind in one quarter of an hour; they leave no transaction. */
+/** Failed verifications in one quarter of an hour; they leave no transaction. */
 export interface Refusal extends Scope {
-  readonly kind: 'verification'
   /** The merchant domain. */
   readonly subject: string
   readonly reason: VerificationFailure
@@ -168,7 +167,6 @@ export interface Refusal extends Scope {
 }
 
 export interface RefusalQuestion {
-  readonly kind: Refusal['kind']
   readonly subjects: readonly string[]
   readonly fromMs: number
 }

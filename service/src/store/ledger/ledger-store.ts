@@ -53,6 +53,9 @@ export function createLedgerActs({
   nextId,
   onKeysChanged = () => undefined,
 }: LedgerActsOptions): LedgerActs {
+  /** Of this process: of the tallies that it adds, a rerun recognizes the last. So they are added one after the other. */
+  const writerId = randomUUID()
+  let tallying: Promise<void> = Promise.resolve()
   let isClosing = false
   let underWay = 0
   let onIdle: (() => void) | undefined
@@ -203,7 +206,12 @@ export function createLedgerActs({
       act(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
     recordEvent: (event) => act(() => ledger.run(recordEvent, event)),
     addUpActivity: () => act(() => rollup.addSome()),
-    addTallies: (tallies) => act(() => ledger.run(addTallies, { ...tallies, id: randomUUID() })),
+    addTallies: (tallies) =>
+      act(() => {
+        const call = { ...tallies, writerId, id: randomUUID() }
+        tallying = tallying.catch(() => undefined).then(() => ledger.run(addTallies, call))
+        return tallying
+      }),
 
     close: async () => {
       isClosing = true

@@ -381,22 +381,18 @@ export const activity = table(
   },
 )
 
-/** Refusals without an entry, by quarter of an hour. */
-export const refusals = table(
-  'refusals',
-  ['accountId', 'environment', 'kind', 'subject', 'reason', 'startsAtMs'],
-  {
-    accountId: id('account'),
-    environment,
-    kind: oneOf('verification'),
-    subject: text(),
-    reason: openText<Refusal['reason']>(),
-    startsAtMs: integer(),
-    count: integer(),
-    /** The last call that has added to it. */
-    addedBy: text(),
-  },
-)
+/** Failed verifications, which leave no entry, by quarter of an hour. */
+export const refusals = table('refusals', ['accountId', 'environment', 'subject', 'reason', 'startsAtMs'], {
+  accountId: id('account'),
+  environment,
+  /** The merchant's domain. */
+  subject: text(),
+  reason: openText<Refusal['reason']>(),
+  startsAtMs: integer(),
+  count: integer(),
+  /** The last call of each process that has added to it. */
+  addedBy: json<Readonly<Record<string, string>>>(),
+})
 
 export const auditEvents = table(
   'audit_events',

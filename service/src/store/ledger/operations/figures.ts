@@ -14,7 +14,9 @@ export const recordEvent: Operation<AuditEvent, undefined> = {
 }
 
 export interface TalliesCall extends Tallies {
-  /** Identifies this call, so that a rerun adds nothing twice. */
+  /** The process, which makes one call after the other. */
+  readonly writerId: string
+  /** Tells this call from others of the process: what it has added is not added again. */
   readonly id: string
 }
 
@@ -38,23 +40,13 @@ export const addTallies: Operation<TalliesCall, undefined> = {
     }
     for (const refusal of call.refusals) {
       const owner = facts.row(sellerDomains, domainOf(refusal))?.accountId
-      if (refusal.kind === 'verification' && owner !== refusal.accountId) continue
+      if (owner !== refusal.accountId) continue
       const known = facts.row(refusals, refusal)
-      if (known?.addedBy === call.id) continue
+      if (known?.addedBy[call.writerId] === call.id) continue
       const count = (known?.count ?? 0) + refusal.count
-      const { accountId, environment, kind, subject, reason, startsAtMs } = refusal
-      changes.push(
-        put(refusals, {
-          accountId,
-          environment,
-          kind,
-          subject,
-          reason,
-          startsAtMs,
-          count,
-          addedBy: call.id,
-        }),
-      )
+      const { accountId, environment, subject, reason, startsAtMs } = refusal
+      const addedBy = { ...known?.addedBy, [call.writerId]: call.id }
+      changes.push(put(refusals, { accountId, environment, subject, reason, startsAtMs, count, addedBy }))
     }
     return { outcome: undefined, changes }
   },

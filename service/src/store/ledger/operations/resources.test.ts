@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
 import { mandatesVoidedAtOnce } from '../../store.ts'
 import { revokeAgent, voidAll } from '../acts.ts'
+import { OutcomeUnknownError, type Driver } from '../driver.ts'
+import { Ledger } from '../ledger.ts'
 import {
   accounts,
   apiKeys,
@@ -167,12 +170,17 @@ test('Tallies are added once, though the answer is lost, and only for domains of
   const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
   const seller = { ...scope, id: 'seller_1', ...fields }
   await ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id) })
-  const refusal = { ...scope, kind: 'verification', subject: 'shop.example', reason: 'nonce_reused' } as const
+  const refusal = { ...scope, subject: 'shop.example', reason: 'nonce_reused' } as const
   const counted = { ...refusal, startsAtMs: 900_000, count: 2 }
   const use = { accountId: scope.accountId, keyId: 'key_1', usedAtMs: 7 }
   const strange = { ...counted, subject: 'other.example' }
   const add = (id: string, usedAtMs: number) =>
-    ledger.run(addTallies, { id, refusals: [counted, strange], keyUses: [{ ...use, usedAtMs }] })
+    ledger.run(addTallies, {
+      writerId: 'one',
+      id,
+      refusals: [counted, strange],
+      keyUses: [{ ...use, usedAtMs }],
+    })
   await add('tally_1', 7)
   await add('tally_2', 5)
   assert.deepEqual(
@@ -180,6 +188,33 @@ test('Tallies are added once, though the answer is lost, and only for domains of
     [['shop.example', 4]],
   )
   assert.deepEqual(ledger.rows(keyUses), [use])
+})
+
+test('Tallies whose answer is lost are added once, though another process adds to them before the rerun', async () => {
+  let driver: Driver | undefined
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const ledger = await openMemoryLedger({
+    changeDriver: (own) => losingAnswerOnce((driver = own), () => meanwhile),
+  })
+  const fields = { name: 'Shop', domain: 'shop.example', priceConfig: '{}', createdAtMs: 1 }
+  const seller = { ...scope, id: 'seller_1', ...fields }
+  await ledger.run(createSeller, { seller, event: ledger.event('seller.created', seller.id) })
+  const refusal = {
+    ...scope,
+    subject: 'shop.example',
+    reason: 'nonce_reused',
+    startsAtMs: 0,
+    count: 2,
+  } as const
+  const other = new Ledger({ driver: driver!, stopwatch: { nowMs: () => 0, sleep }, random: () => 0 })
+  const add = (by: Pick<typeof other, 'run'>, writerId: string) =>
+    by.run(addTallies, { writerId, id: `first of ${writerId}`, refusals: [refusal], keyUses: [] })
+  meanwhile = async () => {
+    meanwhile = undefined
+    await add(other, 'other')
+  }
+  await add(ledger, 'one')
+  assert.equal(ledger.row(refusals, refusal).count, 4)
 })
 
 test('An event is written once, though the answer is lost', async () => {
@@ -216,4 +251,23 @@ test('By a clock that was ahead, payments are released early, and those granted 
 function revoke(ledger: MemoryLedger) {
   const { agent } = ledger
   return revokeAgent(ledger.ledger, { agent, event: ledger.event('agent.revoked', agent.id) })
+}
+
+/** A driver that commits, lets others do something, and then loses the answer. */
+function losingAnswerOnce(driver: Driver, work: () => (() => Promise<unknown>) | undefined): Driver {
+  return {
+    transaction: (own) =>
+      driver.transaction((transaction) =>
+        own({
+          ...transaction,
+          commit: async (changes) => {
+            const meanwhile = work()
+            await transaction.commit(changes)
+            if (!meanwhile) return
+            await meanwhile()
+            throw new OutcomeUnknownError('the connection has ended')
+          },
+        }),
+      ),
+  }
 }

@@ -119,17 +119,16 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
       return { agent, mandate, seller, proof, paid }
     },
 
-    async readRefusals(scope, { kind, subjects, fromMs }): Promise<Refusal[]> {
+    async readRefusals(scope, { subjects, fromMs }): Promise<Refusal[]> {
       if (subjects.length === 0) return []
       const { rows } = await sql<RefusalRow>`
         select subject, reason, min(starts_at_ms) as starts_at_ms, cast(sum(count) as bigint) as refused
         from ${from(refusals)}
-        where ${inScope(scope)} and kind = ${kind} and subject in (${sql.join(subjects)}) and starts_at_ms >= ${fromMs}
+        where ${inScope(scope)} and subject in (${sql.join(subjects)}) and starts_at_ms >= ${fromMs}
         group by subject, reason order by 4 desc, reason`.execute(db)
       return rows.map(({ subject, reason, starts_at_ms, refused }) => ({
         accountId: scope.accountId,
         environment: scope.environment,
-        kind,
         subject,
         reason,
         startsAtMs: Number(starts_at_ms),

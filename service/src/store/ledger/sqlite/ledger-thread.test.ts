@@ -43,7 +43,7 @@ test('Without room for the whole log the ledger is written all the same', (conte
     `
     import { openSqliteLedgerStore } from ${JSON.stringify(join(import.meta.dirname, 'sqlite-ledger-store.ts'))}
     const store = openSqliteLedgerStore({ path: ${JSON.stringify(join(folder, 'purser.db'))}, nextId: () => '' })
-    const refusal = { kind: 'verification', subject: 'a', reason: 'nonce_reused', startsAtMs: 0, count: 1 }
+    const refusal = { subject: 'a', reason: 'nonce_reused', startsAtMs: 0, count: 1 }
     const accountId = ${JSON.stringify(accountId)}
     await store.addTallies({ refusals: [{ ...refusal, accountId, environment: 'sandbox' }], keyUses: [] })
     await store.close()

@@ -344,7 +344,7 @@ for (const [change, found] of [
   ['drop table refusals', 'it lacks the table refusals'],
   ['drop view whole_mandates', 'it lacks the view whole_mandates'],
   [
-    'drop table refusals; create table refusals (account_id, environment, kind, subject, reason, starts_at_ms, count, added_by)',
+    'drop table refusals; create table refusals (account_id, environment, subject, reason, starts_at_ms, count, added_by)',
     'its table refusals is declared differently',
   ],
 ] as const) {
