@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts'
 import { releaseExpiredPayments } from './operations/mandates.ts'
 import { isDue } from './operations/stops.ts'
 import { columnsOf, findRows, idFrom, idOf, tableOf, type ReadDialect, type Reader } from './reads/dialect.ts'
-import { mandates, runningStops, type RunningStop } from './tables.ts'
+import { agents, mandates, runningStops, type RunningStop } from './tables.ts'
 
 /** How many mandates one sweep searches for open payments. */
 const maxLookedAt = 20_000
@@ -62,7 +62,7 @@ export class Sweep {
 
   /** How many payments were released. */
   async releaseSome({ nowMs, maxMandates, nextCountId }: SweepCall): Promise<number> {
-    const chosen = this.#choose(await this.#lookAtSome(), maxMandates)
+    const chosen = this.#choose(await this.#lookAtSome(nowMs), maxMandates)
     let furtherLooks = maxFurtherLooks
     let sum = 0
     const sweeping = await Promise.allSettled(
@@ -96,8 +96,11 @@ export class Sweep {
     return rows.filter((row) => isDue(row, nowMs))
   }
 
-  /** Mandates with open payments, or with denials that are only counted, among the next ones. */
-  async #lookAtSome(): Promise<readonly Candidate[]> {
+  /**
+   * Those of the next mandates that have payments which can have expired, or open payments of a revoked agent, or denials
+   * that are only counted.
+   */
+  async #lookAtSome(nowMs: number): Promise<readonly Candidate[]> {
     const after = this.#lookedAtUpTo
     const dialect = this.#dialect
     const isAfter = after
@@ -106,8 +109,12 @@ export class Sweep {
     const source = sql`from ${tableOf(dialect, mandates)} ${isAfter} order by account_id, id`
     const { rows } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id from (
-        select account_id, id, open_payments, denials ${source} limit ${sql.lit(maxLookedAt)}) looked_at
-      where open_payments > 0 or denials > 0 order by account_id, id`.execute(this.#db)
+        select account_id, id, agent_id, open_payments, released_until_ms, denials ${source}
+        limit ${sql.lit(maxLookedAt)}) m
+      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or exists (
+        select 1 from ${tableOf(dialect, agents)} a
+        where a.account_id = m.account_id and a.id = m.agent_id and a.status = 'revoked'))
+      order by account_id, id`.execute(this.#db)
     const { rows: end } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(this.#db)
     this.#lookedAtUpTo = end[0] && toCandidate(end[0])
