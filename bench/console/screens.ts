@@ -25,8 +25,8 @@ export function questionsOf(
     ['mandates, paused', '/v1/console/mandates?status=paused'],
     ['mandates, by purpose', '/v1/console/mandates?q=nothing'],
     ['mandate', `/v1/console/mandates/${mandateId}`],
-    ['mandate, spend by day', `/v1/console/mandates/${mandateId}/spend?step=day&stretches=30`],
-    ['mandate, spend by hour', `/v1/console/mandates/${mandateId}/spend?step=hour&stretches=168`],
+    ['mandate, spend by day', `/v1/console/mandates/${mandateId}/spend?step=day&buckets=30`],
+    ['mandate, spend by hour', `/v1/console/mandates/${mandateId}/spend?step=hour&buckets=168`],
     ...listFilters({ agentId, mandateId }).map(([name, filter]) => [
       `transactions${name === '' ? '' : `, ${name}`}`,
       `${list}?${filter}`,

@@ -103,7 +103,7 @@ async function fillLedger(
       created_to: at(1),
       day_starts_at: at(0),
       starts_at: at(-1),
-      stretches: '2',
+      buckets: '2',
       q: 'research',
     },
   }

@@ -45,7 +45,7 @@ export function SpendChart({
     y(0),
     (point) => y(point.spent),
   ).curve(curveStepAfter)
-  const spentInAll = sumOf([spend.spent_before, ...spend.stretches.map(({ paid_total }) => paid_total)])
+  const spentInAll = sumOf([spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)])
   return (
     <figure className="chart">
       <figcaption className="chart-legend">
@@ -93,10 +93,10 @@ export function SpendChart({
 }
 
 /** Cumulative sums per bucket, added exactly before they become coordinates. */
-function pointsOf({ spent_before, stretches }: MandateSpend, untilMs: number): Point[] {
+function pointsOf({ spent_before, buckets }: MandateSpend, untilMs: number): Point[] {
   let spentMicro = readMicro(spent_before) ?? 0n
   const points: Point[] = []
-  for (const { starts_at, paid_total } of stretches) {
+  for (const { starts_at, paid_total } of buckets) {
     const atMs = Date.parse(starts_at)
     if (atMs > untilMs) break
     points.push({ atMs, spent: inWhole(writeMicro(spentMicro)) })

@@ -2,7 +2,7 @@ import { PurserError } from './errors.ts'
 
 /**
  * Amounts are strings, and the service compares them as text: `10.0` is not `10.00`, although the value is
- * the same. These functions calculate exactly, in millionths, never in floating point (decision 0006). All
+ * the same. These functions calculate exactly, in millionths, never in floating point (decision 6). All
  * throw a `PurserError` for an invalid amount; a valid one is digits, with up to six decimals.
  */
 

@@ -9,7 +9,7 @@ export interface Page<Item> {
   readonly nextCursor: string | null
 }
 
-/** A list whose pages are fetched lazily, as it is read (decision 0023). */
+/** A list whose pages are fetched lazily, as it is read (decision 23). */
 export interface List<Item> extends AsyncIterable<Item> {
   /** The first page, or the page at the query's `cursor`. */
   readonly page: () => Promise<Page<Item>>

@@ -1,7 +1,7 @@
 /**
  * What is wrong with an entry of `allowed_sellers` that no seller can match, with a suggestion where
  * possible; undefined for a domain and for `*`. The service accepts any text there, and compares it with the
- * domain of the seller (decision 0015).
+ * domain of the seller (decision 15).
  *
  * @example
  * sellerWarning('https://api.example.com') // '… Did you mean api.example.com?'

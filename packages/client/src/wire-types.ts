@@ -440,7 +440,7 @@ export interface MandateSpend {
   /** Sum in USDC of payments before the first bucket. */
   spent_before: string
   /** The buckets, oldest first, including empty ones. */
-  stretches: Array<Activity>
+  buckets: Array<Activity>
 }
 
 export interface GetMandateSpendQuery {
@@ -449,7 +449,7 @@ export interface GetMandateSpendQuery {
   /** Width of a bucket; `day` by default. */
   step?: 'hour' | 'day'
   /** Number of buckets. */
-  stretches?: number
+  buckets?: number
 }
 
 export interface ListConsoleMandatesQuery {

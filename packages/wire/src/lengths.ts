@@ -47,5 +47,5 @@ export const maxItems = {
   /** Open holds returned with a mandate. */
   openHolds: 100,
   nearestBudgets: 100,
-  stretches: 400,
+  buckets: 400,
 } as const

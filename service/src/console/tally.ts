@@ -1,5 +1,5 @@
 import type { Scope } from '../domain/records.ts'
-import { quarterStart } from '../domain/stretches.ts'
+import { quarterStart } from '../domain/buckets.ts'
 import { maxCountersOfAccount } from '../limits.ts'
 import type { Tally } from '../routes/context.ts'
 import type { Refusal, Tallies } from '../store/console/store.ts'

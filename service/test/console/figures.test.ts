@@ -86,10 +86,10 @@ for (const { name, missing, open } of serviceStores) {
             detail.open_holds.map(({ nonce, amount, status }) => [nonce, amount, status]),
             [[past.openNonce, '3.00', 'open']],
           )
-          const days = { step: 'day', stretches: 3, starts_at: '2026-11-18T00:00:00Z' } as const
+          const days = { step: 'day', buckets: 3, starts_at: '2026-11-18T00:00:00Z' } as const
           const spend = await purser.console.mandates.spend(past.data.id, days)
           assert.deepEqual(
-            [spend.spent_before, ...spend.stretches.map(({ paid_total }) => paid_total)],
+            [spend.spent_before, ...spend.buckets.map(({ paid_total }) => paid_total)],
             ['20.00', '0.00', '0.00', '15.00'],
           )
         },

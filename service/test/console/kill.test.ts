@@ -41,12 +41,12 @@ test('The sums that the console shows are those of the ledger after every kill, 
   assert.ok(paid.length >= 180)
   const [overview, spend, detail] = await Promise.all([
     purser.console.overview(),
-    purser.console.mandates.spend(mandate, { step: 'hour', stretches: 48 }),
+    purser.console.mandates.spend(mandate, { step: 'hour', buckets: 48 }),
     purser.console.mandates.get(mandate),
   ])
   const ofHours = overview.hours.reduce((sum, { paid_total: one }) => addAmounts(sum, one), '0.00')
-  const ofStretches = spend.stretches.reduce((sum, { paid_total: one }) => addAmounts(sum, one), '0.00')
-  assert.deepEqual([ofHours, ofStretches, detail.spent_total], [total, total, total])
+  const ofBuckets = spend.buckets.reduce((sum, { paid_total: one }) => addAmounts(sum, one), '0.00')
+  assert.deepEqual([ofHours, ofBuckets, detail.spent_total], [total, total, total])
   assert.deepEqual([detail.paid_count, spend.spent_before], [paid.length, '0.00'])
   await last.kill('SIGTERM')
 })

@@ -173,7 +173,7 @@ function Spend({ mandate }: { readonly mandate: MandateDetail }) {
     (purser, signal) =>
       purser.console.mandates.spend(
         mandate.id,
-        { starts_at: startsAt, step: 'day', stretches: days },
+        { starts_at: startsAt, step: 'day', buckets: days },
         { signal },
       ),
     { parameters: [mandate.id, startsAt], refetchMs },

@@ -82,8 +82,8 @@ export const MandateSpend = Type.Object({
   mandate_id: described(Id, 'Id of the mandate.'),
   step: described(SpendStep, 'Width of a bucket.'),
   spent_before: described(Sum, 'Sum in USDC of payments before the first bucket.'),
-  stretches: Type.Array(Activity, {
-    maxItems: maxItems.stretches,
+  buckets: Type.Array(Activity, {
+    maxItems: maxItems.buckets,
     description: 'The buckets, oldest first, including empty ones.',
   }),
 })
@@ -107,10 +107,10 @@ export const getMandateSpend = endpoint({
       }),
     ),
     step: Type.Optional(described(SpendStep, 'Width of a bucket; `day` by default.')),
-    stretches: Type.Optional(
+    buckets: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: maxItems.stretches,
+        maximum: maxItems.buckets,
         default: 30,
         description: 'Number of buckets.',
       }),

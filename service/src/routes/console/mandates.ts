@@ -6,7 +6,7 @@ import {
 } from '@purser/wire/console/mandates'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
-import { quarterStart, sumBuckets } from '../../domain/stretches.ts'
+import { quarterStart, sumBuckets } from '../../domain/buckets.ts'
 import { ok, refuse } from '../../http/answers.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
@@ -53,7 +53,7 @@ export function serveConsoleMandates(
     const mandate = await store.findConsoleMandate({ ...caller, id: params.mandate_id })
     if (!mandate) return refuse('not_found')
     const step = query.step ?? 'day'
-    const count = query.stretches ?? 30
+    const count = query.buckets ?? 30
     const widthMs = widths[step]
     const nowMs = now()
     const startsAtMs = quarterStart(
@@ -66,7 +66,7 @@ export function serveConsoleMandates(
       dimension: 'mandate',
       subjects,
       fromMs: startsAtMs,
-      stretchMs: widthMs,
+      bucketMs: widthMs,
     })
     // What was spent since then, taken from all that is spent, leaves what was spent before.
     const since = parts.reduce((sum, { paidMicro }) => sum + paidMicro, 0n)
@@ -75,7 +75,7 @@ export function serveConsoleMandates(
       mandate_id: mandate.id,
       step,
       spent_before: formatSum(before as MicroUsdc),
-      stretches: sumBuckets(parts, { startsAtMs, widthMs, count }).map(toWireActivity),
+      buckets: sumBuckets(parts, { startsAtMs, widthMs, count }).map(toWireActivity),
     })
   })
 }

@@ -3,7 +3,7 @@ import { denialCodes } from '@purser/wire/policy'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
 import { remainingBudget } from '../../domain/policy.ts'
-import { quarterStart, sumBuckets, type Bucket } from '../../domain/stretches.ts'
+import { quarterStart, sumBuckets, type Bucket } from '../../domain/buckets.ts'
 import { ok } from '../../http/answers.ts'
 import type { Serve } from '../../http/serve.ts'
 import { readDateTime } from '../../http/validation/date-time.ts'

@@ -2,7 +2,7 @@ import { listConsoleSellers, type SellerSummary } from '@purser/wire/console/sel
 import { verificationFailures } from '@purser/wire/payments'
 
 import { formatSum, type MicroUsdc } from '../../domain/money.ts'
-import { dayStart } from '../../domain/stretches.ts'
+import { dayStart } from '../../domain/buckets.ts'
 import { answerPage } from '../../http/pagination.ts'
 import type { Serve } from '../../http/serve.ts'
 import { toTimestamp, type RouteContext } from '../context.ts'

@@ -177,8 +177,8 @@ export interface ActivityQuestion {
   readonly fromMs: number
   /** Adds the quarters of each subject up to one, whose `startsAtMs` is the first of them. */
   readonly isTotal?: boolean
-  /** Adds the quarters up to stretches of this width, the first of which begins at `fromMs`. */
-  readonly stretchMs?: number
+  /** Adds up the quarters in buckets of this width, the first of which begins at `fromMs`. */
+  readonly bucketMs?: number
 }
 
 export interface Activity {

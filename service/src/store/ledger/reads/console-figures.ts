@@ -48,7 +48,7 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
     async readActivity(scope, question): Promise<Activity[]> {
       const { dimension, subjects, fromMs, isTotal } = question
       if (subjects.length === 0) return []
-      const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(stretchText(question))
+      const startsAt = isTotal ? sql`min(starts_at_ms)` : sql.raw(bucketText(question))
       // Stored sums and parts that are not added up yet, in one consistent read, so that nothing is missing or
       // counted twice.
       const { rows } = await sql<ActivityRow>`
@@ -215,12 +215,12 @@ function addActivity(
     ...kept,
     ...fitting,
   ]) {
-    const stretchMs = isTotal ? startsAtMs : stretchOf(startsAtMs, question)
-    const key = isTotal ? subject : `${subject}\0${stretchMs}`
+    const bucketMs = isTotal ? startsAtMs : bucketOf(startsAtMs, question)
+    const key = isTotal ? subject : `${subject}\0${bucketMs}`
     const sum = sums.get(key)
     sums.set(key, {
       subject,
-      startsAtMs: Math.min(stretchMs, sum?.startsAtMs ?? stretchMs),
+      startsAtMs: Math.min(bucketMs, sum?.startsAtMs ?? bucketMs),
       paidCount: (sum?.paidCount ?? 0) + paidCount,
       paidMicro: ((sum?.paidMicro ?? 0n) + paidMicro) as MicroUsdc,
       approvedCount: (sum?.approvedCount ?? 0) + approvedCount,
@@ -243,15 +243,15 @@ function toActivity(row: Omit<ActivityRow, 'parts'>): Activity {
   }
 }
 
-/** Where the stretch of a quarter begins. */
-function stretchOf(startsAtMs: number, { fromMs, stretchMs }: ActivityQuestion): number {
-  return stretchMs === undefined ? startsAtMs : startsAtMs - ((startsAtMs - fromMs) % stretchMs)
+/** The start of the bucket of a quarter. */
+function bucketOf(startsAtMs: number, { fromMs, bucketMs }: ActivityQuestion): number {
+  return bucketMs === undefined ? startsAtMs : startsAtMs - ((startsAtMs - fromMs) % bucketMs)
 }
 
-/** Like `stretchOf`, in SQL; with literals, since SQLite binds numbers as floating point. */
-function stretchText({ fromMs, stretchMs }: ActivityQuestion): string {
-  if (stretchMs === undefined) return 'starts_at_ms'
-  const [from, width] = [BigInt(fromMs), BigInt(stretchMs)]
+/** Like `bucketOf`, in SQL; with literals, since SQLite binds numbers as floating point. */
+function bucketText({ fromMs, bucketMs }: ActivityQuestion): string {
+  if (bucketMs === undefined) return 'starts_at_ms'
+  const [from, width] = [BigInt(fromMs), BigInt(bucketMs)]
   return `starts_at_ms - (starts_at_ms - ${from}) % ${width}`
 }
 

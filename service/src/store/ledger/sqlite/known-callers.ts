@@ -13,7 +13,7 @@ export interface KnownCallersOptions {
   readonly untilDurable: () => Promise<void> | undefined
 }
 
-/** The callers of keys that were looked up since a key was last changed (decision 0002). */
+/** The callers of keys that were looked up since a key was last changed (decision 2). */
 export class KnownCallers {
   readonly #options: KnownCallersOptions
   /** By the very buffer with the hash, which who asks keeps for each key: so nothing is hashed for each request. */

@@ -22,14 +22,14 @@ export interface Bucket {
 }
 
 /** Consecutive buckets of equal width. */
-export interface Stretches {
+export interface BucketRange {
   readonly startsAtMs: number
   readonly widthMs: number
   readonly count: number
 }
 
 /** The activity per bucket, including empty ones; activity outside all buckets is ignored. */
-export function sumBuckets(parts: readonly Bucket[], { startsAtMs, widthMs, count }: Stretches): Bucket[] {
+export function sumBuckets(parts: readonly Bucket[], { startsAtMs, widthMs, count }: BucketRange): Bucket[] {
   const buckets = Array.from({ length: count }, (_, index) => emptyBucket(startsAtMs + index * widthMs))
   for (const part of parts) {
     const index = Math.floor((part.startsAtMs - startsAtMs) / widthMs)
