@@ -63,6 +63,14 @@ function createStore(
   const { database, path } = file
   const writing = new SqliteDialect({ database })
   const db: Reader = new Kysely<unknown>({ dialect: writing })
+  /** For operations that read first. */
+  const actsDb = kyselyOver(async (text, values) => {
+    try {
+      return database.prepare(text).all(...values)
+    } catch (error) {
+      throw explainFailure(error)
+    }
+  }, writing)
   const queries = new QueryThread({ path, timeoutMs: consoleQueryMs, maxWaiting: maxConsoleQueries })
   const consoleDb = kyselyOver((text, values) => queries.query(text, values), writing)
   const commitTimes = new CommitTimes()
@@ -146,8 +154,8 @@ function createStore(
     ledger: indexed,
     nextId,
     accountOfMandate,
-    sweep: new Sweep({ ledger, db, dialect }),
-    rollup: new Rollup({ ledger, db, dialect }),
+    sweep: new Sweep({ ledger, db: actsDb, dialect }),
+    rollup: new Rollup({ ledger, db: actsDb, dialect }),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })

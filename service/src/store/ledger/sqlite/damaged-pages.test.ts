@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import Database from 'better-sqlite3'
+
+import { createIdsOfTimes } from '../../../ids.ts'
+import { StoreUnavailableError, type Store } from '../../store.ts'
+import { openSqliteLedgerStore } from './sqlite-ledger-store.ts'
+
+const works: readonly (readonly [part: string, what: string, work: (store: Store) => Promise<unknown>])[] = [
+  ['sqlite_autoindex_mandates_1', 'a sweep', (store) => store.releaseExpiredHolds(1, 10)],
+  ['running_stops', 'a look for stops', (store) => store.continueStops(() => 1)],
+  ['activity_parts', "an update of the console's sums", (store) => store.addUpActivity()],
+]
+
+for (const [part, what, work] of works) {
+  test(`A damaged page that ${what} reads is a store that is unavailable`, async (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
+    const path = join(folder, 'purser.db')
+    await openSqliteLedgerStore({ path, nextId: createIdsOfTimes() }).close()
+    damage(path, part)
+    const store = openSqliteLedgerStore({ path, nextId: createIdsOfTimes() })
+    context.after(async () => {
+      await store.close()
+      rmSync(folder, { recursive: true })
+    })
+    await assert.rejects(work(store), (error) => {
+      assert(error instanceof StoreUnavailableError)
+      assert.match(error.message, /SQLITE_CORRUPT/)
+      return true
+    })
+  })
+}
+
+/** Writes over the first page of a table or an index. */
+function damage(path: string, part: string): void {
+  const database = new Database(path)
+  const page = database.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(part)
+  const pageBytes = database.pragma('page_size', { simple: true })
+  database.close()
+  const file = openSync(path, 'r+')
+  writeSync(
+    file,
+    Buffer.alloc(Number(pageBytes), 0xff),
+    0,
+    Number(pageBytes),
+    (Number(page) - 1) * Number(pageBytes),
+  )
+  closeSync(file)
+}
