@@ -1,3 +1,4 @@
+import { checkActivity } from './checks/activity.ts'
 import { checkBudgets } from './checks/budgets.ts'
 import { checkCharges } from './checks/charges.ts'
 import { checkHolds } from './checks/holds.ts'
@@ -18,7 +19,7 @@ import type { Evidence } from './history.ts'
 export function findComplaints(evidence: Evidence): Complaint[] {
   const complaints: Complaint[] = []
   const dossier = new Dossier(evidence)
-  for (const check of [checkCharges, checkHolds, checkBudgets, checkStops, checkRecords]) {
+  for (const check of [checkCharges, checkHolds, checkBudgets, checkStops, checkRecords, checkActivity]) {
     check(dossier, (kind, subject, text) => complaints.push({ kind, subject, text }))
   }
   return complaints

@@ -16,7 +16,7 @@ export const complaintKinds = [
   /** A charge stands whose collector asked again and never got to know. */
   'charge untold',
   'overspent',
-  /** The sums of a mandate are not the sums of its records. */
+  /** The sums of a mandate, or of the console, are not the sums of their records. */
   'sums differ',
   /** An acknowledged proof has no hold. */
   'hold lost',

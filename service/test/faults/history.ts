@@ -115,8 +115,45 @@ export interface LedgerContent {
   readonly events: readonly EventContent[]
   /** How many proofs of each mandate were denied, as the ledger has it; undefined when it does not record them. */
   readonly denials?: readonly { readonly mandateId: string; readonly count: number }[] | undefined
+  /** What happened, and the sums of it that the console shows; undefined where they were not read at one moment. */
+  readonly activity?: ActivityContent | undefined
   /** How far the clock of any service was from the time of the calls, at most. */
   readonly clockSkewMs?: number
+}
+
+export interface ActivityContent {
+  readonly journal: readonly JournalContent[]
+  readonly sums: readonly ActivitySumContent[]
+  /** Who was paid under which mandates: `<account> <mandate> <domain>`. */
+  readonly paidSellers: readonly string[]
+}
+
+export interface JournalContent {
+  readonly accountId: string
+  readonly environment: string
+  readonly kind: string
+  readonly mandateId: string | null
+  readonly amountMicro: bigint
+  readonly count: number
+  readonly atMs: number
+  /** Of a denial, its reason. */
+  readonly reason: string | null
+  /** The domain that was paid, or that was asked about. */
+  readonly domain: string | null
+  /** Whether it was paid to a seller of the account. */
+  readonly isRevenue: boolean
+}
+
+export interface ActivitySumContent {
+  readonly accountId: string
+  readonly environment: string
+  readonly dimension: string
+  readonly subject: string
+  readonly startsAtMs: number
+  readonly paidCount: number
+  readonly paidMicro: bigint
+  readonly approvedCount: number
+  readonly deniedCount: number
 }
 
 export interface MandateContent {

@@ -3,12 +3,15 @@ import type { Change, Decision, Facts } from '../../src/store/ledger/operation.t
 import type { Table } from '../../src/store/ledger/table.ts'
 import {
   accounts,
+  activity,
+  activityParts,
   agents,
   apiKeys,
   auditEvents,
   entries,
   evaluations,
   mandates,
+  paidSellers,
   payments,
   sellerDomains,
 } from '../../src/store/ledger/tables.ts'
@@ -239,6 +242,38 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
         return [{ ...change, row: { ...change.row, heldMicro: before?.heldMicro ?? 0n } }]
       }),
     ),
+  },
+  {
+    bug: 'what was added to the sums of the console is added again',
+    ...inOperation(
+      'addUpActivity',
+      changing((change) => (change.kind === 'remove' ? [] : [change])),
+    ),
+  },
+  {
+    bug: 'what was added to the sums of the console is lost',
+    ...inOperation('addUpActivity', without(activity)),
+  },
+  {
+    bug: 'the sums of the console begin anew with each step',
+    ...inOperation(
+      'addUpActivity',
+      seeing(activity, (row) => ({ ...row, paidCount: 0, approvedCount: 0, deniedCount: 0 })),
+    ),
+  },
+  { bug: 'nobody notes who was paid', ...inOperation('addUpActivity', without(paidSellers)) },
+  {
+    bug: 'two services add the same to the sums of the console',
+    ...inTransaction((transaction) => ({
+      read: async (reads, options) => {
+        const others = reads.map((read) => ({
+          ...read,
+          isLocked: read.isLocked && ![activityParts, activity].includes(read.table),
+        }))
+        const { found, blocked } = await transaction.read(others, options)
+        return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
+      },
+    })),
   },
   {
     bug: 'a resume leaves the mandate paused',

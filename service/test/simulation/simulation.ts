@@ -20,13 +20,16 @@ import { capture, settleLate } from '../../src/store/ledger/operations/payments.
 import { statusOf } from '../../src/store/ledger/operations/payment-rows.ts'
 import { createSeller, releaseDomain } from '../../src/store/ledger/operations/sellers.ts'
 import { voidPayment } from '../../src/store/ledger/operations/voids.ts'
+import { Rollup, type FindParts } from '../../src/store/ledger/rollup.ts'
 import { continueStop, resumeAll, stopAll } from '../../src/store/ledger/stop-all.ts'
 import {
   accounts,
+  activityParts,
   apiKeys,
   mandates,
   payments,
   runningStops,
+  type ActivityPartsRow,
   type ApiKeyRow,
   type MandateRow,
   type PaymentRow,
@@ -40,6 +43,7 @@ import type { Answer, Evidence, Request } from '../faults/history.ts'
 import { collectorDomain, trade } from '../faults/market.ts'
 import { record } from '../faults/recorder.ts'
 import { createFaultyDriver } from './faulty-driver.ts'
+import { readActivity } from '../faults/read-activity.ts'
 import { readContent } from '../faults/read-content.ts'
 import { VirtualTime } from './virtual-time.ts'
 
@@ -120,6 +124,7 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   void crashNowAndThen(services, world, isOpen)
   void moveClocks(services, world)
   void sweepForEver(services, world)
+  void rollUpForEver(services, world)
   const trading = trade(market, { buyers, owners, teams }).catch((error: unknown) => broken.push(error))
   await time.runUntil(Promise.race([trading, time.sleep(maxMs)]))
   // What is still under way comes to its end, and what has expired is released.
@@ -134,14 +139,17 @@ export async function simulate(options: SimulationOptions): Promise<Evidence> {
   }))
   return {
     calls: [...recorder.calls, ...gaveUp],
-    content: readContent((table) => database.rowsOf(table), {
-      readAtMs: time.nowMs,
-      sweptUntilMs: time.nowMs,
-      statusAtMs: time.nowMs,
-      clockSkewMs: maxClockSkewMs,
-      madeAtMs: world.madeAtMs,
-      writtenAtMs: world.writtenAtMs,
-    }),
+    content: {
+      ...readContent((table) => database.rowsOf(table), {
+        readAtMs: time.nowMs,
+        sweptUntilMs: time.nowMs,
+        statusAtMs: time.nowMs,
+        clockSkewMs: maxClockSkewMs,
+        madeAtMs: world.madeAtMs,
+        writtenAtMs: world.writtenAtMs,
+      }),
+      activity: readActivity((table) => database.rowsOf(table)),
+    },
   }
 }
 
@@ -165,12 +173,14 @@ class SimulatedService {
   /** How far its clock is ahead. */
   clockSkewMs = 0
   #ledger: Ledger
+  #rollup: Rollup
   #life = { isOver: false }
 
   constructor(world: World, ids: Ids) {
     this.#world = world
     this.#ids = ids
     this.#ledger = this.#start()
+    this.#rollup = this.#newRollup()
   }
 
   /** Ends the process, and starts another one. What it was doing gets no answer. */
@@ -178,6 +188,7 @@ class SimulatedService {
     this.#life.isOver = true
     this.#life = { isOver: false }
     this.#ledger = this.#start()
+    this.#rollup = this.#newRollup()
   }
 
   run<Call, Outcome>(
@@ -374,6 +385,22 @@ class SimulatedService {
     return this.run(releaseExpiredPayments, { ...mandate, nowMs, countId: this.#ids.next('transaction') })
   }
 
+  /** Adds some of what has happened to the sums of the console. */
+  addUpActivity(): Promise<unknown> {
+    return this.#rollup.addSome()
+  }
+
+  #newRollup(): Rollup {
+    const { database } = this.#world
+    const findParts: FindParts = async (after, limit) =>
+      (database.rowsOf(activityParts) as unknown as ActivityPartsRow[])
+        .map(({ accountId, id, parts }) => ({ accountId, id, length: JSON.stringify(parts).length }))
+        .sort((one, other) => (isBefore(one, other) ? -1 : 1))
+        .filter((part) => !after || isBefore(after, part))
+        .slice(0, limit)
+    return new Rollup({ ledger: this, findParts })
+  }
+
   /** Goes on with a stop that could not stop every mandate, or that a crash has cut short. */
   continueStop({ accountId, environment, actor, stopId, press }: RunningStop): Promise<unknown> {
     const stop = { ...this.#ofAll({ accountId, environment }, actor), stopId }
@@ -477,6 +504,24 @@ async function sweepForEver(
       for (const service of services) service.continueStop(running).catch(() => undefined)
     }
   }
+}
+
+/** Every service adds up what has happened, all at once, as they may. */
+async function rollUpForEver(
+  services: readonly [SimulatedService, SimulatedService],
+  { random, time }: World,
+): Promise<void> {
+  for (;;) {
+    await time.sleep(2_000 + random.below(4_000))
+    for (const service of services) service.addUpActivity().catch(() => undefined)
+  }
+}
+
+function isBefore(
+  one: Pick<ActivityPartsRow, 'accountId' | 'id'>,
+  other: Pick<ActivityPartsRow, 'accountId' | 'id'>,
+): boolean {
+  return one.accountId === other.accountId ? one.id < other.id : one.accountId < other.accountId
 }
 
 async function openAccount(

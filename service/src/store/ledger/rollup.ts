@@ -14,22 +14,22 @@ interface Waiting {
   readonly id: string
 }
 
+/** The next parts after one, by account and id, at most so many, with the length of each as text. */
+export type FindParts = (
+  after: Waiting | undefined,
+  limit: number,
+) => Promise<readonly (Waiting & { readonly length: number })[]>
+
 /** Adds the parts of payment batches to the console's sums, a bounded number at a time. Accounts take turns. */
 export class Rollup {
   readonly #ledger: Pick<Ledger, 'run'>
-  readonly #db: Reader
-  readonly #dialect: ReadDialect
+  readonly #findParts: FindParts
   /** The last part that was added up; undefined at the start of a round. */
   #last: Waiting | undefined
 
-  constructor(options: {
-    readonly ledger: Pick<Ledger, 'run'>
-    readonly db: Reader
-    readonly dialect: ReadDialect
-  }) {
+  constructor(options: { readonly ledger: Pick<Ledger, 'run'>; readonly findParts: FindParts }) {
     this.#ledger = options.ledger
-    this.#db = options.db
-    this.#dialect = options.dialect
+    this.#findParts = options.findParts
   }
 
   /** Whether more is left. */
@@ -48,21 +48,31 @@ export class Rollup {
   }
 
   async #findSome(): Promise<{ readonly batches: readonly Waiting[]; readonly isMoreLeft: boolean }> {
-    const last = this.#last
-    const dialect = this.#dialect
-    const isAfter = last
-      ? sql`where (account_id, id) > (${idOf(dialect, 'account', last.accountId)}, ${idOf(dialect, 'transaction', last.id)})`
-      : sql``
-    const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
-      select account_id, id, length(parts) as length from ${tableOf(dialect, activityParts)} ${isAfter}
-      order by account_id, id limit ${sql.lit(maxBatches)}`.execute(this.#db)
+    const rows = await this.#findParts(this.#last, maxBatches)
     const batches: Waiting[] = []
     let length = 0
     for (const row of rows) {
-      batches.push({ accountId: idFrom('account', row.account_id), id: idFrom('transaction', row.id) })
-      length += Number(row.length)
+      batches.push(row)
+      length += row.length
       if (length >= maxLength) break
     }
     return { batches, isMoreLeft: batches.length < rows.length || rows.length === maxBatches }
+  }
+}
+
+/** Finds parts in a database. */
+export function findPartsIn(db: Reader, dialect: ReadDialect): FindParts {
+  return async (after, limit) => {
+    const isAfter = after
+      ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'transaction', after.id)})`
+      : sql``
+    const { rows } = await sql<{ account_id: unknown; id: unknown; length: unknown }>`
+      select account_id, id, length(parts) as length from ${tableOf(dialect, activityParts)} ${isAfter}
+      order by account_id, id limit ${sql.lit(limit)}`.execute(db)
+    return rows.map((row) => ({
+      accountId: idFrom('account', row.account_id),
+      id: idFrom('transaction', row.id),
+      length: Number(row.length),
+    }))
   }
 }

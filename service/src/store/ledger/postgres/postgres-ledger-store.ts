@@ -27,7 +27,7 @@ import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { idFrom } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
-import { Rollup } from '../rollup.ts'
+import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
@@ -192,7 +192,7 @@ function createStore(
     // It never changes, so it is cached.
     accountOfMandate: (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
     sweep: new Sweep({ ledger, db: retryingDb, dialect }),
-    rollup: new Rollup({ ledger, db: retryingDb, dialect }),
+    rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb, dialect) }),
   })
   const reads = prepareLedgerReads({
     db,

@@ -18,7 +18,7 @@ import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
 import { joinPayments, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
-import { Rollup } from '../rollup.ts'
+import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { apiKeys } from '../tables.ts'
 import { prepareAgentFacts, type KnownFacts } from './agent-facts.ts'
@@ -155,7 +155,7 @@ function createStore(
     nextId,
     accountOfMandate,
     sweep: new Sweep({ ledger, db: actsDb, dialect }),
-    rollup: new Rollup({ ledger, db: actsDb, dialect }),
+    rollup: new Rollup({ ledger, findParts: findPartsIn(actsDb, dialect) }),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })

@@ -1,0 +1,75 @@
+import type { Complain } from '../complaint.ts'
+import type { Dossier } from '../dossier.ts'
+import type { ActivitySumContent, JournalContent } from '../history.ts'
+
+/** The sums that the console shows are those of the journal, and it knows everybody who was paid. */
+export function checkActivity({ content: { activity } }: Dossier, complain: Complain): void {
+  if (!activity) return
+  const { journal, sums, paidSellers } = activity
+  const expected = addUp(journal.flatMap(sumsOf))
+  const found = addUp(sums)
+  for (const name of new Set([...expected.keys(), ...found.keys()])) {
+    const [sum, inJournal] = [found.get(name) ?? nothing, expected.get(name) ?? nothing]
+    if (sum !== inJournal) complain('sums differ', name, `the console has ${sum}, the journal ${inJournal}`)
+  }
+  const paid = journal.filter(({ kind }) => kind === 'paid')
+  const sellers = paid.map(({ accountId, mandateId, domain }) => `${accountId} ${mandateId} ${domain}`)
+  const known = new Set(paidSellers)
+  for (const seller of new Set(sellers)) {
+    if (!known.has(seller)) complain('record lost', seller, 'it was paid, and the console does not know')
+    known.delete(seller)
+  }
+  for (const seller of known) complain('record unexplained', seller, 'it was never paid')
+}
+
+const nothing = 'none'
+const quarterMs = 15 * 60_000
+const dayMs = 24 * 60 * 60_000
+
+/** What an entry of the journal adds to the sums. */
+function sumsOf(entry: JournalContent): ActivitySumContent[] {
+  const { accountId, environment, kind, mandateId, amountMicro, count, atMs, reason, domain } = entry
+  const isPaid = kind === 'paid' || kind === 'received'
+  const startsAtMs = Math.floor(atMs / quarterMs) * quarterMs
+  const sum = {
+    accountId,
+    environment,
+    startsAtMs,
+    paidCount: isPaid ? count : 0,
+    paidMicro: isPaid ? amountMicro : 0n,
+    approvedCount: kind === 'approved' ? count : 0,
+    deniedCount: kind === 'denied' || kind === 'more_denied' ? count : 0,
+  }
+  const sums: ActivitySumContent[] = []
+  if (kind !== 'received') sums.push({ ...sum, dimension: 'all', subject: '' })
+  if (kind !== 'received' && mandateId !== null) {
+    sums.push({ ...sum, dimension: 'mandate', subject: mandateId })
+  }
+  if (kind === 'denied' && reason !== null) sums.push({ ...sum, dimension: 'reason', subject: reason })
+  // What a list shows, in all and by domain.
+  if (kind !== 'more_denied') sums.push({ ...sum, dimension: 'domain', subject: '' })
+  if (kind !== 'more_denied' && domain !== null) sums.push({ ...sum, dimension: 'domain', subject: domain })
+  if (isPaid && entry.isRevenue && domain !== null) {
+    const day = Math.floor(atMs / dayMs) * dayMs
+    sums.push({ ...sum, dimension: 'seller', subject: domain, startsAtMs: day })
+    sums.push({ ...sum, dimension: 'seller_total', subject: domain, startsAtMs: 0 })
+  }
+  return sums
+}
+
+/** The sums with the same name added up, each as one text. */
+function addUp(sums: readonly ActivitySumContent[]): Map<string, string> {
+  const byName = Map.groupBy(
+    sums,
+    ({ accountId, environment, dimension, subject, startsAtMs }) =>
+      `${accountId} ${environment} ${dimension} ${subject} ${startsAtMs}`,
+  )
+  const texts = [...byName].map(([name, same]) => {
+    const paidMicro = same.reduce((total, sum) => total + sum.paidMicro, 0n)
+    const counts = (['paidCount', 'approvedCount', 'deniedCount'] as const).map((column) =>
+      same.reduce((total, sum) => total + sum[column], 0),
+    )
+    return [name, [paidMicro, ...counts].join(' ')] as const
+  })
+  return new Map(texts.filter(([, text]) => text !== '0 0 0 0'))
+}

@@ -1,0 +1,41 @@
+import { sellersPaidIn, sumOfHalves, sumsOfParts } from '../../src/store/ledger/activity.ts'
+import type { Table, TableRow } from '../../src/store/ledger/table.ts'
+import {
+  activity,
+  activityParts,
+  entries,
+  evaluations,
+  paidSellers,
+  payments,
+} from '../../src/store/ledger/tables.ts'
+import type { ActivityContent } from './history.ts'
+
+/** The journal, and the sums of the console with what waits to be added to them, from tables that were read at one moment. */
+export function readActivity(allRows: (table: Table) => readonly unknown[]): ActivityContent {
+  const rowsOf = <Of extends Table>(table: Of) => allRows(table) as readonly TableRow<Of>[]
+  const paymentOf = new Map(rowsOf(payments).map((payment) => [payment.nonce, payment]))
+  const evaluationOf = new Map(rowsOf(evaluations).map((evaluation) => [evaluation.id, evaluation]))
+  const waiting = rowsOf(activityParts)
+  return {
+    journal: rowsOf(entries).map(({ id, nonce, ...entry }) => {
+      const payment = nonce === null ? undefined : paymentOf.get(nonce)
+      const evaluation = evaluationOf.get(id)
+      return {
+        ...entry,
+        reason: evaluation?.reasonCode ?? null,
+        domain: payment?.merchantDomain ?? evaluation?.merchantDomain ?? null,
+        isRevenue: payment?.sellerAccountId === entry.accountId,
+      }
+    }),
+    sums: [
+      ...rowsOf(activity).map((row) => ({ ...row, paidMicro: sumOfHalves(row.paidHigh, row.paidLow) })),
+      ...waiting.flatMap(({ accountId, parts }) => sumsOfParts(parts).map((sum) => ({ accountId, ...sum }))),
+    ],
+    paidSellers: [
+      ...rowsOf(paidSellers),
+      ...waiting.flatMap(({ accountId, parts }) =>
+        sellersPaidIn(parts).map((seller) => ({ accountId, ...seller })),
+      ),
+    ].map(({ accountId, mandateId, merchantDomain }) => `${accountId} ${mandateId} ${merchantDomain}`),
+  }
+}
