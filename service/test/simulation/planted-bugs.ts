@@ -62,7 +62,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 91,
+    firstSeed: 343,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -82,6 +82,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
+    firstSeed: 124,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -90,6 +91,8 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'what was looked at is not looked at again before the commit',
+    firstSeed: 64,
+    minCalls: 600,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({ ...read, table: { ...read.table, isRechecked: false } }))
@@ -214,7 +217,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'a released domain stays registered',
-    firstSeed: 132,
+    firstSeed: 213,
     ...inOperation('releaseDomain', without(sellerDomains)),
   },
   {
@@ -224,7 +227,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', firstSeed: 40, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key goes on working', firstSeed: 129, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
@@ -264,11 +267,12 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'nobody notes who was paid', ...inOperation('addUpActivity', without(paidSellers)) },
   {
     bug: 'two services add the same to the sums of the console',
+    firstSeed: 77,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
         const others = reads.map((read) => ({
           ...read,
-          isLocked: read.isLocked && ![activityParts, activity].includes(read.table),
+          isLocked: read.isLocked && read.table !== activityParts && read.table !== activity,
         }))
         const { found, blocked } = await transaction.read(others, options)
         return { found, blocked: new Set(reads.filter((_, index) => blocked.has(others[index]!))) }
@@ -320,7 +324,6 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'removed rows stay',
-    firstSeed: 132,
     ...inTransaction((transaction) => ({
       commit: (changes) => transaction.commit(changes.filter(({ now }) => now)),
     })),
