@@ -2,8 +2,10 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { GroupCommit, type BesideOptions } from '../../group-commit.ts'
-import { rowOf } from '../reads/dialect.ts'
+import { idFrom, rowOf } from '../reads/dialect.ts'
 import { apiKeys } from '../tables.ts'
+import { askOnce } from './ask-once.ts'
+import type { ShardOfAccount } from './distribution.ts'
 
 /**
  * Looks up the caller of a key for every request: a key that any process has revoked is refused by all. Concurrent
@@ -52,10 +54,52 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
       where h.secret_hash = any ($1)`,
     values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
   })
-  return new Map(
-    rows.map((row) => {
-      const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
-      return [row.hash, { accountId, environment, keyId, role, agentId }]
-    }),
-  )
+  return new Map(rows.map((row) => [row.hash, toCaller(row)]))
+}
+
+/**
+ * As `lookUpCallers`, where accounts are spread over machines: which accounts have keys with these hashes is known everywhere,
+ * and then the keys of each shard are looked up where they are.
+ */
+export function lookUpSpreadCallers(shardOf: ShardOfAccount): LookUpCallers {
+  return async (pool, hashes) => {
+    const { rows } = await pool.query<HashRow>({
+      name: 'purser_ledger_hashes',
+      text: `
+        select encode(h.secret_hash, 'hex') as hash, h.account_id, h.key_id from key_hashes h
+          join accounts a on a.id = h.account_id and a.disabled_at_ms is null
+        where h.secret_hash = any ($1)`,
+      values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
+    })
+    if (rows.length === 0) return new Map()
+    const hashOf = new Map(rows.map((row) => [row.key_id, row.hash]))
+    const byShard = Map.groupBy(rows, (row) => shardOf(idFrom('account', row.account_id)))
+    const answers = await askOnce(
+      pool,
+      [...byShard.values()].map((same) => ({
+        name: 'purser_ledger_keys',
+        text: `
+          select * from api_keys
+          where account_id = any ($1::uuid[]) and id = any ($2::uuid[]) and revoked_at_ms is null`,
+        values: [same.map((row) => row.account_id), same.map((row) => row.key_id)].map(
+          (ids) => `{${ids.join()}}`,
+        ),
+      })),
+    )
+    const keys = answers.flatMap(({ rows: found }) => found as KeyRow[])
+    return new Map(keys.map((row) => [hashOf.get(row.id) ?? '', toCaller(row)]))
+  }
+}
+
+interface HashRow {
+  readonly hash: string
+  readonly account_id: string
+  readonly key_id: string
+}
+
+type KeyRow = Readonly<Record<string, unknown>> & { readonly id: string }
+
+function toCaller(row: Readonly<Record<string, unknown>>): Caller {
+  const { accountId, environment, id: keyId, role, agentId } = rowOf(apiKeys, row)
+  return { accountId, environment, keyId, role, agentId }
 }

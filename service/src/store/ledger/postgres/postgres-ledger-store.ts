@@ -12,7 +12,7 @@ import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs } from '../../console/store.ts'
 import { GroupCommit } from '../../group-commit.ts'
 import { askOnce } from './ask-once.ts'
-import { lookUpCallers, prepareCallers } from './callers.ts'
+import { lookUpCallers, lookUpSpreadCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
@@ -146,7 +146,12 @@ function createStore(
   )
   const askForConsole = prepareQueries(watching, { retry })
   const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching }))
-  const callers = prepareCallers(reading, { maxWaiting, beside, retry, lookUp: lookUpCallers })
+  const callers = prepareCallers(reading, {
+    maxWaiting,
+    beside,
+    retry,
+    lookUp: shardOfAccount ? lookUpSpreadCallers(shardOfAccount) : lookUpCallers,
+  })
   const accountsOfMandates = new Map<string, string>()
   const lookUps = new GroupCommit<string, string | undefined>({
     maxBatch: 256,
