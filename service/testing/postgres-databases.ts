@@ -19,7 +19,10 @@ export async function createDatabase(server: string, name: string): Promise<Post
  * A database without tables on a Citus, known to all its machines: to the coordinator of the address, and to
  * the workers that the database of the address knows.
  */
-export async function createDistributedDatabase(server: string, name: string): Promise<PostgresDatabase> {
+export async function createDistributedDatabase(
+  server: string,
+  name: string,
+): Promise<PostgresDatabase & { readonly worker: string }> {
   const nodes = await execute<{ nodename: string; nodeport: number }>(
     server,
     `select nodename, nodeport from pg_dist_node where noderole = 'primary' and groupid <> 0 order by nodeid`,
@@ -27,13 +30,14 @@ export async function createDistributedDatabase(server: string, name: string): P
   const workers = nodes.map(({ nodename, nodeport }) => withPlace(server, nodename, nodeport))
   const machines = await Promise.all([server, ...workers].map((machine) => createDatabase(machine, name)))
   for (const { url } of machines) await execute(url, 'create extension citus')
-  const [coordinator] = machines
-  if (!coordinator) throw new Error('there is no coordinator')
+  const [coordinator, worker] = machines
+  if (!coordinator || !worker) throw new Error('there is no coordinator, or no worker')
   const { hostname, port } = new URL(server)
   await execute(coordinator.url, 'select citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
   for (const { nodename, nodeport } of nodes) await addNode(coordinator.url, nodename, nodeport)
   return {
     url: coordinator.url,
+    worker: worker.url,
     drop: async () => {
       for (const machine of machines) await machine.drop()
     },

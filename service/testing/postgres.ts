@@ -62,7 +62,7 @@ interface ServerOptions {
 export const postgresServers: readonly PostgresServer[] = [
   postgres18,
   debianServer(),
-  namedServer(process.env['PURSER_TEST_POSTGRES'], process.env['PURSER_TEST_POSTGRES_DISTRIBUTE'] === '1'),
+  namedServer(process.env['PURSER_TEST_POSTGRES'], process.env['PURSER_TEST_POSTGRES_DISTRIBUTE']),
 ]
 
 function debianServer(): PostgresServer {
@@ -71,19 +71,21 @@ function debianServer(): PostgresServer {
   return binaries ? server : { ...server, missing: "Debian's PostgreSQL 15 is not installed here" }
 }
 
-function namedServer(url: string | undefined, isDistributed: boolean): PostgresServer {
-  const name = `the ${isDistributed ? 'Citus' : 'server'} of PURSER_TEST_POSTGRES`
-  const server = serverOf(name, () => Promise.resolve(url ?? ''), isDistributed)
+/** Services connect to the coordinator of a Citus, or with `worker` to one of its workers. */
+function namedServer(url: string | undefined, distribute: string | undefined): PostgresServer {
+  const name = `the ${distribute === undefined ? 'server' : 'Citus'} of PURSER_TEST_POSTGRES`
+  const server = serverOf(name, () => Promise.resolve(url ?? ''), distribute)
   return url === undefined ? { ...server, missing: 'PURSER_TEST_POSTGRES names no server' } : server
 }
 
-function serverOf(name: string, start: () => Promise<string>, isDistributed = false): PostgresServer {
+function serverOf(name: string, start: () => Promise<string>, distributed?: string): PostgresServer {
+  const isDistributed = distributed !== undefined
   let starting: Promise<string> | undefined
   const free: string[] = []
   let made = 0
   const run = `${process.pid}_${randomBytes(3).toString('hex')}`
 
-  async function create(): Promise<PostgresDatabase> {
+  async function create(): Promise<PostgresDatabase & { readonly worker?: string }> {
     const server = await (starting ??= start())
     const database = `purser_test_${run}_${++made}`
     if (isDistributed) return createDistributedDatabase(server, database)
@@ -105,14 +107,14 @@ function serverOf(name: string, start: () => Promise<string>, isDistributed = fa
     createEmptyDatabase: create,
     createDatabase: async () => {
       const used = free.pop()
-      const url = used ?? (await create()).url
-      if (used === undefined) {
-        await withClient(url, async (client, place) => {
-          await migrate(client, place)
-          if (isDistributed) await distribute(client, place)
-        })
-      }
-      return { url, drop: () => reuse(url) }
+      if (used !== undefined) return { url: used, drop: () => reuse(used) }
+      const { url, worker = url } = await create()
+      await withClient(url, async (client, place) => {
+        await migrate(client, place)
+        if (isDistributed) await distribute(client, place)
+      })
+      const chosen = distributed === 'worker' ? worker : url
+      return { url: chosen, drop: () => reuse(chosen) }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
+import { idBytes, idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */
@@ -76,6 +76,17 @@ export function encodeArray(column: Column, rows: readonly Row[], name: string):
   scratch.writeInt32BE(rows.length, 12)
   scratch.writeInt32BE(1, 16)
   return Buffer.from(scratch.subarray(0, at))
+}
+
+/** A value of a column as PostgreSQL reads it: text, or bytes. */
+export function encodeText({ kind, idKind = 'nonce' }: Column, value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null
+  if (kind === 'bytes') return value as Buffer
+  if (kind === 'json') return JSON.stringify(value)
+  if (kind !== 'id') return `${value as string | number | bigint}`
+  const bytes = idBytes(idKind, value as string)
+  if (!bytes) throw new Error(`${JSON.stringify(value)} is not the id of a ${idKind}`)
+  return idText('nonce', bytes)
 }
 
 type Row = Readonly<Record<string, unknown>>

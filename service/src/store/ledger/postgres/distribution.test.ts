@@ -5,9 +5,12 @@ import { test, type TestContext } from 'node:test'
 import { Client } from 'pg'
 
 import { postgres18, postgresServers } from '../../../../testing/postgres.ts'
+import { StoreLedger } from '../../../../testing/store-ledger.ts'
+import { createIdsOfTimes } from '../../../ids.ts'
 import { withClient } from './connection.ts'
 import { distribute, hashUuid, readDistribution, sharedTables, tenantTables } from './distribution.ts'
 import { migrate } from './migrate.ts'
+import { openPostgresLedgerStore } from './postgres-ledger-store.ts'
 
 const citus = postgresServers.find(({ isDistributed, missing }) => isDistributed && missing === undefined)
 const skip =
@@ -65,6 +68,61 @@ test(
   },
 )
 
+test(
+  'While shards move to another machine under load, no payment is lost or charged twice',
+  { skip },
+  async (context) => {
+    const { client, url } = await spreadDatabase(context)
+    const store = await openPostgresLedgerStore({ url, nextId: createIdsOfTimes() })
+    const ledger = new StoreLedger({ store, close: () => store.close() })
+    const tenants = await Promise.all(Array.from({ length: 8 }, () => ledger.tenant()))
+    const budgets = await Promise.all(
+      tenants.map(({ sandbox }) => ledger.mandate(sandbox, { maxTotalText: '1000000.00' })),
+    )
+    const charged = budgets.map(() => 0)
+    const moved = new AbortController()
+    async function pay(index: number): Promise<void> {
+      const caller = tenants[index]?.sandbox ?? assert.fail()
+      while (!moved.signal.aborted) {
+        const hold = await ledger.hold(budgets[index] ?? assert.fail())
+        const outcomes = await Promise.all([ledger.capture(caller, hold), ledger.capture(caller, hold)])
+        assert.deepEqual(outcomes.map(({ outcome }) => outcome).toSorted(), ['captured', 'failed'])
+        charged[index]! += 1
+      }
+    }
+    const paying = Promise.all([...tenants.keys(), ...tenants.keys()].map(pay))
+    const { rows: machines } = await client.query<{ nodename: string; nodeport: number }>(
+      `select nodename, nodeport from pg_dist_node where groupid <> 0 order by nodeid`,
+    )
+    const left = machines[0] ?? assert.fail()
+    try {
+      await client.query('select citus_drain_node($1, $2)', [left.nodename, left.nodeport])
+    } finally {
+      moved.abort()
+    }
+    await paying
+    const { rows: places } = await client.query<{ nodeport: number }>(
+      `select distinct nodeport from pg_dist_shard_placement join pg_dist_shard using (shardid)
+        where logicalrelid = 'payments'::regclass`,
+    )
+    assert.deepEqual(
+      places.map(({ nodeport }) => nodeport),
+      machines.slice(1).map(({ nodeport }) => nodeport),
+    )
+    const sums = await Promise.all(budgets.map((budget) => ledger.sums(budget)))
+    assert.deepEqual(
+      sums,
+      charged.map((count) => ({ spent: `${count}.00`, held: '0.00' })),
+    )
+    assert.deepEqual(await store.findLedgerFaults(), [])
+    assert.ok(
+      charged.every((count) => count > 10),
+      charged.join(),
+    )
+    await ledger.close()
+  },
+)
+
 async function spreadDatabase(context: TestContext): Promise<{ client: Client; url: string }> {
   const database = await (citus ?? assert.fail('there is a Citus')).createEmptyDatabase()
   const client = new Client({ connectionString: database.url })
@@ -74,6 +132,7 @@ async function spreadDatabase(context: TestContext): Promise<{ client: Client; u
     await database.drop()
   })
   await migrate(client, 'the database')
+  await client.query('set citus.shard_count = 4')
   assert.deepEqual(await distribute(client, 'the database'), [...tenantTables, ...sharedTables])
   return { client, url: database.url }
 }

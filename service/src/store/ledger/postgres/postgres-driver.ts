@@ -13,6 +13,7 @@ import { checkAndWrite, checkLooked, KnownRows, type Known, type LookedRow } fro
 import {
   findRanges,
   findRows,
+  findSpreadRows,
   isReal,
   lockRows,
   shapeOf,
@@ -134,9 +135,11 @@ class PostgresTransaction implements DriverTransaction {
     const answers = await this.#send(
       [
         ...lockGroups.map((group) => lockRows(group, { waits, isSpread })),
-        ...findGroups.map((group) =>
-          isRows(group) ? findRows(group, isSpread) : findRanges(group as readonly RangeRead[], isSpread),
-        ),
+        ...(isSpread
+          ? findSpread(findGroups, placeOf)
+          : findGroups.map((group) =>
+              isRows(group) ? findRows(group) : findRanges(group as readonly RangeRead[]),
+            )),
       ],
       { waits },
     )
@@ -154,7 +157,7 @@ class PostgresTransaction implements DriverTransaction {
       else found.set(read, [row])
     }
     const rowReads = askable.filter((read) => read.kind === 'row')
-    this.#known.learn(rowReads, byKey)
+    if (!isSpread) this.#known.learn(rowReads, byKey)
     this.#looked = rowReads
       .filter(({ isLocked, table }) => !isLocked && table.isRechecked)
       .map((read) => ({ table: read.table, key: read.key, version: byKey.get(read)?.version ?? null }))
@@ -227,8 +230,9 @@ class PostgresTransaction implements DriverTransaction {
   }
 
   #begin({ waits }: { readonly waits: boolean }): Statement[] {
-    const settings = this.#shardOf ? spreadServer : anyServer
-    if (!this.#found) return beginWithin(this.#limitMs, waits ? 0 : lockLimitMs, settings)
+    const lockLimit = waits ? 0 : lockLimitMs
+    if (this.#shardOf) return [...beginWithin(this.#limitMs, lockLimit, spreadServer), ...passOn(lockLimit)]
+    if (!this.#found) return beginWithin(this.#limitMs, lockLimit, anyServer)
     return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
   }
 
@@ -297,14 +301,26 @@ const ownVersion: Statement = {
 
 const serverStart = 'pg_postmaster_start_time()::text'
 const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')
-/** An engine that spreads rows over machines chooses them when it plans, so it plans anew each time. */
+/** Citus chooses the machine when it plans, so it plans anew each time. */
 const spreadServer = {
   name: 'purser_limits_spread',
-  text: `select ${serverStart} where ${settings
-    .filter((setting) => !setting.includes('force_generic_plan'))
+  text: `select ${serverStart} where ${[
+    ...settings.slice(0, 4),
+    localSetting('citus.propagate_set_commands', 'local'),
+  ]
     .map((setting) => `${setting} is not null`)
     .join(' and ')}`,
 }
+
+/** What Citus is to set on the other machines, too: it passes on nothing but `set local`. */
+function passOn(lockLimit: number): Statement[] {
+  const settings = ['jit = off', `lock_timeout = ${lockLimit}`]
+  return settings.map((setting) => ({
+    name: `purser_local_${setting.replace(/\W+/g, '_')}`,
+    text: `set local ${setting}`,
+  }))
+}
+
 const anyServer = { name: 'purser_limits', text: `select ${serverStart} where ${areSet}` }
 /** Fails on any other server than the one that the rows are known from. */
 const sameServer = {
@@ -340,6 +356,16 @@ function groupReads(reads: readonly Read[], nameOf: (read: Read) => string): (re
 
 function lockOrderOf([read]: readonly Read[]): number {
   return read?.table.lockOrder ?? 0
+}
+
+/** The rows of each shard in one statement, and the ranges. */
+function findSpread(groups: readonly (readonly Read[])[], placeOf: (read: Read) => string): Statement[] {
+  const [rows, ranges] = [groups.filter(isRows), groups.filter((group) => !isRows(group))]
+  const byPlace = Map.groupBy(rows, ([read]) => placeOf(read as Read))
+  return [
+    ...[...byPlace.values()].map(findSpreadRows),
+    ...ranges.map((group) => findRanges(group as readonly RangeRead[], true)),
+  ]
 }
 
 /** Tells reads apart that go to different machines. */

@@ -6,7 +6,7 @@ import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'
-import { columnTypes, decoderOf, encodeArray } from './column-types.ts'
+import { columnTypes, decoderOf, encodeArray, encodeText } from './column-types.ts'
 import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -84,20 +84,19 @@ function suffixOf(isSpread: boolean): string {
 }
 
 /** The rows with these keys. */
-export function findRows(reads: readonly RowRead[], isSpread = false): Statement {
+export function findRows(reads: readonly RowRead[]): Statement {
   const { table } = reads[0] as RowRead
   const { key, name } = table
   const { others, keyColumns, decoders } = layoutOf(table)
   return {
     ...prepared(
-      `find${suffixOf(isSpread)}`,
+      'find',
       table,
       '',
       () => `
       select place, version${others.map((column) => `, found.${sqlName(column)}`).join('')}
       from ${unnest(keyColumns, 'wanted')}
-        cross join lateral (select own.xmin as version, own.* from ${name} own
-          where ${machineOf(table, isSpread, [1])}${equal(key, 'own', 'wanted')} offset 0) found`,
+        cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
     values: arrays(keyColumns, reads.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
@@ -109,6 +108,46 @@ export function findRows(reads: readonly RowRead[], isSpread = false): Statement
         row[others[index] as string] = decoders[index]?.(fields[index + 2] ?? null)
       }
       return { read, row, version: fields[1] as string }
+    },
+  }
+}
+
+/**
+ * The rows with these keys of several tables, which are all on one machine: an engine that spreads rows takes longer to plan
+ * a statement than to run it. Their columns are texts, filled up with nulls.
+ */
+export function findSpreadRows(groups: readonly (readonly RowRead[])[]): Statement {
+  const layouts = groups.map((reads) => layoutOf((reads[0] as RowRead).table))
+  const width = Math.max(...layouts.map(({ others }) => others.length))
+  const tables = groups.map((reads) => (reads[0] as RowRead).table)
+  return {
+    ...prepared('find_spread', { name: '' }, tables.map(({ name }) => name).join(), () => {
+      let parameters = 0
+      const selects = tables.map((table, part) => {
+        const { keyColumns, others } = layouts[part] as Layout
+        const list = unnest(keyColumns, 'wanted', parameters)
+        const machine = machineOf(table, true, [parameters + 1])
+        parameters += table.key.length
+        const columns = Array.from({ length: width }, (_, index) =>
+          others[index] === undefined ? 'null' : `found.${sqlName(others[index])}::text`,
+        )
+        return `
+          select ${[`${part} as part`, 'place', 'version::text', ...columns].join(', ')} from ${list}
+          cross join lateral (
+            select own.xmin as version, own.* from ${table.name} own
+            where ${machine}${equal(table.key, 'own', 'wanted')} offset 0) found`
+      })
+      return selects.join(' union all ')
+    }),
+    values: groups.flatMap((reads, part) =>
+      arrays((layouts[part] as Layout).keyColumns, reads.map(parametersOf)),
+    ),
+    decodeRow: ([part, place, version, ...values]): FoundRow => {
+      const read = groups[Number(part)]?.[Number(place) - 1] as RowRead
+      const { others, decoders } = layoutOf(read.table)
+      const row: Record<string, unknown> = { ...read.key }
+      for (const [index, name] of others.entries()) row[name] = decoders[index]?.(values[index] ?? null)
+      return { read, row, version: version as string }
     },
   }
 }
@@ -238,7 +277,7 @@ export function writeStatements(
   }
   return [...byKind.values()].map((same) => {
     const [{ before, now }] = same as [NetChange]
-    if (!before) return insertRows(same)
+    if (!before) return shardOf ? insertSpreadRows(same) : insertRows(same)
     const options = { versions, isSpread: shardOf !== undefined }
     return now ? updateRows(same, options) : deleteRows(same, options)
   })
@@ -280,6 +319,26 @@ function insertRows(changes: readonly NetChange[]): Statement {
         `insert into ${name} (${names(filled)}) select ${names(filled)} from ${unnest(columnsOf(table, filled), 'added')}`,
     ),
     values: arrays(columnsOf(table, filled), rows),
+  }
+}
+
+/**
+ * Row by row: what is selected, Citus copies to the other machine, and answers every failure of that with one code. It has no
+ * name, since there would be one for each number of rows.
+ */
+function insertSpreadRows(changes: readonly NetChange[]): Statement {
+  const { table } = changes[0] as NetChange
+  const rows = changes.map(({ now }) => now as Row)
+  const filled = layoutOf(table).names.filter((column) => rows.some((row) => row[column] !== null))
+  const columns = filled.map((name) => ({ name, column: table.columns[name] as Column }))
+  let parameters = 0
+  const lists = rows.map(
+    () =>
+      `(${columns.map(({ column: { kind } }) => `$${++parameters}::${columnTypes[kind].name}`).join(', ')})`,
+  )
+  return {
+    text: `insert into ${table.name} (${names(filled)}) values ${lists.join(', ')}`,
+    values: rows.flatMap((row) => columns.map(({ name, column }) => encodeText(column, row[name]))),
   }
 }
 
