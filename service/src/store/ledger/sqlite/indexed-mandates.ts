@@ -2,15 +2,7 @@ import type { Ledger } from '../ledger.ts'
 import type { Operation } from '../operation.ts'
 import type { SqliteLedger } from './ledger-thread.ts'
 
-/** The calls for one mandate. */
-interface Calls {
-  underWay: number
-  /** The number of the last one that began. */
-  last: number
-}
-
-/** Max mandates whose calls are known, and max mandates of which more is. */
-const maxCalled = 65_536
+/** Max mandates of which something is known. */
 const maxKnown = 8_192
 
 /**
@@ -18,24 +10,19 @@ const maxKnown = 8_192
  * the next call for the mandate. So long something may be known of it.
  */
 export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
-  readonly #ledger: Pick<SqliteLedger, 'run' | 'indexEntries'>
+  readonly #ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>
   readonly #indexed = new Map<string, Known | undefined>()
-  readonly #calls = new Map<string, Calls>()
-  #lastCall = 0
-  #forgottenAt = 0
+  /** The mandates that are being indexed, without those for which a call was made meanwhile. */
+  readonly #indexing = new Set<Set<string>>()
 
-  constructor(ledger: Pick<SqliteLedger, 'run' | 'indexEntries'>) {
+  constructor(ledger: Pick<SqliteLedger, 'run' | 'callsUnderWay' | 'indexEntries'>) {
     this.#ledger = ledger
   }
 
   run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
     const mandateId = mandateOf(call)
-    const outcome = this.#ledger.run(operation, call)
-    if (mandateId === undefined) return outcome
-    const calls = this.#begin(mandateId)
-    const end = () => void (calls.underWay -= 1)
-    outcome.then(end, end)
-    return outcome
+    if (mandateId !== undefined) this.#forget(mandateId)
+    return this.#ledger.run(operation, call)
   }
 
   /** What is known of the mandate since its last call. */
@@ -48,23 +35,9 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
     if (this.#indexed.has(mandateId)) this.#indexed.set(mandateId, known)
   }
 
-  #begin(mandateId: string): Calls {
+  #forget(mandateId: string): void {
     if (this.#indexed.size > 0) this.#indexed.delete(mandateId)
-    let calls = this.#calls.get(mandateId)
-    if (!calls) {
-      if (this.#calls.size >= maxCalled) this.#forget()
-      calls = { underWay: 0, last: 0 }
-      this.#calls.set(mandateId, calls)
-    }
-    calls.underWay += 1
-    calls.last = ++this.#lastCall
-    return calls
-  }
-
-  #forget(): void {
-    for (const [id, { underWay }] of this.#calls) if (underWay === 0) this.#calls.delete(id)
-    this.#indexed.clear()
-    this.#forgottenAt = this.#lastCall
+    for (const mandateIds of this.#indexing) mandateIds.delete(mandateId)
   }
 
   /** Undefined when all entries of the mandates are indexed that were answered. */
@@ -74,12 +47,16 @@ export class IndexedMandates<Known> implements Pick<Ledger, 'run'> {
   }
 
   async #index(mandateIds: readonly string[]): Promise<void> {
-    const asked = this.#lastCall
-    const atRest = mandateIds.filter((id) => (this.#calls.get(id)?.underWay ?? 0) === 0)
-    await this.#ledger.indexEntries(mandateIds)
-    if (this.#forgottenAt > asked) return
+    const atRest = new Set(mandateIds)
+    for (const call of this.#ledger.callsUnderWay()) atRest.delete(mandateOf(call) ?? '')
+    this.#indexing.add(atRest)
+    try {
+      await this.#ledger.indexEntries(mandateIds)
+    } finally {
+      this.#indexing.delete(atRest)
+    }
     if (this.#indexed.size >= maxKnown) this.#indexed.clear()
-    for (const id of atRest) if ((this.#calls.get(id)?.last ?? 0) <= asked) this.#indexed.set(id, undefined)
+    for (const id of atRest) this.#indexed.set(id, undefined)
   }
 }
 

@@ -52,6 +52,7 @@ interface Replies extends Parcel {
 type Message = Parcel | 'close'
 
 interface Waiting {
+  readonly call: unknown
   readonly sinceMs: number
   readonly resolve: (outcome: unknown) => void
   readonly reject: (error: unknown) => void
@@ -102,6 +103,11 @@ export class SqliteLedger {
     return this.#calls.length - this.#freeNumbers.length
   }
 
+  /** The calls that are not answered yet. */
+  callsUnderWay(): readonly unknown[] {
+    return this.#calls.flatMap((waiting) => (waiting ? [waiting.call] : []))
+  }
+
   /** The outcome of an operation, once it is durable. */
   run<Call, Outcome>(operation: Operation<Call, Outcome>, call: Call): Promise<Outcome> {
     return this.#ask(operation.name, call) as Promise<Outcome>
@@ -132,7 +138,7 @@ export class SqliteLedger {
     // A call that is under way keeps the process alive; a thread that waits for one does not.
     if (waiting === 0) this.#worker.ref()
     const sinceMs = this.#onWritten ? performance.now() : 0
-    return new Promise((resolve, reject) => (this.#calls[number] = { sinceMs, resolve, reject }))
+    return new Promise((resolve, reject) => (this.#calls[number] = { call: value, sinceMs, resolve, reject }))
   }
 
   /** Resolves when all is durable that this thread can have read so far; undefined when it is. */
