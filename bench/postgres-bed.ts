@@ -17,7 +17,7 @@ const settings = {
 
 /** The PostgreSQL server of a run, and the databases on it. */
 export class PostgresBed {
-  readonly #url: string
+  readonly url: string
   readonly #pool: ReturnType<typeof openPool>
   /** What ran on, for the report. */
   readonly server: string
@@ -47,7 +47,7 @@ export class PostgresBed {
     readonly server: string
     readonly mainProcess: number | undefined
   }) {
-    this.#url = parts.url
+    this.url = parts.url
     this.#pool = parts.pool
     this.server = parts.server
     this.#mainProcess = parts.mainProcess
@@ -93,7 +93,7 @@ export class PostgresBed {
   }
 
   #addressOf(name: string): string {
-    const address = new URL(this.#url)
+    const address = new URL(this.url)
     address.pathname = `/${this.#full(name)}`
     return address.href
   }

@@ -53,6 +53,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
     }
   }
 
+  const endPayments = await database.beginPayments()
   await copy(payments, {
     ...database.ofPayments,
     nonce,
@@ -62,6 +63,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
     transaction_id: `case when t.transaction_id is null then null else ${newId('t.transaction_id', earlier('t.captured_at_ms'))} end`,
     idempotency_key: 'null',
   })
+  await endPayments()
   await copy(evaluations, {
     id: newId('t.id', earlier('t.created_at_ms')),
     created_at_ms: earlier('t.created_at_ms'),
@@ -162,6 +164,8 @@ interface Database extends AsyncDisposable {
   readonly series: (first: number, last: number) => string
   /** Columns of payments that are not declared. */
   readonly ofPayments: Readonly<Record<string, string>>
+  /** Called before payments are written; its answer is called after. */
+  readonly beginPayments: () => Promise<() => Promise<unknown>>
   readonly addToMandates: (copies: number) => Promise<unknown>
   /** Writes the indexes that the database does not write by itself. */
   readonly writeIndexes: () => Promise<unknown>
@@ -188,6 +192,15 @@ async function openDatabase(url: string): Promise<Database> {
     literal: (id) => `'${String(id)}'`,
     series: (first, last) => `generate_series(${first}, ${last}) n`,
     ofPayments: {},
+    /** A payment that was captured in its page has left room for one version only. */
+    beginPayments: async () => {
+      const [row] = await all<{ fill: string }>(
+        `select split_part(option, '=', 2) as fill from pg_class, unnest(reloptions) option
+          where oid = 'payments'::regclass and option like 'fillfactor=%'`,
+      )
+      await all(`alter table payments set (fillfactor = ${Math.min(100, 2 * Number(row?.fill ?? 50))})`)
+      return () => all(`alter table payments set (fillfactor = ${row?.fill ?? 100})`)
+    },
     addToMandates: (copies) =>
       all(`update mandates m set spent_micro = m.spent_micro + ${copies} * s.spent,
           held_micro = m.held_micro + case when m.epoch = s.epoch then ${copies} * s.held else 0 end,
@@ -214,6 +227,7 @@ function openFile(path: string): Database {
       select n from series)`,
     // What the row was reserved for is written.
     ofPayments: { blank: `case when t.status = 'open' then t.blank end` },
+    beginPayments: async () => async () => undefined,
     addToMandates: (copies) =>
       run(`update mandates_sums as m set spent_micro = m.spent_micro + ${copies} * s.spent,
           held_micro = m.held_micro + case when m.epoch = s.epoch then ${copies} * s.held else 0 end,
