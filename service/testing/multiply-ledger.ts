@@ -73,7 +73,7 @@ export async function multiplyLedger(place: LedgerPlace, { copies, everyMs }: Mu
     nonce: `case when t.nonce is null then null else ${nonce} end`,
     at_ms: earlier('t.at_ms'),
   })
-  await database.addToMandates(copies)
+  await database.addToMandates(copies, everyMs)
   await addParts()
   await database.writeIndexes()
   for (const table of ['payments', 'entries', 'evaluations']) await run(`drop table copied_${table}`)
@@ -166,7 +166,7 @@ interface Database extends AsyncDisposable {
   readonly ofPayments: Readonly<Record<string, string>>
   /** Called before payments are written; its answer is called after. */
   readonly beginPayments: () => Promise<() => Promise<unknown>>
-  readonly addToMandates: (copies: number) => Promise<unknown>
+  readonly addToMandates: (copies: number, everyMs: number) => Promise<unknown>
   /** Writes the indexes that the database does not write by itself. */
   readonly writeIndexes: () => Promise<unknown>
   readonly settle: () => Promise<unknown>
@@ -177,7 +177,8 @@ const sumsOfMandates = `
   select p.account_id, p.mandate_id, p.epoch,
     sum(case when p.status = 'captured' then p.amount_micro else 0 end) as spent,
     sum(case when p.status = 'open' then p.amount_micro else 0 end) as held,
-    sum(case when p.status = 'open' then 1 else 0 end) as open
+    sum(case when p.status = 'open' then 1 else 0 end) as open,
+    coalesce(min(case when p.status = 'open' then p.expires_at_ms - 1 end), max(p.expires_at_ms)) as expires_at_ms
   from copied_payments p group by p.account_id, p.mandate_id, p.epoch`
 
 async function openDatabase(url: string): Promise<Database> {
@@ -201,10 +202,12 @@ async function openDatabase(url: string): Promise<Database> {
       await all(`alter table payments set (fillfactor = ${Math.min(100, 2 * Number(row?.fill ?? 50))})`)
       return () => all(`alter table payments set (fillfactor = ${row?.fill ?? 100})`)
     },
-    addToMandates: (copies) =>
+    addToMandates: (copies, everyMs) =>
       all(`update mandates m set spent_micro = m.spent_micro + ${copies} * s.spent,
           held_micro = m.held_micro + case when m.epoch = s.epoch then ${copies} * s.held else 0 end,
-          open_payments = m.open_payments + case when m.epoch = s.epoch then ${copies} * s.open else 0 end
+          open_payments = m.open_payments + case when m.epoch = s.epoch then ${copies} * s.open else 0 end,
+          released_until_ms = case when m.epoch <> s.epoch then m.released_until_ms
+            else s.expires_at_ms - case when s.open = 0 then 1 else ${copies} end * ${everyMs} end
         from (${sumsOfMandates}) s where m.account_id = s.account_id and m.id = s.mandate_id`),
     writeIndexes: () => Promise.resolve(),
     settle: () => all('vacuum analyze'),
@@ -228,10 +231,12 @@ function openFile(path: string): Database {
     // What the row was reserved for is written.
     ofPayments: { blank: `case when t.status = 'open' then t.blank end` },
     beginPayments: async () => async () => undefined,
-    addToMandates: (copies) =>
+    addToMandates: (copies, everyMs) =>
       run(`update mandates_sums as m set spent_micro = m.spent_micro + ${copies} * s.spent,
           held_micro = m.held_micro + case when m.epoch = s.epoch then ${copies} * s.held else 0 end,
-          open_payments = m.open_payments + case when m.epoch = s.epoch then ${copies} * s.open else 0 end
+          open_payments = m.open_payments + case when m.epoch = s.epoch then ${copies} * s.open else 0 end,
+          released_until_ms = case when m.epoch <> s.epoch then m.released_until_ms
+            else s.expires_at_ms - case when s.open = 0 then 1 else ${copies} end * ${everyMs} end
         from (${sumsOfMandates}) s join mandates own on own.account_id = s.account_id and own.id = s.mandate_id
         where m.no = own.no`),
     writeIndexes: () =>
