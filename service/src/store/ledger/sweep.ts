@@ -25,6 +25,10 @@ const patienceMs = 2_000
 /** How many stops are continued at once. */
 const maxStops = 100
 
+/** Max mandates that are swept at once, and max payments that one of them may release meanwhile. */
+const mandatesAtOnce = 16
+const manyReleased = 50
+
 interface Candidate {
   readonly accountId: string
   readonly mandateId: string
@@ -44,6 +48,8 @@ export class Sweep {
   readonly #ledger: Pick<Ledger, 'run'>
   readonly #db: Reader
   readonly #dialect: ReadDialect
+  /** How many mandates are swept at once: one while much has expired, since payments wait for the batch. */
+  #atOnce = 1
   /** The last mandate that was checked; undefined at the start of a round. */
   #lookedAtUpTo: Candidate | undefined
   /** The last account, and the last mandate of each account, that had its turn. */
@@ -65,19 +71,25 @@ export class Sweep {
     const chosen = this.#choose(await this.#lookAtSome(nowMs), maxMandates)
     let furtherLooks = maxFurtherLooks
     let sum = 0
-    const sweeping = await Promise.allSettled(
-      chosen.map(async (mandate) => {
-        for (;;) {
-          const call = { ...mandate, nowMs, countId: nextCountId() }
-          const outcome = await this.#ledger.run(releaseExpiredPayments, call, { patienceMs })
-          sum += outcome.released
-          if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
-        }
-      }),
-    )
-    const failures = sweeping
-      .filter((one) => one.status === 'rejected')
-      .map(({ reason }) => reason as unknown)
+    const failures: unknown[] = []
+    const sweepOne = async (mandate: Candidate) => {
+      for (;;) {
+        const call = { ...mandate, nowMs, countId: nextCountId() }
+        const outcome = await this.#ledger.run(releaseExpiredPayments, call, { patienceMs })
+        sum += outcome.released
+        this.#atOnce = outcome.released > manyReleased ? 1 : Math.min(this.#atOnce + 1, mandatesAtOnce)
+        if (!outcome.isMoreLeft || furtherLooks-- <= 0) return
+      }
+    }
+    const underWay = new Set<Promise<void>>()
+    for (const mandate of chosen) {
+      while (underWay.size >= this.#atOnce) await Promise.race(underWay)
+      const sweeping: Promise<void> = sweepOne(mandate)
+        .catch((error: unknown) => void failures.push(error))
+        .then(() => void underWay.delete(sweeping))
+      underWay.add(sweeping)
+    }
+    await Promise.all(underWay)
     const bug = failures.find((error) => !(error instanceof StoreUnavailableError))
     if (bug !== undefined) throw bug
     // If none of several could be swept, their locks are not the cause.
