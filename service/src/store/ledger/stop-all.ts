@@ -40,7 +40,11 @@ export async function stopAll(options: StopAllOptions): Promise<StopOutcome> {
   const pressed = await ledger.run(pressStop, pressing).catch(() => undefined)
   const looks = newLooks()
   for (let look = 0; look < maxLooks; look++) {
-    const isMoved = await lookOnce(options, { press: pressed ?? null, locksOwn: look === 0, looks })
+    const isMoved = await lookOnce(options, {
+      press: pressed ?? null,
+      own: look === 0 ? 'locked' : 'left',
+      looks,
+    })
     if (!isMoved) break
   }
   const press = pressed ?? (await ledger.run(pressStop, pressing))
@@ -58,7 +62,7 @@ export async function continueStop(
   const { ledger, scope, press, now } = options
   if (!(await ledger.run(takeStop, { scope, press, atMs: now() }))) return undefined
   const looks = newLooks()
-  await lookOnce(options, { press, locksOwn: true, looks })
+  await lookOnce(options, { press, own: 'counted', looks })
   await endLooks(options, press, looks)
   return outcomeOf(looks)
 }
@@ -109,22 +113,29 @@ async function lookOnce(
   options: StopAllOptions & { readonly isClosing?: () => boolean },
   {
     press,
-    locksOwn,
+    own,
     looks,
   }: {
     readonly press: number | null
-    /** Whether mandates that the same stop has already paused are locked and counted. */
-    readonly locksOwn: boolean
+    /**
+     * How to treat mandates that the same stop paused before. Counting takes no lock: nothing that was read before the
+     * press resumes one, since the row of the stop is rechecked at each commit.
+     */
+    readonly own: 'locked' | 'counted' | 'left'
     readonly looks: Looks
   },
 ): Promise<boolean> {
   const { ledger, scope, stopId, isClosing } = options
   let isMoved = false
-  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy }) => {
+  await forEachMandate(ledger, scope, async ({ id, status, stoppedBy, stoppedPayments }) => {
     const isStopped = status === 'paused' && stoppedBy !== null
     const isOwn = isStopped && stoppedBy === stopId
+    if (isOwn && own === 'counted') {
+      looks.covered.add(id)
+      looks.voidedHolds += stoppedPayments
+    }
     // An undo that began before the stop may still resume it, unless it is locked after the stop.
-    const isWanted = status === 'active' || (isOwn ? locksOwn : isStopped)
+    const isWanted = status === 'active' || (isOwn ? own === 'locked' : isStopped)
     if (!isWanted || looks.failed.has(id)) return
     const stopped = isClosing?.() ? undefined : await stopOne(options, id, press).catch(() => undefined)
     // A mandate that another stop pauses, or that an undo leaves active, must not be reported as paused.

@@ -79,7 +79,7 @@ test('A stop gets through every mandate though one fails, reports it, and stops 
     ledger.clock.nowMs += stopRetryMs
     if (!isBroken) brokenId = ''
     assert.deepEqual(await ledger.continueStop(), {
-      mandateIds: isBroken ? [first, last] : [first, broken, last],
+      mandateIds: isBroken ? [first, last] : [first, last, broken],
       pausedNow: isBroken ? 0 : 1,
       voidedHolds: 0,
       failedIds: isBroken ? [broken] : [],
