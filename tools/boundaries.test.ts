@@ -199,7 +199,7 @@ test('Only config.ts and settings.ts read the environment', () => {
   const readers = files.filter(({ text }) => text.includes('process.env')).map(({ path }) => path)
   // They pass the environment to config.ts, or to settings.ts in packages/mcp, the only readers.
   assert.deepEqual(readers, [
-    'packages/cli/src/process-surroundings.ts',
+    'packages/cli/src/process-io.ts',
     'packages/mcp/src/main.ts',
     'service/src/main.ts',
   ])

@@ -184,13 +184,13 @@ const refusals: readonly Refusal[] = [
   {
     what: 'A backup to the ledger itself',
     args: ['backup', 'data/purser.db', '--replace'],
-    says: /purser\.db is a ledger that a service uses or has used; name another file/,
+    says: /purser\.db is a ledger that a service uses or has used; choose another file/,
   },
   {
     what: 'A backup to a file that is there',
     args: ['backup', 'taken.db'],
     prepare: (folder) => writeFileSync(join(folder, 'taken.db'), 'kept'),
-    says: /taken\.db exists already; name another file, or replace it with --replace/,
+    says: /taken\.db already exists; choose another file, or replace it with --replace/,
   },
   {
     what: 'A backup to a folder that is not there',

@@ -21,7 +21,7 @@ test('Ctrl-C while a ledger is copied says that the same command goes on, which 
       '  accounts         1 of 1',
       '  identities       1 of 1',
       '  key_hashes       2 of 2',
-      'Interrupted; run the same command again, it goes on from here.\n',
+      'Interrupted; run the same command again to continue.\n',
     ].join('\n'),
   )
   await letGo()

@@ -1,7 +1,7 @@
 import { pathOf, withAllBelow } from '../../packages/cli/src/command-tree.ts'
 import { exits } from '../../packages/cli/src/exit-codes.ts'
 import { createProgram } from '../../packages/cli/src/program.ts'
-import type { Surroundings } from '../../packages/cli/src/surroundings.ts'
+import type { Io } from '../../packages/cli/src/io.ts'
 
 type Command = ReturnType<typeof withAllBelow>[number]
 type Option = Command['options'][number]
@@ -9,7 +9,7 @@ type Option = Command['options'][number]
 /** The page of the `purser` command, generated from the parser. */
 export async function commandLinePage(): Promise<string> {
   // Nothing is run, so only the width of the help is needed.
-  const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
+  const program = await createProgram(['--help'], { columns: 80 } as Io)
   const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
   const groups = [...new Set(leaves.map((leaf) => leaf.helpGroup()))]
   return [

@@ -18,7 +18,7 @@ const advice: readonly (readonly [words: string, environment: Record<string, str
     { PURSER_URL: nobody.PURSER_URL },
     /start the service with npx purser serve, .*holds no ledger yet; npx purser serve makes it/s,
   ],
-  ['migrate status', {}, /or make a new, empty one with npx purser migrate up\.$/],
+  ['migrate status', {}, /or create an empty one with npx purser migrate up\.$/],
   ['init', {}, / 1\. npx purser serve +.* 4\. npx purser agents create --name research-bot$/s],
 ]
 for (const [words, environment, said] of advice) {

@@ -11,12 +11,12 @@ import {
 } from '@purser/client'
 
 import { exitCodes } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** The message and exit code for an error of the client; undefined for other errors. */
 export function explainClientError(
   error: unknown,
-  { calledAs }: Pick<Surroundings, 'calledAs'>,
+  { calledAs }: Pick<Io, 'calledAs'>,
 ): { readonly message: string; readonly exitCode: number } | undefined {
   if (!(error instanceof PurserError)) return undefined
   if (error instanceof TimeoutError) {

@@ -2,7 +2,7 @@ import { Purser } from '@purser/client'
 
 import { CommandError } from './exit-codes.ts'
 import { profilesPath, readProfiles, type Place, type Profile } from './profiles.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** The default URL of the service. */
 export const standardUrl = 'http://127.0.0.1:8080'
@@ -13,11 +13,8 @@ export interface Connection extends Profile {
 }
 
 /** A client for the service and key that the profile names, or the environment, or the current profile. */
-export async function connect(
-  options: { readonly profile?: string },
-  surroundings: Surroundings,
-): Promise<Purser> {
-  const { url, key } = await findConnection(options.profile, surroundings)
+export async function connect(options: { readonly profile?: string }, io: Io): Promise<Purser> {
+  const { url, key } = await findConnection(options.profile, io)
   return new Purser({ baseUrl: url, apiKey: key })
 }
 
@@ -27,20 +24,20 @@ export async function connect(
  * without a key uses the current profile's key if that was saved for the same URL. Throws a `CommandError` if
  * there is no key.
  */
-async function findConnection(profile: string | undefined, surroundings: Surroundings): Promise<Connection> {
-  const known = findKnownConnection(profile, surroundings)
+async function findConnection(profile: string | undefined, io: Io): Promise<Connection> {
+  const known = findKnownConnection(profile, io)
   if (known.key !== undefined) return { ...known, key: known.key }
-  if (surroundings.canAsk) {
-    return { ...known, key: await surroundings.readSecret(`API key for ${known.url}`) }
+  if (io.canAsk) {
+    return { ...known, key: await io.readSecret(`API key for ${known.url}`) }
   }
-  throw new CommandError(`there is no key for ${known.url}; ${keyRemedy(surroundings)}`, 'unauthorised')
+  throw new CommandError(`there is no key for ${known.url}; ${keyRemedy(io)}`, 'unauthorised')
 }
 
 /** How to provide a missing key. */
-export function keyRemedy(surroundings: Place): string {
-  const keep = `${surroundings.calledAs} profile add`
-  const { PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey } = surroundings.environment
-  const { current, profiles } = readProfiles(surroundings)
+export function keyRemedy(io: Place): string {
+  const keep = `${io.calledAs} profile add`
+  const { PURSER_URL: url, PURSER_SANDBOX_KEY: sandboxKey } = io.environment
+  const { current, profiles } = readProfiles(io)
   const hidden = current === null ? undefined : profiles[current]
   if (url && hidden) {
     return `PURSER_URL is set, so profile ${current} (${hidden.url}) is not used: unset PURSER_URL, or pass --profile ${current}`
@@ -54,10 +51,10 @@ export function keyRemedy(surroundings: Place): string {
 /** Like `findConnection`, but without a prompt: the key is undefined if there is none. */
 export function findKnownConnection(
   profile: string | undefined,
-  surroundings: Place,
+  io: Place,
 ): Omit<Connection, 'key'> & { readonly key: string | undefined } {
-  if (profile !== undefined) return { ...namedProfile(profile, surroundings), source: `profile ${profile}` }
-  const { PURSER_API_KEY: key, PURSER_URL: address } = surroundings.environment
+  if (profile !== undefined) return { ...namedProfile(profile, io), source: `profile ${profile}` }
+  const { PURSER_API_KEY: key, PURSER_URL: address } = io.environment
   if (key && !/^[\x21-\x7e]+$/.test(key)) {
     throw new CommandError(
       'PURSER_API_KEY contains whitespace or control characters, which no key has',
@@ -66,7 +63,7 @@ export function findKnownConnection(
   }
   const url = address ? checkedUrl(address, 'PURSER_URL') : undefined
   if (key) return { url: url ?? standardUrl, key, source: 'environment' }
-  const { current, profiles } = readProfiles(surroundings)
+  const { current, profiles } = readProfiles(io)
   const kept = current === null ? undefined : profiles[current]
   if (kept && (url === undefined || url === kept.url)) return { ...kept, source: `profile ${current}` }
   return url === undefined
@@ -74,13 +71,13 @@ export function findKnownConnection(
     : { url, key: undefined, source: 'environment' }
 }
 
-function namedProfile(name: string, surroundings: Place): Profile {
-  const { profiles } = readProfiles(surroundings)
+function namedProfile(name: string, io: Place): Profile {
+  const { profiles } = readProfiles(io)
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile) return profile
   const names = Object.keys(profiles)
   const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`
-  throw new CommandError(`There is no profile ${name} in ${profilesPath(surroundings)}: ${known}`, 'usage')
+  throw new CommandError(`There is no profile ${name} in ${profilesPath(io)}: ${known}`, 'usage')
 }
 
 /** The URL, if it is valid for a service. Throws a `CommandError` that names its source. */

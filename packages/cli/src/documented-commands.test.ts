@@ -4,7 +4,7 @@ import { test } from 'node:test'
 
 import { calledCommand, pathOf } from './command-tree.ts'
 import { createProgram } from './program.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 const root = new URL('../../../', import.meta.url)
 const pages = [
@@ -13,7 +13,7 @@ const pages = [
   'service/README.md',
   ...readdirSync(new URL('docs/guides', root)).map((name) => `docs/guides/${name}`),
 ]
-const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
+const program = await createProgram(['--help'], { columns: 80 } as Io)
 
 test('Every command in the guides exists, with its options', () => {
   const shown = pages.flatMap((page) =>

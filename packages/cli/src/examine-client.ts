@@ -4,30 +4,27 @@ import { explainClientError } from './client-errors.ts'
 import { findKnownConnection, isExposed, keyRemedy } from './connection.ts'
 import { CommandError } from './exit-codes.ts'
 import type { Finding } from './finding.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** Checks this command, its profiles, and the service that it calls. */
-export async function examineClient(
-  profile: string | undefined,
-  surroundings: Surroundings,
-): Promise<Finding[]> {
+export async function examineClient(profile: string | undefined, io: Io): Promise<Finding[]> {
   const findings = [examineNode(process.versions.node)]
   try {
-    const { url, key, source } = findKnownConnection(profile, surroundings)
+    const { url, key, source } = findKnownConnection(profile, io)
     if (isExposed(url)) {
       const finding = `${url} is not https: keys are sent in the clear; put the service behind a TLS proxy`
       findings.push({ mark: 'warn', subject: 'address', finding })
     }
-    const clock = await examineClock(url, surroundings)
+    const clock = await examineClock(url, io)
     findings.push(...clock)
     // If the service does not answer, one line is enough.
     const answers = clock.some(({ subject }) => subject === 'clock')
     if (answers) {
-      const store = await examineReady(url, surroundings)
+      const store = await examineReady(url, io)
       // Without its store the service cannot check a key.
       const keyFinding: Finding =
         store.mark === 'ok' || key === undefined
-          ? await examineKey({ url, key, source }, surroundings)
+          ? await examineKey({ url, key, source }, io)
           : { mark: 'warn', subject: 'key', finding: 'not checked, because the store is down' }
       findings.push(store, keyFinding)
     }
@@ -61,7 +58,7 @@ const clockLimitsMs = { fail: 300_000, warn: 30_000 }
 
 async function examineClock(
   url: string,
-  { calledAs, now, interruption }: Pick<Surroundings, 'calledAs' | 'now' | 'interruption'>,
+  { calledAs, now, interruption }: Pick<Io, 'calledAs' | 'now' | 'interruption'>,
 ): Promise<Finding[]> {
   const askedMs = now()
   const signal = AbortSignal.any([interruption(), AbortSignal.timeout(timeoutMs)])
@@ -97,10 +94,7 @@ function clockFinding(date: string | null, hereMs: number): Finding {
   return { mark, subject, finding }
 }
 
-async function examineReady(
-  url: string,
-  { interruption }: Pick<Surroundings, 'interruption'>,
-): Promise<Finding> {
+async function examineReady(url: string, { interruption }: Pick<Io, 'interruption'>): Promise<Finding> {
   const purser = new Purser({ baseUrl: url, apiKey: null, timeout: timeoutMs, maxRetries: 0 })
   try {
     await purser.health.ready({ signal: interruption() })
@@ -114,12 +108,12 @@ async function examineReady(
 
 async function examineKey(
   { url, key, source }: { readonly url: string; readonly key: string | undefined; readonly source: string },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<Finding> {
   const subject = 'key'
-  const { interruption } = surroundings
+  const { interruption } = io
   if (key === undefined) {
-    const finding = `there is no key; ${keyRemedy(surroundings)}`
+    const finding = `there is no key; ${keyRemedy(io)}`
     return { mark: 'warn', subject, finding }
   }
   const purser = new Purser({ baseUrl: url, apiKey: key, timeout: timeoutMs, maxRetries: 0 })
@@ -128,7 +122,7 @@ async function examineKey(
     await purser.transactions.list({ limit: 1 }, { signal: interruption() }).page()
     return { mark: 'ok', subject, finding: `the service accepts the key (${source})` }
   } catch (error) {
-    const explained = explainClientError(error, surroundings)
+    const explained = explainClientError(error, io)
     if (!explained) throw error
     return { mark: 'fail', subject, finding: `${explained.message} (${source})` }
   }

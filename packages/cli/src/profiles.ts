@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 
 import { CommandError } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** A service, and the key to call it with. */
 export interface Profile {
@@ -30,10 +30,10 @@ export interface Profiles {
 export const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /** What determines their path. */
-type Home = Pick<Surroundings, 'environment' | 'homeFolder'>
+type Home = Pick<Io, 'environment' | 'homeFolder'>
 
 /** The same, plus how the command was invoked, for error messages. */
-export type Place = Home & Pick<Surroundings, 'calledAs'>
+export type Place = Home & Pick<Io, 'calledAs'>
 
 /** The path of the profiles, by the XDG base directory specification. */
 export function profilesPath({ environment, homeFolder }: Home): string {

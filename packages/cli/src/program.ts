@@ -20,16 +20,13 @@ import { sessionsCommand } from './commands/sessions.ts'
 import { transactionsCommand } from './commands/transactions.ts'
 import { exits } from './exit-codes.ts'
 import { loadServiceCommands, namesServiceCommand } from './service-commands.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /**
  * Every command, in the order of `purser --help`. The service's commands are loaded only if the args may need
  * them, so that the others start faster.
  */
-export async function createProgram(
-  words: readonly string[],
-  surroundings: Surroundings,
-): Promise<CommandUnknownOpts> {
+export async function createProgram(words: readonly string[], io: Io): Promise<CommandUnknownOpts> {
   const program = new Command('purser')
     .usage('<command> [options]')
     .version(
@@ -40,27 +37,27 @@ export async function createProgram(
     .addHelpText('before', 'Purser: spending mandates for software agents.\n')
     .addHelpText('after', `\npurser <command> --help describes one of them.\n\n${exitCodeHelp()}`)
   const own: readonly CommandUnknownOpts[] = [
-    accountsCommand(surroundings),
-    keysCommand(surroundings),
-    sessionsCommand(surroundings),
-    agentsCommand(surroundings),
-    mandatesCommand(surroundings),
-    sellersCommand(surroundings),
-    evaluateCommand(surroundings),
-    payCommand(surroundings),
-    proofsCommand(surroundings),
-    transactionsCommand(surroundings),
-    auditCommand(surroundings),
-    profileCommand(surroundings),
+    accountsCommand(io),
+    keysCommand(io),
+    sessionsCommand(io),
+    agentsCommand(io),
+    mandatesCommand(io),
+    sellersCommand(io),
+    evaluateCommand(io),
+    payCommand(io),
+    proofsCommand(io),
+    transactionsCommand(io),
+    auditCommand(io),
+    profileCommand(io),
   ]
   const isOwn = own.some((command) => command.name() === words[0])
-  const service = isOwn ? [] : await loadServiceCommands(surroundings)
-  const all = [...service, doctorCommand(surroundings), ...own, completionCommand(surroundings)]
+  const service = isOwn ? [] : await loadServiceCommands(io)
+  const all = [...service, doctorCommand(io), ...own, completionCommand(io)]
   for (const command of all) program.addCommand(command)
   for (const command of program.commands) {
     for (const one of withAllBelow(command)) one.helpGroup(groupOf(command.name()))
   }
-  for (const command of withAllBelow(program)) configure(command, surroundings)
+  for (const command of withAllBelow(program)) configure(command, io)
   return program
 }
 
@@ -76,7 +73,7 @@ function groupOf(name: string): string {
 }
 
 /** Settings shared by all commands. */
-function configure(command: CommandUnknownOpts, { print, printError, columns }: Surroundings): void {
+function configure(command: CommandUnknownOpts, { print, printError, columns }: Io): void {
   const helpWidth = Math.min(columns, widestHelp)
   command
     .exitOverride()

@@ -1,5 +1,5 @@
 import { CommandError } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** Matches a Purser key anywhere in an arg. */
 const keyText = /svc_(sand|prod)_[A-Za-z0-9]{8,}/
@@ -11,7 +11,7 @@ const keyFlag = /^--?(api-?key|key|token|bearer|secret)(=|$)/i
  * Throws a `CommandError` if the command line contains a key: every user of the machine can read it there,
  * and the shell saves it in its history.
  */
-export function refuseKeys(words: readonly string[], { calledAs }: Pick<Surroundings, 'calledAs'>): void {
+export function refuseKeys(words: readonly string[], { calledAs }: Pick<Io, 'calledAs'>): void {
   // The service has its own settings for keys, which its guide says to pass in another way.
   if (words[0] === 'serve') return
   if (!words.some((word) => keyFlag.test(word) || keyText.test(word))) return

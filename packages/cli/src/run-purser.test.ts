@@ -9,10 +9,10 @@ import { transactionStatuses } from '@purser/wire/transactions'
 import { testCommand } from '../testing/command.ts'
 import { pathOf, withAllBelow } from './command-tree.ts'
 import { createProgram } from './program.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 import * as vocabularies from './vocabularies.ts'
 
-const program = await createProgram(['--help'], { columns: 80 } as Surroundings)
+const program = await createProgram(['--help'], { columns: 80 } as Io)
 const leaves = withAllBelow(program).filter(({ commands }) => commands.length === 0)
 
 test('purser --help lists every command by its full name, and the exit codes', async (context) => {

@@ -6,16 +6,16 @@ import { CommandError, exitCodes } from './exit-codes.ts'
 import { harmlessLines } from './output/harmless.ts'
 import { createProgram } from './program.ts'
 import { refuseKeys } from './refuse-keys.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 import { wrongCall } from './wrong-call.ts'
 
 /** Runs a command; resolves to the exit code. Reports errors on standard error. */
-export async function runPurser(words: readonly string[], surroundings: Surroundings): Promise<number> {
+export async function runPurser(words: readonly string[], io: Io): Promise<number> {
   let exitCode: number = exitCodes.done
-  const here = { ...surroundings, exitWith: (code: number) => void (exitCode = code) }
+  const here = { ...io, exitWith: (code: number) => void (exitCode = code) }
   const program = await createProgram(words, here)
   try {
-    refuseKeys(words, surroundings)
+    refuseKeys(words, io)
     await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
@@ -24,8 +24,8 @@ export async function runPurser(words: readonly string[], surroundings: Surround
 }
 
 /** Reports why a command failed, and returns the exit code. Rethrows bugs. */
-function tellFailure(error: unknown, called: CalledCommand, surroundings: Surroundings): number {
-  const { printError, calledAs } = surroundings
+function tellFailure(error: unknown, called: CalledCommand, io: Io): number {
+  const { printError, calledAs } = io
   const path = pathOf(called.command)
   const hint = `${[calledAs, ...path, '--help'].join(' ')} shows its usage.`
   if (error instanceof CommanderError) {
@@ -34,7 +34,7 @@ function tellFailure(error: unknown, called: CalledCommand, surroundings: Surrou
     if (!isSaid) printError(harmlessLines(`${wrongCall(error, called, calledAs)}\n\n${hint}`))
     return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
   }
-  const explained = explain(error, surroundings)
+  const explained = explain(error, io)
   if (!explained) throw error
   const { message, exitCode } = explained
   if (exitCode === exitCodes.usage) {
@@ -54,7 +54,7 @@ interface Explained {
 }
 
 /** The message and exit code for an error; undefined for a bug. */
-function explain(error: unknown, surroundings: Surroundings): Explained | undefined {
+function explain(error: unknown, io: Io): Explained | undefined {
   if (error instanceof CommandError) return error
   // Errors of the service package, which may be installed separately.
   if (error instanceof Error && 'exitCode' in error && typeof error.exitCode === 'number') {
@@ -63,5 +63,5 @@ function explain(error: unknown, surroundings: Surroundings): Explained | undefi
   if (error instanceof Error && error.name === 'AbortError') {
     return { message: 'interrupted', exitCode: exitCodes.interrupted }
   }
-  return explainClientError(error, surroundings)
+  return explainClientError(error, io)
 }

@@ -3,7 +3,7 @@ import { Command, type CommandUnknownOpts } from '@commander-js/extra-typings'
 import type { Environment } from '@purser/client'
 
 import { CommandError } from './exit-codes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** The commands of `@purser/service`, listed here so that their names are known without it. */
 const names = ['serve', 'init', 'migrate', 'ledger', 'backup', 'restore'] as const
@@ -13,16 +13,16 @@ export function namesServiceCommand(name: string): boolean {
 }
 
 /** The service's commands; if it is not installed, placeholders that say so. */
-export async function loadServiceCommands(surroundings: Surroundings): Promise<CommandUnknownOpts[]> {
+export async function loadServiceCommands(io: Io): Promise<CommandUnknownOpts[]> {
   const service = await importService()
-  return service ? service.serviceCommands(surroundings) : names.map(missingCommand)
+  return service ? service.serviceCommands(io) : names.map(missingCommand)
 }
 
 /** Issues an operator key directly in the ledger. Throws a `CommandError` if the service is not installed. */
-export async function issueOperatorKey(options: OperatorKeyOptions, surroundings: Surroundings) {
+export async function issueOperatorKey(options: OperatorKeyOptions, io: Io) {
   const service = await importService()
   if (!service) throw new CommandError(`this ${remedy}`)
-  return service.issueOperatorKey(options, surroundings)
+  return service.issueOperatorKey(options, io)
 }
 
 /** The operator key to issue, and the ledger. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { runPurser } from '../src/run-purser.ts'
-import type { Surroundings } from '../src/surroundings.ts'
+import type { Io } from '../src/io.ts'
 
 /** The output and exit code of a command. */
 export interface Ended {
@@ -20,7 +20,7 @@ export interface TestCommand {
   /** Runs `purser` with the args; resolves to its complete output. */
   readonly purser: (...words: readonly string[]) => Promise<Ended>
   /** Runs it in another environment, such as with a terminal, a secret, or a signal. */
-  readonly purserWith: (changes: Partial<Surroundings>, ...words: readonly string[]) => Promise<Ended>
+  readonly purserWith: (changes: Partial<Io>, ...words: readonly string[]) => Promise<Ended>
 }
 
 /** The command for one test, or for a file of tests. */
@@ -31,7 +31,7 @@ export function testCommand(
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
 
-  async function purserWith(changes: Partial<Surroundings>, ...words: readonly string[]): Promise<Ended> {
+  async function purserWith(changes: Partial<Io>, ...words: readonly string[]): Promise<Ended> {
     const output: (string | Uint8Array)[] = []
     const errors: string[] = []
     const code = await runPurser(words, {

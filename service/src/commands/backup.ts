@@ -14,7 +14,7 @@ import { readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
 import { inUnits } from './sizes.ts'
-import { CommandError, exitCodes, type Surroundings } from './surroundings.ts'
+import { CommandError, exitCodes, type Io } from './io.ts'
 
 interface BackupOptions {
   readonly database?: string
@@ -22,32 +22,32 @@ interface BackupOptions {
   readonly json?: true
 }
 
-/** What a backup is made with. */
+/** The inputs of a backup. */
 interface Draft {
-  /** Where the backup is written until it is whole. */
+  /** The temporary file of the backup. */
   readonly path: string
-  readonly environment: Surroundings['environment']
+  readonly environment: Io['environment']
   readonly signal: AbortSignal
   readonly onProgress: (bytes: number) => void
 }
 
-/** Writes a backup of the ledger to a file, checks it, and says what it holds. */
+/** Writes a backup of the ledger to a file, checks it, and reports its contents. */
 export async function backUp(
   file: string,
   { database: flag, replace, json }: BackupOptions,
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const database = readDatabaseSetting(flag, surroundings)
-  const path = resolve(surroundings.folder, file)
+  const database = readDatabaseSetting(flag, io)
+  const path = resolve(io.folder, file)
   refuseTakenPath(path, replace === true)
-  // A name of its own, so that two backups at once never write the same file.
+  // A unique name, so that concurrent backups never write the same file.
   const draftPath = `${path}.${randomBytes(4).toString('hex')}.part`
-  const progress = showBytes(surroundings)
-  const { environment } = surroundings
+  const progress = showBytes(io)
+  const { environment } = io
   const draft = {
     path: draftPath,
     environment,
-    signal: surroundings.interruption(),
+    signal: io.interruption(),
     onProgress: progress.show,
   }
   try {
@@ -55,22 +55,22 @@ export async function backUp(
     progress.end()
     if (sums && sums.faults.length > 0 && existsSync(path)) {
       throw new CommandError(
-        `${placeOfLedger(database)} does not add up (${sums.faults.length} faults), and ${path} was left as it is; purser ledger check lists the faults`,
+        `${placeOfLedger(database)} is inconsistent (${sums.faults.length} errors), and ${path} was left untouched; purser ledger check lists the errors`,
       )
     }
     syncFile(draftPath)
     renameSync(draftPath, path)
     syncFile(path)
     const report = { path, ledger: placeOfLedger(database), bytes: statSync(path).size, sums }
-    surroundings.print(json ? JSON.stringify(asJson(report), null, 2) : inWords(report))
-    if (sums && sums.faults.length > 0) surroundings.exitWith(exitCodes.failed)
+    io.print(json ? JSON.stringify(asJson(report), null, 2) : inWords(report))
+    if (sums && sums.faults.length > 0) io.exitWith(exitCodes.failed)
   } finally {
     progress.end()
     rmSync(draftPath, { force: true })
   }
 }
 
-/** Writes the draft; resolves to what it adds up to, or undefined where this release cannot tell. */
+/** Writes the temporary file; resolves to its sums, or undefined for a schema that this release cannot check. */
 function write(database: Database, draft: Draft): Promise<LedgerSums | undefined> {
   return database.kind === 'sqlite' ? copySqlite(database.path, draft) : dumpPostgres(database.url, draft)
 }
@@ -88,27 +88,27 @@ async function copySqlite(
   return version === neededVersion ? sumUpSqlite(path) : undefined
 }
 
-/** Nothing is written over by mistake: least of all a ledger that is in use. */
+/** Nothing is overwritten by mistake, least of all a ledger in use. */
 function refuseTakenPath(path: string, mayReplace: boolean): void {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return
-  if (!found.isFile()) throw new CommandError(`${path} is no file; name a file for the backup`)
+  if (!found.isFile()) throw new CommandError(`${path} is not a file; choose a file for the backup`)
   const isLedger = ['.lock', '-wal', '.proof-secret'].some((suffix) => existsSync(`${path}${suffix}`))
   if (isLedger) {
     throw new CommandError(
-      `${path} is a ledger that a service uses or has used; name another file for the backup`,
+      `${path} is a ledger that a service uses or has used; choose another file for the backup`,
     )
   }
   if (!mayReplace) {
-    throw new CommandError(`${path} exists already; name another file, or replace it with --replace`)
+    throw new CommandError(`${path} already exists; choose another file, or replace it with --replace`)
   }
 }
 
-/** How many bytes are written from one line of progress to the next, where lines are kept. */
+/** How many bytes are written between two progress lines if output is not a terminal. */
 const bytesPerLine = 256 * 1024 ** 2
 
-/** Shows how much is written: in one line that changes where somebody watches, in a few lines elsewhere. */
-function showBytes({ isWatched, overwrite, printError }: Surroundings) {
+/** Shows the written size: in one updated line on a terminal, otherwise in a few lines. */
+function showBytes({ isWatched, overwrite, printError }: Io) {
   let nextLineAt = bytesPerLine
   return {
     show(bytes: number): void {
@@ -135,8 +135,10 @@ function inWords({ path, ledger, bytes, sums }: Report): string {
   return [
     `Backup    ${path}, ${inUnits(bytes)}`,
     `Ledger    ${ledger}`,
-    sums ? describeSums(sums) : 'It has the schema of another release, which purser ledger check adds up.',
-    'The secret that signs proofs is not part of it; purser restore makes a new one.',
+    sums
+      ? describeSums(sums)
+      : 'It has the schema of another release, which its purser ledger check can check.',
+    'It does not contain the secret that signs proofs; purser restore creates a new one.',
   ].join('\n')
 }
 

@@ -7,34 +7,34 @@ import { migrateCommand } from './migrate-command.ts'
 import { restoreCommand } from './restore-command.ts'
 import { serveCommand } from './serve-command.ts'
 import type { OperatorKeyOptions } from './issue-operator-key.ts'
-import { action, type Surroundings } from './surroundings.ts'
+import { action, type Io } from './io.ts'
 
 /**
- * The commands of `purser` that need the service itself. What a command does is loaded when it is called,
- * so that `purser --help` opens no database.
+ * The commands of `purser` that need the service. Their code is loaded when they are called, so that `purser --help`
+ * opens no database.
  */
-export function serviceCommands(surroundings: Surroundings): CommandUnknownOpts[] {
+export function serviceCommands(io: Io): CommandUnknownOpts[] {
   return [
-    serveCommand(surroundings),
-    initCommand(surroundings),
-    migrateCommand(surroundings),
-    ledgerCommand(surroundings),
-    backupCommand(surroundings),
-    restoreCommand(surroundings),
+    serveCommand(io),
+    initCommand(io),
+    migrateCommand(io),
+    ledgerCommand(io),
+    backupCommand(io),
+    restoreCommand(io),
   ]
 }
 
-/** What `purser doctor` says about the service of this folder: its settings, its ledger, its files. */
-export async function examineService(surroundings: Surroundings) {
+/** The findings of `purser doctor` about the service of this folder: its settings, ledger and files. */
+export async function examineService(io: Io) {
   const { examine } = await import('./examine.ts')
-  return examine(surroundings)
+  return examine(io)
 }
 
 /** Issues an operator key in the ledger itself, for `purser keys issue --operator`. */
-export function issueOperatorKey(options: OperatorKeyOptions, surroundings: Surroundings) {
-  const issue = action(surroundings, async () => {
+export function issueOperatorKey(options: OperatorKeyOptions, io: Io) {
+  const issue = action(io, async () => {
     const { issueOperatorKey: issueInLedger } = await import('./issue-operator-key.ts')
-    return issueInLedger(options, surroundings)
+    return issueInLedger(options, io)
   })
   return issue()
 }

@@ -13,7 +13,7 @@ import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-stor
 
 const goodSecret = 'a81f5c3e97d24b60a81f5c3e97d24b60'
 
-test('All is well in a folder with a ledger that nobody else can read', async (context) => {
+test('In a folder with a private ledger, doctor finds no problems', async (context) => {
   const { findings } = await ledgerIn(context)
   assert.deepEqual(
     (await findings()).map(({ mark, subject }) => [mark, subject]),
@@ -80,7 +80,7 @@ const troubles: readonly Trouble[] = [
       chmodSync(join(folder, 'data/purser.db'), 0o644)
     },
     mark: 'fail',
-    finding: /purser\.db can be read by others; close it with: chmod 600 /,
+    finding: /purser\.db can be read by others; run: chmod 600 /,
   },
   {
     name: 'settings that others can read',
@@ -119,7 +119,7 @@ const troubles: readonly Trouble[] = [
     cause: () => undefined,
     environment: { PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${goodSecret}9f` },
     mark: 'warn',
-    finding: /^the chosen sandbox key works as long as the settings name it/,
+    finding: /^the chosen sandbox key works as long as it is in the settings/,
   },
   {
     name: 'a setting that is wrong',
@@ -137,7 +137,7 @@ const troubles: readonly Trouble[] = [
   },
 ]
 for (const { name, cause, environment, mark, finding } of troubles) {
-  test(`doctor sees ${name}, and says what would help`, async (context) => {
+  test(`doctor detects ${name}, and names the remedy`, async (context) => {
     const { folder, findings } = await ledgerIn(context)
     cause(folder)
     const found = (await findings(environment)).filter((one) => one.mark !== 'ok')

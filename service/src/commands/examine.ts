@@ -11,21 +11,21 @@ import { codeOf } from '../store/error-code.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { readSchemaStatus } from './schema-status.ts'
 import { inUnits } from './sizes.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
-/** One thing that was looked at: `warn` will do, `fail` will not; both say what would help. */
+/** A finding: `warn` is acceptable, `fail` is not; both name the remedy. */
 export interface Finding {
   readonly mark: 'ok' | 'warn' | 'fail'
   readonly subject: string
   readonly finding: string
 }
 
-/** What there is to say about the service of a folder: Node, settings, ledger, files, secrets, disk. */
+/** The findings about the service of a folder: Node, settings, ledger, files, secrets, disk. */
 export async function examine({
   calledAs,
   environment,
   folder,
-}: Pick<Surroundings, 'calledAs' | 'environment' | 'folder'>): Promise<Finding[]> {
+}: Pick<Io, 'calledAs' | 'environment' | 'folder'>): Promise<Finding[]> {
   const findings: Finding[] = [examineNode(process.versions.node)]
   const reading = readConfig([], environment, folder)
   const settingsFile = examineFile('settings', join(folder, '.env'))
@@ -65,7 +65,7 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
     const finding =
       found === needed
         ? `${place}, schema ${found}`
-        : `${place} has schema ${found} of ${needed}; the next start, or ${calledAs} migrate up, brings it up to date`
+        : `${place} has schema ${found} of ${needed}; the next start, or ${calledAs} migrate up, upgrades it`
     return { mark: found === needed ? 'ok' : 'warn', subject, finding }
   } catch (error) {
     const known = error instanceof StoreOpenError ? error.tell({ purser: calledAs }) : undefined
@@ -73,7 +73,7 @@ async function examineLedger({ database }: Config, calledAs: string): Promise<Fi
   }
 }
 
-/** Whether what holds the ledger is whole, and gives the connections that the service needs. */
+/** Whether the ledger's database is intact, and provides the connections that the service needs. */
 async function examinePlace(config: Config, calledAs: string): Promise<Finding[]> {
   const subject = config.database.kind === 'sqlite' ? 'ledger' : 'server'
   try {
@@ -93,7 +93,7 @@ function examineFiles(path: string): Finding[] {
   return [{ mark: 'ok', subject: 'files', finding: `${dirname(path)} keeps the ledger for this user alone` }]
 }
 
-/** Whether others may read a file, where nobody but the service should; undefined when there is none. */
+/** Whether others may read a private file; undefined if it does not exist. */
 function examineFile(subject: string, path: string): Finding | undefined {
   const file = statSync(path, { throwIfNoEntry: false })
   if (!file) return undefined
@@ -102,15 +102,15 @@ function examineFile(subject: string, path: string): Finding | undefined {
     const finding = `${path} belongs to user ${file.uid}, and this is user ${user}; run purser as the user of the service`
     return { mark: 'fail', subject, finding }
   }
-  // What stands in a closed folder is closed, whatever its own rights say.
+  // Files in a private folder are private, whatever their own permissions.
   const isOpen = (file.mode & 0o077) !== 0 && (statSync(dirname(path)).mode & 0o077) !== 0
   if (process.platform === 'win32' || !isOpen) {
-    return { mark: 'ok', subject, finding: `${path} is for this user alone` }
+    return { mark: 'ok', subject, finding: `${path} is readable by this user only` }
   }
-  return { mark: 'fail', subject, finding: `${path} can be read by others; close it with: chmod 600 ${path}` }
+  return { mark: 'fail', subject, finding: `${path} can be read by others; run: chmod 600 ${path}` }
 }
 
-/** Below the first the ledger may stop any moment, below the second it is time to make room. */
+/** Below the first the ledger may fail at any time; below the second it is time to free space. */
 const diskBytes = { fail: 100 * 1024 ** 2, warn: 1024 ** 3 }
 
 async function examineDisk(path: string): Promise<Finding> {
@@ -138,7 +138,7 @@ function examineSecret({ proofSecrets, database }: Config): Finding {
     const kept = readKeptProofSecret(database.path)
     const finding = kept
       ? `proofs are signed with ${proofSecretPath(database.path)}`
-      : 'the first start makes the secret that proofs are signed with'
+      : 'the first start generates the secret that signs proofs'
     return { mark: 'ok', subject, finding }
   } catch (error) {
     if (!(error instanceof StoreOpenError)) throw error
@@ -153,7 +153,7 @@ function examineChosenKeys({ bootstrapKeys }: Config, calledAs: string): Finding
       {
         mark: 'warn',
         subject: 'keys',
-        finding: `the chosen ${environment} key works as long as the settings name it; issue others with ${calledAs} keys create, and take it away`,
+        finding: `the chosen ${environment} key works as long as it is in the settings; create others with ${calledAs} keys create, and remove it`,
       },
     ]
   })

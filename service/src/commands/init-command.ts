@@ -1,18 +1,18 @@
 import { Command } from '@commander-js/extra-typings'
 
-import { action, type Surroundings } from './surroundings.ts'
+import { action, type Io } from './io.ts'
 
-export function initCommand(surroundings: Surroundings) {
+export function initCommand(io: Io) {
   return new Command('init')
-    .summary('write an .env file that explains every setting, and say what to do next')
+    .summary('write an .env file that explains every setting, and show the next steps')
     .description(
-      'Writes a file .env into this folder in which every setting of the service is explained and stands at its standard value. The file is for this user alone (mode 0600). One that is there already is left as it is.',
+      'Writes an .env file to this folder with an explanation and the default of every setting. Only this user can read the file (mode 0600). An existing file is left untouched.',
     )
-    .option('--json', 'one JSON document instead of words')
+    .option('--json', 'print one JSON document instead of text')
     .action(
-      action(surroundings, async (options) => {
+      action(io, async (options) => {
         const { writeSettings } = await import('./write-settings.ts')
-        writeSettings(options, surroundings)
+        writeSettings(options, io)
       }),
     )
 }

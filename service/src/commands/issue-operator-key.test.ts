@@ -6,7 +6,7 @@ import { postgres18 } from '../../testing/postgres.ts'
 import { createTenant, startTestService } from '../../testing/service.ts'
 import { firstUserId } from '../domain/records.ts'
 
-test('On the machine that has the ledger, an operator key is issued when all of them are lost, and audited', async (context) => {
+test("On the ledger's machine, an operator key can be issued when all are lost, and is audited", async (context) => {
   const service = await startTestService(context)
   const { purser, purserWith, environment } = testCommand(context, {
     PURSER_DATABASE: `sqlite:${service.databasePath}`,
@@ -47,7 +47,7 @@ test('On the machine that has the ledger, an operator key is issued when all of 
   )
   const elsewhere = await purserWith({ environment: {} }, 'keys', 'issue', '--operator')
   assert.equal(elsewhere.code, 1)
-  assert.match(elsewhere.errors, /there is no ledger at .*; name the one of the service with --database/)
+  assert.match(elsewhere.errors, /there is no ledger at .*; set that of the service with --database/)
   const withoutRole = await purser('keys', 'issue')
   assert.equal(withoutRole.code, 2)
 })

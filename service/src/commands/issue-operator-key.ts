@@ -14,11 +14,11 @@ import type { Store } from '../store/store.ts'
 import { keyCreated, newApiKey, toIssuedWire } from '../routes/api-keys.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
 import { readSchemaStatus } from './schema-status.ts'
-import { CommandError, UsageError, type Surroundings } from './surroundings.ts'
+import { CommandError, UsageError, type Io } from './io.ts'
 
 export interface OperatorKeyOptions {
   readonly environment: Environment
-  /** The account that gets it; the one of the first start when left out. */
+  /** The account of the key; default: that of the first start. */
   readonly account?: string | undefined
   readonly label?: string | undefined
   readonly database?: string | undefined
@@ -26,20 +26,20 @@ export interface OperatorKeyOptions {
 
 export interface IssuedOperatorKey {
   readonly key: IssuedApiKey
-  /** Whether the account was disabled, and has been enabled for the key to work. */
+  /** Whether the account was disabled, and was enabled for the key. */
   readonly wasEnabled: boolean
 }
 
 /**
- * Issues an operator key in the ledger itself: for operators who have lost all of theirs, on the machine that has the
- * database. Nobody can ask for it over HTTP. Throws a `CommandError` when it cannot.
+ * Issues an operator key in the ledger itself, for operators who have lost all of theirs, on the database's machine.
+ * There is no HTTP endpoint for it. Throws a `CommandError` if it fails.
  */
 export async function issueOperatorKey(
   { environment, account: accountId, label = 'issued on the machine', database: flag }: OperatorKeyOptions,
-  surroundings: Pick<Surroundings, 'calledAs' | 'environment' | 'folder'>,
+  io: Pick<Io, 'calledAs' | 'environment' | 'folder'>,
 ): Promise<IssuedOperatorKey> {
-  const config = readSettings(flag, surroundings)
-  await refuseUnready(config, surroundings)
+  const config = readSettings(flag, io)
+  await refuseUnready(config, io)
   const store = await open(config)
   try {
     const account = await find(store, accountId)
@@ -79,25 +79,22 @@ export async function issueOperatorKey(
   }
 }
 
-/** The settings of the service, since they say where the ledger lies and how it is spread. */
+/** The settings of the service, which name the ledger and its distribution. */
 function readSettings(
   flag: string | undefined,
-  { environment, folder }: Pick<Surroundings, 'environment' | 'folder'>,
+  { environment, folder }: Pick<Io, 'environment' | 'folder'>,
 ): Config {
   const reading = readConfig(flag === undefined ? [] : ['--database', flag], environment, folder)
   if ('config' in reading) return reading.config
   throw new UsageError('faults' in reading ? reading.faults.join('\n') : 'the settings cannot be read')
 }
 
-/** A ledger is never made or migrated here: a key of a new one would be of no use to anybody. */
-async function refuseUnready(
-  { database }: Config,
-  { calledAs }: Pick<Surroundings, 'calledAs'>,
-): Promise<void> {
+/** Never creates or migrates a ledger: a key in a new ledger would be useless. */
+async function refuseUnready({ database }: Config, { calledAs }: Pick<Io, 'calledAs'>): Promise<void> {
   if (database.kind === 'sqlite') refuseOtherOwner(database.path)
   const { place, isMissing, found, needed } = await readSchemaStatus(database)
   if (isMissing || found === 0) {
-    throw new CommandError(`there is no ledger at ${place}; name the one of the service with --database`)
+    throw new CommandError(`there is no ledger at ${place}; set that of the service with --database`)
   }
   if (found !== needed) {
     throw new CommandError(
@@ -120,7 +117,7 @@ async function find(store: Store, accountId: string | undefined): Promise<Accoun
   if (account) return account
   throw new CommandError(
     accountId === undefined
-      ? 'the ledger has no account of a first start; name the account that gets the key with --account'
+      ? "the ledger has no account from a first start; set the key's account with --account"
       : `there is no account ${accountId}`,
   )
 }

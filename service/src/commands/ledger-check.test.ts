@@ -16,7 +16,7 @@ import {
   type TestService,
 } from '../../testing/service.ts'
 
-test('ledger check adds a ledger up beside the running service, and says so', async (context) => {
+test('ledger check checks a ledger while the service runs', async (context) => {
   const service = await startTestService(context)
   await payAndHold(service)
   const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
@@ -40,7 +40,7 @@ test('ledger check adds a ledger up beside the running service, and says so', as
   )
 })
 
-test('ledger check sees one moment while payments are written', async (context) => {
+test('ledger check uses a consistent snapshot while payments are written', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const { purser } = testCommand(context, { PURSER_DATABASE: `sqlite:${service.databasePath}` })
@@ -59,7 +59,7 @@ test('ledger check sees one moment while payments are written', async (context) 
   }
 })
 
-test('ledger check names what does not agree, with exit code 1', async (context) => {
+test('ledger check lists inconsistencies, with exit code 1', async (context) => {
   const service = await startTestService(context)
   const { mandateId } = await payAndHold(service)
   await service.stop()
@@ -86,7 +86,7 @@ test('ledger check names what does not agree, with exit code 1', async (context)
   )
 })
 
-test('ledger check makes no ledger, and runs no step of the schema', async (context) => {
+test('ledger check creates no ledger, and runs no migration', async (context) => {
   const { folder, purser, purserWith } = testCommand(context)
   const { code, errors } = await purser('ledger', 'check')
   assert.equal(code, 1)
@@ -105,7 +105,7 @@ test('ledger check makes no ledger, and runs no step of the schema', async (cont
   assert.match(called.errors, /upgrade it first, with npx purser migrate up\.$/)
 })
 
-test('ledger check refuses a file of another user, and makes nothing beside it', async (context) => {
+test("ledger check refuses another user's file, and creates nothing beside it", async (context) => {
   if (process.getuid?.() !== 0) return context.skip('only root can give a file away')
   const service = await startTestService(context)
   await service.stop()
@@ -118,7 +118,7 @@ test('ledger check refuses a file of another user, and makes nothing beside it',
   assert.deepEqual(readdirSync(dirname(service.databasePath)), before)
 })
 
-test('ledger check adds a ledger on PostgreSQL up beside the running service', async (context) => {
+test('ledger check checks a PostgreSQL ledger while the service runs', async (context) => {
   const settings = await databaseSettings(context)
   const { purser } = testCommand(context, settings)
   assert.match((await purser('ledger', 'check')).errors, /has schema 0/)
@@ -133,7 +133,7 @@ test('ledger check adds a ledger on PostgreSQL up beside the running service', a
 })
 
 for (const kind of ['SQLite', 'PostgreSQL']) {
-  test(`ledger check adds up on ${kind} what 63 bits do not hold`, async (context) => {
+  test(`ledger check on ${kind} adds up sums that exceed 63 bits`, async (context) => {
     const settings = kind === 'SQLite' ? {} : await databaseSettings(context)
     const service = await startTestService(context, settings)
     const most = '999999999999.999999'

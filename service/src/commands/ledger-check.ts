@@ -4,18 +4,18 @@ import { placeOfLedger } from '../start/open-store.ts'
 import { sumUpPostgres, sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
 import { readDatabaseSetting } from './database-option.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
-import { exitCodes, type Surroundings } from './surroundings.ts'
+import { exitCodes, type Io } from './io.ts'
 
-/** Adds a ledger up anew and tells what does not agree; exits with 1 when something does not. */
+/** Recomputes a ledger and reports inconsistencies; exits with 1 if there are any. */
 export async function checkLedger(
   { database: flag, json }: { readonly database?: string; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const database = readDatabaseSetting(flag, surroundings)
+  const database = readDatabaseSetting(flag, io)
   const sums = await sumUp(database)
   const place = placeOfLedger(database)
-  surroundings.print(json ? JSON.stringify(asJson(place, sums), null, 2) : inWords(place, sums))
-  if (sums.faults.length > 0) surroundings.exitWith(exitCodes.failed)
+  io.print(json ? JSON.stringify(asJson(place, sums), null, 2) : inWords(place, sums))
+  if (sums.faults.length > 0) io.exitWith(exitCodes.failed)
 }
 
 function sumUp(database: Database): Promise<LedgerSums> {
@@ -24,14 +24,14 @@ function sumUp(database: Database): Promise<LedgerSums> {
   return sumUpSqlite(database.path)
 }
 
-/** How many faults are told in words; --json has them all. */
+/** How many errors are listed as text; --json lists all. */
 const toldFaults = 50
 
 function inWords(place: string, sums: LedgerSums): string {
   return [`Ledger    ${place}`, describeSums(sums)].join('\n')
 }
 
-/** What a ledger adds up to, in words: a line for each sum, and one that says whether all agree. */
+/** The sums of a ledger as text: a line for each, and one that says whether all are consistent. */
 export function describeSums({ mandates, payments, spentMicro, heldMicro, faults }: LedgerSums): string {
   const left = faults.length - toldFaults
   return [
@@ -51,7 +51,7 @@ function asJson(place: string, sums: LedgerSums) {
   return { ledger: place, ...sumsAsJson(sums) }
 }
 
-/** What a ledger adds up to, for programs. */
+/** The sums of a ledger, for programs. */
 export function sumsAsJson({ mandates, payments, spentMicro, heldMicro, faults }: LedgerSums) {
   return {
     mandates,

@@ -1,21 +1,21 @@
 import { Command } from '@commander-js/extra-typings'
 
 import { databaseOption } from './database-option.ts'
-import { action, type Surroundings } from './surroundings.ts'
+import { action, type Io } from './io.ts'
 
-export function ledgerCommand(surroundings: Surroundings) {
-  return new Command('ledger').summary('look after the ledger').addCommand(
+export function ledgerCommand(io: Io) {
+  return new Command('ledger').summary('check the ledger').addCommand(
     new Command('check')
-      .summary('add the whole ledger up anew, and say what does not agree')
+      .summary('recompute the whole ledger, and report inconsistencies')
       .description(
-        'Adds up every mandate anew: what it has spent against its payments, what it holds against its open proofs, every payment against its proof, its audit event and its copy at the other account. It reads the ledger as it is at one moment and writes nothing, so the service may run meanwhile. The exit code is 1 when something does not agree.',
+        'Recomputes every mandate: its spent total from its payments, its held total from its open proofs, and compares every payment with its proof, its audit event and its copy in the other account. It reads a consistent snapshot and writes nothing, so the service can keep running. The exit code is 1 if something is inconsistent.',
       )
       .addOption(databaseOption())
-      .option('--json', 'one JSON document instead of words')
+      .option('--json', 'print one JSON document instead of text')
       .action(
-        action(surroundings, async (options) => {
+        action(io, async (options) => {
           const { checkLedger } = await import('./ledger-check.ts')
-          await checkLedger(options, surroundings)
+          await checkLedger(options, io)
         }),
       ),
   )

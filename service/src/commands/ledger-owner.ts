@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 
-import { CommandError } from './surroundings.ts'
+import { CommandError } from './io.ts'
 
-/** SQLite makes files beside the database even to read it; of another user, they would keep the service out. */
+/** SQLite creates files beside the database even for reading; as another user's, they would lock the service out. */
 export function refuseOtherOwner(path: string): void {
   const owner = statSync(path, { throwIfNoEntry: false })?.uid
   const user = process.getuid?.()
   if (owner === undefined || user === undefined || owner === user) return
   throw new CommandError(
-    `${path} belongs to user ${owner}, and what user ${user} makes beside it would keep the service out; run this as that user, with sudo -u`,
+    `${path} belongs to user ${owner}, and files that user ${user} creates beside it would lock the service out; run this as that user, with sudo -u`,
   )
 }

@@ -1,55 +1,56 @@
 import { placeOfLedger } from '../start/open-store.ts'
 import { readKeptProofSecret } from '../start/proof-secret.ts'
 import { copyLedger, type CopyOptions, type CopyReport } from '../store/copy/copy-ledger.ts'
-import { describeReport, explainCopyFailure, showProgress, whatNext } from './copy-words.ts'
+import { describeReport, explainCopyFailure, showProgress, whatNext } from './copy-text.ts'
 import { readAddress } from './database-option.ts'
-import { CommandError, type Surroundings } from './surroundings.ts'
+import { CommandError, type Io } from './io.ts'
 
-/** Carries a ledger over from SQLite to PostgreSQL, and tells what was proved. */
+/** Copies a ledger from SQLite to PostgreSQL, and reports the verification. */
 export async function migrateCopy(
   options: { readonly from: string; readonly to: string; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const from = readAddress({ flag: 'from', kind: 'sqlite' }, options.from, surroundings)
-  const to = readAddress({ flag: 'to', kind: 'postgres' }, options.to, surroundings)
+  const from = readAddress({ flag: 'from', kind: 'sqlite' }, options.from, io)
+  const to = readAddress({ flag: 'to', kind: 'postgres' }, options.to, io)
   if (from.kind !== 'sqlite' || to.kind !== 'postgres') {
     throw new CommandError(
-      `From ${from.kind} to ${to.kind} there is no copy; it goes from sqlite: to postgresql:, and pg_dump carries PostgreSQL elsewhere`,
+      `Copying from ${from.kind} to ${to.kind} is not supported; copy from sqlite: to postgresql:, or use pg_dump for PostgreSQL`,
     )
   }
-  const say = options.json ? () => undefined : surroundings.print
+  const say = options.json ? () => undefined : io.print
   const proofSecret = readKeptProofSecret(from.path)
-  const report = await copyVisibly({ from: from.path, to: to.url, proofSecret }, surroundings, () =>
+  const report = await copyVisibly({ from: from.path, to: to.url, proofSecret }, io, () =>
     say(`Copying ${placeOfLedger(from)} to ${placeOfLedger(to)}`),
   )
-  if (report.wasFinished) say(`${report.place} holds a finished copy of this ledger already; nothing to do.`)
+  if (report.wasFinished)
+    say(`${report.place} already contains a finished copy of this ledger; nothing to do.`)
   else say(describeReport(report))
-  if (options.json) surroundings.print(JSON.stringify(asJson(report), null, 2))
+  if (options.json) io.print(JSON.stringify(asJson(report), null, 2))
   if (!report.isProven) {
     throw new CommandError(
-      `${report.place} does not agree with ${from.path}, and no service starts on it; begin again with an empty database`,
+      `${report.place} differs from ${from.path}, and no service starts on it; start over with an empty database`,
     )
   }
   say(whatNext(report, { path: from.path, hasProofSecret: proofSecret !== undefined }))
 }
 
-/** Copies with its progress shown; Ctrl-C ends it between two batches, and says that another run goes on. */
+/** Copies with progress; Ctrl-C stops it between two batches, and the message says how to continue. */
 async function copyVisibly(
   order: Pick<CopyOptions, 'from' | 'to' | 'proofSecret'>,
-  surroundings: Surroundings,
+  io: Io,
   sayBegin: () => void,
 ): Promise<CopyReport> {
-  const progress = showProgress(surroundings)
+  const progress = showProgress(io)
   let interruption: AbortSignal | undefined
   try {
     return await copyLedger({
       ...order,
       onBegin: () => {
         sayBegin()
-        interruption = surroundings.interruption()
+        interruption = io.interruption()
         interruption.addEventListener('abort', () => {
           progress.end()
-          surroundings.printError('Interrupted; run the same command again, it goes on from here.')
+          io.printError('Interrupted; run the same command again to continue.')
         })
       },
       onProgress: (reached) => {
@@ -60,7 +61,7 @@ async function copyVisibly(
   } catch (error) {
     throw explainCopyFailure(error, {
       hasBegun: interruption !== undefined,
-      calledAs: surroundings.calledAs,
+      calledAs: io.calledAs,
     })
   } finally {
     progress.end()

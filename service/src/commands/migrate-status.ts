@@ -1,43 +1,43 @@
 import { readDatabaseSetting } from './database-option.ts'
 import { adviseUnfinishedCopy, readSchemaStatus, type SchemaStatus } from './schema-status.ts'
-import { CommandError, exitCodes, type Surroundings } from './surroundings.ts'
+import { CommandError, exitCodes, type Io } from './io.ts'
 
-/** Tells how far the schema of a ledger is; exits with 1 when this release cannot serve it and `up` would not help. */
+/** Shows the schema version of a ledger; exits with 1 if this release cannot serve it and `up` would not help. */
 export async function migrateStatus(
   { database, json }: { readonly database?: string; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const status = await readSchemaStatus(readDatabaseSetting(database, surroundings))
+  const status = await readSchemaStatus(readDatabaseSetting(database, io))
   const { place, isMissing, found, needed, hasUnfinishedCopy } = status
   if (isMissing) {
-    // Whoever asks after a ledger has one; that its file is missing means a wrong path more often than a first start.
+    // A missing file more often means a wrong path than a first start.
     throw new CommandError(
-      `There is no ledger at ${place}; correct the path in PURSER_DATABASE or --database, or make a new, empty one with ${surroundings.calledAs} migrate up`,
+      `There is no ledger at ${place}; correct the path in PURSER_DATABASE or --database, or create an empty one with ${io.calledAs} migrate up`,
     )
   }
-  surroundings.print(
+  io.print(
     json
-      ? JSON.stringify(asJson(status, surroundings), null, 2)
+      ? JSON.stringify(asJson(status, io), null, 2)
       : [
           `Ledger   ${place}`,
           `Schema   ${found === 0 ? 'none yet' : `version ${found}`}; this release needs version ${needed}`,
-          `To do    ${whatToDo(status, surroundings)}`,
+          `To do    ${whatToDo(status, io)}`,
         ].join('\n'),
   )
-  if (found > needed || hasUnfinishedCopy) surroundings.exitWith(exitCodes.failed)
+  if (found > needed || hasUnfinishedCopy) io.exitWith(exitCodes.failed)
 }
 
-function asJson(status: SchemaStatus, surroundings: Surroundings) {
+function asJson(status: SchemaStatus, io: Io) {
   return {
     ledger: status.place,
     schema_version: status.found,
     needed_version: status.needed,
     has_unfinished_copy: status.hasUnfinishedCopy,
-    to_do: whatToDo(status, surroundings),
+    to_do: whatToDo(status, io),
   }
 }
 
-function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus, { calledAs }: Surroundings): string {
+function whatToDo({ found, needed, hasUnfinishedCopy }: SchemaStatus, { calledAs }: Io): string {
   if (found > needed) return 'a newer Purser has written this ledger: start that release or a later one'
   if (hasUnfinishedCopy) return adviseUnfinishedCopy(calledAs)
   if (found === needed) return 'nothing'

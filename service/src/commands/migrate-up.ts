@@ -1,20 +1,20 @@
 import { readDatabaseSetting } from './database-option.ts'
 import { adviseUnfinishedCopy, readSchemaStatus, runMissingSteps, spreadTables } from './schema-status.ts'
-import { CommandError, UsageError, type Surroundings } from './surroundings.ts'
+import { CommandError, UsageError, type Io } from './io.ts'
 
-/** Brings the schema of a ledger up to this release and, if asked to, spreads its tables over machines. */
+/** Upgrades the schema of a ledger and, if requested, distributes its tables. */
 export async function migrateUp(
   options: { readonly database?: string; readonly distribute?: true; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const database = readDatabaseSetting(options.database, surroundings)
+  const database = readDatabaseSetting(options.database, io)
   if (options.distribute && database.kind === 'sqlite') {
-    throw new UsageError('--distribute is for PostgreSQL with Citus, and the ledger is a file of SQLite')
+    throw new UsageError('--distribute is for PostgreSQL with Citus, and the ledger is a SQLite file')
   }
-  // Words come as things are done; the one document comes at the end.
-  const say = options.json ? () => undefined : surroundings.print
+  // Text is printed as things are done; the JSON document comes at the end.
+  const say = options.json ? () => undefined : io.print
   const { place, found, needed, hasUnfinishedCopy } = await readSchemaStatus(database)
-  if (hasUnfinishedCopy) throw new CommandError(adviseUnfinishedCopy(surroundings.calledAs))
+  if (hasUnfinishedCopy) throw new CommandError(adviseUnfinishedCopy(io.calledAs))
   await runMissingSteps(database)
   say(whatWasDone(place, found, needed))
   let spread: readonly string[] | undefined
@@ -22,17 +22,17 @@ export async function migrateUp(
     spread = await spreadTables(database)
     say(
       spread.length === 0
-        ? 'Its tables are spread over machines already; nothing was done.'
-        : `Spread over machines, by account: ${spread.join(', ')}.`,
+        ? 'Its tables are already distributed; nothing was done.'
+        : `Distributed by account: ${spread.join(', ')}.`,
     )
   }
   if (!options.json) return
   const result = { ledger: place, schema_version: needed, previous_version: found }
-  surroundings.print(JSON.stringify(spread ? { ...result, spread_tables: spread } : result, null, 2))
+  io.print(JSON.stringify(spread ? { ...result, spread_tables: spread } : result, null, 2))
 }
 
 function whatWasDone(place: string, found: number, needed: number): string {
-  if (found === needed) return `${place} has version ${needed} of the schema already; nothing was done.`
-  if (found === 0) return `A new, empty ledger was made at ${place}, with version ${needed} of the schema.`
-  return `${place} has version ${needed} of the schema now, and had version ${found}.`
+  if (found === needed) return `${place} already has schema ${needed}; nothing was done.`
+  if (found === 0) return `Created an empty ledger at ${place}, with schema ${needed}.`
+  return `${place} was upgraded from schema ${found} to ${needed}.`
 }

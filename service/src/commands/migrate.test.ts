@@ -39,21 +39,21 @@ const wrongCalls: readonly (readonly [words: string, error: RegExp])[] = [
   ],
 ]
 for (const [words, error] of wrongCalls) {
-  test(`A wrong call is told on standard error, with exit code 2: purser ${words}`, async (context) => {
+  test(`Wrong usage is reported on standard error, with exit code 2: purser ${words}`, async (context) => {
     const { code, output, errors } = await inFolder(context)(...words.split(' ').filter(Boolean))
     assert.deepEqual([code, output], [2, ''])
     assert.match(errors, error)
   })
 }
 
-test('What cannot be done is told in one sentence, with exit code 1', async (context) => {
+test('A failure is reported in one sentence, with exit code 1', async (context) => {
   const purser = inFolder(context)
   const { code, errors } = await purser('migrate', 'copy', '--from', 'sqlite:a.db', '--to', 'sqlite:b.db')
   assert.equal(code, 1)
-  assert.match(errors, /^purser migrate copy: From sqlite to sqlite there is no copy; .*\.$/)
+  assert.match(errors, /^purser migrate copy: Copying from sqlite to sqlite is not supported; .*\.$/)
 })
 
-test('migrate status says how far a SQLite file is, and changes nothing', async (context) => {
+test('migrate status shows the schema version of a SQLite file, and changes nothing', async (context) => {
   const { folder, purser } = testCommand(context)
   const path = join(folder, 'purser.db')
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
@@ -82,19 +82,19 @@ test('migrate status says how far a SQLite file is, and changes nothing', async 
   await service.close()
 })
 
-test('migrate status says where there is no file, with exit code 1', async (context) => {
+test('migrate status reports a missing file, with exit code 1', async (context) => {
   const { folder, purser } = testCommand(context)
   const { code, output, errors } = await purser('migrate', 'status', '--database', 'sqlite:there/nope.db')
   assert.deepEqual([code, output], [1, ''])
   const path = join(folder, 'there/nope.db')
   assert.equal(
     errors,
-    `purser migrate status: There is no ledger at ${path}; correct the path in PURSER_DATABASE or --database, or make a new, empty one with purser migrate up.`,
+    `purser migrate status: There is no ledger at ${path}; correct the path in PURSER_DATABASE or --database, or create an empty one with purser migrate up.`,
   )
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('migrate status tells a newer, a foreign and a damaged file, with exit code 1', async (context) => {
+test('migrate status reports a newer, a foreign and a damaged file, with exit code 1', async (context) => {
   const { folder, purser } = testCommand(context)
   const status = () => purser('migrate', 'status', '--database', 'sqlite:purser.db')
   const path = join(folder, 'purser.db')
@@ -109,19 +109,17 @@ test('migrate status tells a newer, a foreign and a damaged file, with exit code
   assert.match((await status()).errors, /is a database of another program|is damaged/)
 })
 
-test('migrate up makes the schema, once', async (context) => {
+test('migrate up creates the schema once', async (context) => {
   const { folder, purser } = testCommand(context)
   const up = () => purser('migrate', 'up')
   assert.match(
     (await up()).output,
-    new RegExp(
-      `^A new, empty ledger was made at .*data/purser\\.db, with version ${neededSqliteVersion} of the schema\\.$`,
-    ),
+    new RegExp(`^Created an empty ledger at .*data/purser\\.db, with schema ${neededSqliteVersion}\\.$`),
   )
   assert.ok(existsSync(join(folder, 'data/purser.db')))
   assert.match(
     (await up()).output,
-    new RegExp(`has version ${neededSqliteVersion} of the schema already; nothing was done\\.$`),
+    new RegExp(`already has schema ${neededSqliteVersion}; nothing was done\\.$`),
   )
   const service = openSqliteLedgerStore({ path: join(folder, 'data/purser.db'), nextId: createIdsOfTimes() })
   const { code, errors } = await up()
@@ -130,7 +128,7 @@ test('migrate up makes the schema, once', async (context) => {
   assert.match(errors, /^purser migrate up: Another Purser process is using/)
 })
 
-test('migrate status and up do the same on PostgreSQL, in any number of processes at once', async (context) => {
+test('migrate status and up do the same on PostgreSQL, in any number of concurrent processes', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   const { purser, purserWith } = testCommand(context, { PURSER_DATABASE: database.url })
@@ -149,7 +147,7 @@ test('migrate status and up do the same on PostgreSQL, in any number of processe
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
-test("migrate refuses another program's database, status too", async (context) => {
+test("migrate and migrate status refuse another program's database", async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   await execute(database.url, 'create table users (id int)')
@@ -165,7 +163,7 @@ test("migrate refuses another program's database, status too", async (context) =
   assert.equal((await tables(database.url)).length, 1)
 })
 
-test('migrate up says of half a copy what migrate status says, and does nothing', async (context) => {
+test('migrate up reports an incomplete copy like migrate status, and does nothing', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   await execute(database.url, 'create table purser_copy (source text not null)')
@@ -182,20 +180,20 @@ test('migrate up says of half a copy what migrate status says, and does nothing'
   assert.deepEqual(await execute(database.url, 'select version from purser_schema'), [{ version: 0 }])
 })
 
-test('migrate up --distribute says where there is no Citus, after the schema is made', async (context) => {
+test('migrate up --distribute reports a missing Citus after creating the schema', async (context) => {
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
   const purser = inFolder(context, { PURSER_DATABASE: database.url })
   const { code, output, errors } = await purser('migrate', 'up', '--distribute')
   assert.equal(code, 1)
-  assert.match(output, /^A new, empty ledger was made at .*, with version \d+ of the schema\.$/)
+  assert.match(output, /^Created an empty ledger at .*, with schema \d+\.$/)
   assert.match(errors, /^purser migrate up: The server of postgresql:.* does not have Citus installed/)
   const onFile = await inFolder(context)('migrate', 'up', '--distribute')
   assert.equal(onFile.code, 2)
   assert.match(onFile.errors, /^--distribute is for PostgreSQL with Citus/)
 })
 
-test('migrate copy says what it does, what it has proved, and what comes next', async (context) => {
+test('migrate copy shows its progress, the verification, and the next step', async (context) => {
   const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -210,7 +208,7 @@ test('migrate copy says what it does, what it has proved, and what comes next', 
   assert.doesNotMatch(output, new RegExp(new URL(database.url).password))
 })
 
-test('migrate copy says of a finished copy that it is one, and that nothing is to do', async (context) => {
+test('migrate copy recognizes a finished copy and does nothing', async (context) => {
   const { folder, purser } = testCommand(context)
   const database = await postgres18.createEmptyDatabase()
   context.after(() => database.drop())
@@ -219,7 +217,7 @@ test('migrate copy says of a finished copy that it is one, and that nothing is t
   assert.equal((await purser(...call)).code, 0)
   const { code, output, errors } = await purser(...call)
   assert.deepEqual([code, errors], [0, ''])
-  assert.match(output, /postgresql:.* holds a finished copy of this ledger already; nothing to do\.$/m)
+  assert.match(output, /postgresql:.* already contains a finished copy of this ledger; nothing to do\.$/m)
   assert.match(output, /^Start the service with PURSER_DATABASE=postgresql:/m)
   assert.equal(JSON.parse((await purser(...call, '--json')).output).was_finished, true)
   await execute(database.url, `update accounts set name = 'Another'`)
@@ -235,7 +233,7 @@ const refusedCopies: readonly (readonly [what: string, from: string, to: string,
   ['a server that is away', 'purser.db', nobody, /No PostgreSQL .*; start it, or correct --to\.$/],
 ]
 for (const [what, from, to, error] of refusedCopies) {
-  test(`migrate copy that is refused does not say that it copies: ${what}`, async (context) => {
+  test(`migrate copy does not report progress if it is refused: ${what}`, async (context) => {
     const { folder, purser } = testCommand(context)
     await makeLedger(join(folder, 'purser.db'))
     writeFileSync(join(folder, 'text.db'), 'no ledger')

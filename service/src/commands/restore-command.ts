@@ -1,27 +1,27 @@
 import { Command, Option } from '@commander-js/extra-typings'
 
 import { databaseOption } from './database-option.ts'
-import { action, type Surroundings } from './surroundings.ts'
+import { action, type Io } from './io.ts'
 
-export function restoreCommand(surroundings: Surroundings) {
+export function restoreCommand(io: Io) {
   return new Command('restore')
-    .summary('put a backup in the place of the ledger')
+    .summary('replace the ledger by a backup')
     .description(
-      'Puts a backup of purser backup in the place of a SQLite ledger that no service uses, and keeps the ledger that was there beside it; or into an empty PostgreSQL database. Proofs that are open in the backup are ended, because they may have been charged since, proofs are signed with a new secret, and everybody is signed out of the console. It adds the restored ledger up, and lists what was revoked or stopped since the backup and works again.',
+      'Replaces a SQLite ledger that no service uses by a backup from purser backup, and keeps the replaced ledger beside it; or restores into an empty PostgreSQL database. Proofs that are open in the backup are ended, because they may have been charged since; new proofs are signed with a new secret; and all console sessions end. It checks the restored ledger, and lists what was revoked or stopped since the backup and works again.',
     )
     .argument('<file>', 'the backup')
     .addOption(databaseOption())
     .addOption(
       new Option(
         '--replaces <address>',
-        'the PostgreSQL ledger that the restored one takes the place of: what was revoked there since the backup is listed',
+        'the PostgreSQL ledger that the restored one replaces: lists what was revoked there since the backup',
       ),
     )
-    .option('--json', 'one JSON document instead of words')
+    .option('--json', 'print one JSON document instead of text')
     .action(
-      action(surroundings, async (file, options) => {
+      action(io, async (file, options) => {
         const { restore } = await import('./restore.ts')
-        await restore(file, options, surroundings)
+        await restore(file, options, io)
       }),
     )
 }

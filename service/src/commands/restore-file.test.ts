@@ -9,7 +9,7 @@ import { restoreFile } from './restore-file.ts'
 import { createIdsOfTimes } from '../ids.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
 
-test('Two restores within one second each keep the ledger that was there before', async (context) => {
+test('Two restores within one second both keep the replaced ledger', async (context) => {
   const folder = mkdtempSync(join(tmpdir(), 'purser-test-'))
   context.after(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'purser.db')

@@ -14,28 +14,28 @@ import { sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
 
 export interface RestoreFileOptions {
   readonly backup: string
-  /** Where the ledger lies, or will. */
+  /** The location of the ledger. */
   readonly path: string
-  /** The time, in milliseconds since 1970, for the name of what is kept. */
+  /** The time in milliseconds since 1970, for the name of the replaced ledger. */
   readonly nowMs: number
   readonly signal: AbortSignal
 }
 
-/** What was restored. */
+/** The result of a restore. */
 export interface RestoredFile {
   readonly sums: LedgerSums
   /** How many open proofs were ended. */
   readonly endedProofs: number
-  /** Where the ledger is kept that was there before, if there was one. */
+  /** Where the replaced ledger is kept, if there was one. */
   readonly keptPath: string | undefined
-  /** What works again; undefined where the ledger that was there before cannot be read. */
+  /** What works again; undefined if the replaced ledger cannot be read. */
   readonly revived: Revived | undefined
 }
 
 /**
- * Puts a backup in the place of a SQLite ledger. The restored ledger is made and checked beside the old one, and
- * takes its name when the old secret is gone: after a crash at any moment no service starts on the restored ledger
- * with the old secret. Throws a `StoreOpenError` when a service uses the ledger, or the backup is none.
+ * Replaces a SQLite ledger by a backup. The restored ledger is prepared and checked beside the old one, and renamed
+ * once the old secret is deleted: after a crash at any point no service starts on the restored ledger with the old
+ * secret. Throws a `StoreOpenError` if a service uses the ledger, or the file is not a backup.
  */
 export async function restoreFile({
   backup,
@@ -76,7 +76,7 @@ function refuseUnfitBackup(backup: string): void {
   }
 }
 
-/** What works again; undefined where the ledger that is replaced cannot be read. */
+/** What works again; undefined if the replaced ledger cannot be read. */
 async function compare(place: string, restored: string): Promise<Revived | undefined> {
   try {
     absorbLog(place)
@@ -86,12 +86,12 @@ async function compare(place: string, restored: string): Promise<Revived | undef
   }
 }
 
-/** Gives a ledger, and what is left of its log, another name; the ledger keeps the old one too, until it is replaced. */
+/** Renames a ledger and the rest of its log; the ledger also keeps its old name until it is replaced. */
 function keepAside(place: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '')
   const kept = `${place}.before-restore-${time}`
   linkSync(place, kept)
-  // A log that could not be copied belongs to the file that is kept, and never to the restored one.
+  // An uncopied log belongs to the replaced file, never to the restored one.
   for (const suffix of ['-wal', '-shm']) {
     if (existsSync(`${place}${suffix}`)) renameSync(`${place}${suffix}`, `${kept}${suffix}`)
   }

@@ -15,7 +15,7 @@ import { readAddress, readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
 import { restoreFile } from './restore-file.ts'
-import { CommandError, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
+import { CommandError, exitCodes, UsageError, type Io } from './io.ts'
 
 interface RestoreOptions {
   readonly database?: string
@@ -23,85 +23,73 @@ interface RestoreOptions {
   readonly json?: true
 }
 
-/** What there is to say about a restored ledger. */
+/** The report about a restored ledger. */
 interface Restored {
   readonly ledger: string
   readonly sums: LedgerSums
   readonly endedProofs: number
   readonly keptPath?: string | undefined
-  /** What was stopped since the backup and works again; undefined where nobody knows. */
+  /** What was stopped since the backup and works again; undefined if unknown. */
   readonly revived: Revived | undefined
-  /** Every key that works, where nobody knows which were revoked. */
+  /** Every working key, if it is unknown which were revoked. */
   readonly workingKeys: readonly RevivedRecord[]
   /** Whether proofs are signed with a secret from the settings, which this command cannot change. */
   readonly hasSecretSetting: boolean
 }
 
-/** Puts a backup in the place of the ledger, and lists what works again. */
+/** Replaces the ledger by a backup, and lists what works again. */
 export async function restore(
   file: string,
   { database: flag, replaces, json }: RestoreOptions,
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const database = readDatabaseSetting(flag, surroundings)
-  const backup = resolve(surroundings.folder, file)
+  const database = readDatabaseSetting(flag, io)
+  const backup = resolve(io.folder, file)
   const outcome =
     database.kind === 'sqlite'
-      ? await restoreSqlite(database.path, backup, replaces, surroundings)
-      : await restorePostgres(database.url, backup, replaces, surroundings)
+      ? await restoreSqlite(database.path, backup, replaces, io)
+      : await restorePostgres(database.url, backup, replaces, io)
   const restored: Restored = {
     ...outcome,
     ledger: placeOfLedger(database),
     workingKeys: outcome.revived ? [] : await listWorkingKeys(database),
-    hasSecretSetting: hasSecretSetting(surroundings),
+    hasSecretSetting: hasSecretSetting(io),
   }
-  surroundings.print(json ? JSON.stringify(asJson(restored), null, 2) : inWords(restored))
-  if (restored.sums.faults.length > 0) surroundings.exitWith(exitCodes.failed)
+  io.print(json ? JSON.stringify(asJson(restored), null, 2) : inWords(restored))
+  if (restored.sums.faults.length > 0) io.exitWith(exitCodes.failed)
 }
 
-async function restoreSqlite(
-  path: string,
-  backup: string,
-  replaces: string | undefined,
-  surroundings: Surroundings,
-) {
+async function restoreSqlite(path: string, backup: string, replaces: string | undefined, io: Io) {
   if (replaces !== undefined) {
     throw new UsageError(
-      '--replaces is for PostgreSQL: a SQLite ledger is compared with the one in its place',
+      '--replaces is for PostgreSQL: a SQLite ledger is compared with the one that it replaces',
     )
   }
   refuseOtherOwner(path)
-  return restoreFile({ backup, path, nowMs: Date.now(), signal: surroundings.interruption() })
+  return restoreFile({ backup, path, nowMs: Date.now(), signal: io.interruption() })
 }
 
-async function restorePostgres(
-  url: string,
-  backup: string,
-  replaces: string | undefined,
-  surroundings: Surroundings,
-) {
+async function restorePostgres(url: string, backup: string, replaces: string | undefined, io: Io) {
   const before: ReadableLedger | undefined =
-    replaces === undefined
-      ? undefined
-      : readAddress({ flag: 'replaces', kind: 'postgres' }, replaces, surroundings)
+    replaces === undefined ? undefined : readAddress({ flag: 'replaces', kind: 'postgres' }, replaces, io)
   if (before && before.kind !== 'postgres') {
     throw new UsageError('--replaces must be the address of a PostgreSQL database')
   }
-  const outcome = await restoreDump(url, backup, surroundings.environment)
+  const outcome = await restoreDump(url, backup, io.environment)
   if (outcome.sums.faults.length > 0) {
     throw new CommandError(
-      `the restored ledger does not add up (${outcome.sums.faults.length} faults), and no service starts on it; restore another backup to another empty database`,
+      `the restored ledger is inconsistent (${outcome.sums.faults.length} errors), and no service starts on it; restore another backup to another empty database`,
     )
   }
   return { ...outcome, revived: before && (await findRevived(before, { kind: 'postgres', url })) }
 }
 
-function hasSecretSetting({ environment, folder }: Surroundings): boolean {
+function hasSecretSetting({ environment, folder }: Io): boolean {
   const reading = readConfig([], environment, folder)
   return 'config' in reading && reading.config.proofSecrets.length > 0
 }
 
-/** How many records of a kind are told in words; --json has them all. */
+/** How many records of a kind are listed as text; --json lists all. */
 const toldRecords = 50
 
 function inWords({
@@ -116,18 +104,18 @@ function inWords({
   return [
     `Restored  ${ledger}`,
     describeSums(sums),
-    `${endedProofs.toLocaleString('en-US')} open proofs were ended, proofs are signed with a new secret, and everybody is signed out of the console.`,
+    `${endedProofs.toLocaleString('en-US')} open proofs were ended, new proofs are signed with a new secret, and all console sessions have ended.`,
     ...(hasSetting
-      ? ['PURSER_PROOF_SECRET is set, and wins over the new secret: change it before the service starts.']
+      ? ['PURSER_PROOF_SECRET is set and overrides the new secret: change it before the service starts.']
       : []),
-    ...(keptPath === undefined ? [] : [`The ledger that was here before is kept as ${keptPath}.`]),
+    ...(keptPath === undefined ? [] : [`The replaced ledger is kept as ${keptPath}.`]),
     ...(revived ? describeRevived(revived) : describeWorkingKeys(workingKeys)),
   ].join('\n')
 }
 
 function describeRevived({ keys, agents, mandates }: Revived): string[] {
   if (keys.length + agents.length + mandates.length === 0) {
-    return ['Nothing works again that was revoked or stopped since the backup.']
+    return ['Nothing that was revoked or stopped since the backup works again.']
   }
   return [
     'Revoked or stopped since the backup, and working again; stop them once the service runs:',
@@ -154,7 +142,7 @@ function listed(records: readonly RevivedRecord[], command: string): string[] {
   ]
 }
 
-/** A name that others chose, without what would command a terminal. */
+/** A third-party name without terminal control characters. */
 function harmless(name: string): string {
   return name.replaceAll(/\p{C}/gu, '\uFFFD').slice(0, 60)
 }

@@ -10,20 +10,20 @@ import {
   readSqliteVersion,
 } from '../store/ledger/sqlite/schema-version.ts'
 
-/** How far the schema of a ledger is. */
+/** The schema status of a ledger. */
 export interface SchemaStatus {
-  /** The ledger as a person may see it. */
+  /** The ledger for display. */
   readonly place: string
-  /** Whether there is not even a file. */
+  /** Whether the file does not exist. */
   readonly isMissing: boolean
-  /** The steps of the schema that the ledger has seen; 0 when there is none yet. */
+  /** The schema version of the ledger; 0 if there is none yet. */
   readonly found: number
-  /** The steps that this release knows, and needs. */
+  /** The schema version that this release needs. */
   readonly needed: number
   readonly hasUnfinishedCopy: boolean
 }
 
-/** Looks, and changes nothing. Throws a `StoreOpenError` when the ledger cannot be looked at. */
+/** Reads the status without changes. Throws a `StoreOpenError` if the ledger cannot be read. */
 export async function readSchemaStatus(database: Database): Promise<SchemaStatus> {
   if (database.kind === 'sqlite') {
     const found = readSqliteVersion(database.path)
@@ -43,20 +43,20 @@ export async function readSchemaStatus(database: Database): Promise<SchemaStatus
   })
 }
 
-/** What is to be done about a ledger that is half a copy. */
+/** The remedy for an incomplete copy. */
 export function adviseUnfinishedCopy(calledAs: string): string {
   return `the ledger is a copy that was interrupted: run the same ${calledAs} migrate copy again`
 }
 
-/** Runs the steps that are missing, under the lock of the ledger. Throws a `StoreOpenError` when it cannot. */
+/** Runs the missing steps, under the lock of the ledger. Throws a `StoreOpenError` if it cannot. */
 export async function runMissingSteps(database: Database): Promise<void> {
   if (database.kind === 'sqlite') openSqliteFile(database.path).close()
   else await withClient(database.url, (client, place) => migrate(client, place))
 }
 
 /**
- * Spreads the tables of a ledger over the machines of Citus; resolves to those that were not spread yet.
- * Throws a `StoreOpenError` when it cannot.
+ * Distributes the tables of a ledger with Citus; resolves to those that were not distributed yet. Throws a
+ * `StoreOpenError` if it cannot.
  */
 export function spreadTables({ url }: Database & { readonly kind: 'postgres' }): Promise<readonly string[]> {
   return withClient(url, (client, place) => distribute(client, place))

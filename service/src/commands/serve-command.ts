@@ -2,21 +2,21 @@ import { Command } from '@commander-js/extra-typings'
 
 import { readConfig } from '../settings/config.ts'
 import { settingFlags } from '../settings/settings.ts'
-import { action, exitCodes, UsageError, type Surroundings } from './surroundings.ts'
+import { action, exitCodes, UsageError, type Io } from './io.ts'
 
-export function serveCommand(surroundings: Surroundings) {
-  const { calledAs, environment, folder, exitWith } = surroundings
+export function serveCommand(io: Io) {
+  const { calledAs, environment, folder, exitWith } = io
   const command = new Command('serve')
     .summary('run the service')
     .description(
-      'Runs the service until SIGTERM or SIGINT; then it finishes accepted requests. With PostgreSQL it runs in one process for every two cores, or in as many as --workers says. A flag wins over its variable, which wins over an .env file in this folder.',
+      'Runs the service until SIGTERM or SIGINT; then it finishes accepted requests. With PostgreSQL it runs in one process for every two cores, or in as many as --workers says. A flag takes precedence over its variable, which takes precedence over an .env file in this folder.',
     )
   for (const { name, flag, standard, meaning } of settingFlags()) {
     const value = standard === '' ? '' : ` (${standard})`
     command.option(`--${flag} <value>`, `${name}: ${meaning}${value}`)
   }
   return command.action(
-    action(surroundings, async (_, called) => {
+    action(io, async (_, called) => {
       const flags = settingFlags().flatMap(({ flag }) => {
         const value: unknown = called.getOptionValue(camelCase(flag))
         return typeof value === 'string' ? [`--${flag}=${value}`] : []
@@ -32,7 +32,7 @@ export function serveCommand(surroundings: Surroundings) {
   )
 }
 
-/** A flag as commander spells the name of its value. */
+/** The name of a flag's value in commander. */
 function camelCase(flag: string): string {
   return flag.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 }

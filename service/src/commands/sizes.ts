@@ -1,4 +1,4 @@
-/** A number of bytes in words, such as `3.4 GB`. */
+/** A number of bytes as text, such as `3.4 GB`. */
 export function inUnits(bytes: number): string {
   if (bytes >= 1024 ** 3) return `${(bytes / 1024 ** 3).toFixed(1)} GB`
   if (bytes >= 1024 ** 2) return `${Math.floor(bytes / 1024 ** 2).toLocaleString('en-US')} MB`

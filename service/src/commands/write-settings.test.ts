@@ -20,7 +20,7 @@ test('init explains every setting in an .env file that changes nothing', async (
   assert.equal(statSync(path).mode & 0o777, 0o600)
 })
 
-test('Every line of the .env file works as it stands when its # is taken away', async (context) => {
+test('Every line of the .env file is valid without its #', async (context) => {
   const { folder, purser } = testCommand(context)
   await purser('init')
   const path = join(folder, '.env')
@@ -30,11 +30,11 @@ test('Every line of the .env file works as it stands when its # is taken away', 
   assert.deepEqual(readConfig([], {}, folder), before)
 })
 
-test('init leaves an .env file as it is', async (context) => {
+test('init leaves an existing .env file untouched', async (context) => {
   const { folder, purser } = testCommand(context)
   writeFileSync(join(folder, '.env'), 'PURSER_PORT=9000\n')
   const { code, output, errors } = await purser('init')
   assert.deepEqual([code, output], [1, ''])
-  assert.match(errors, /^purser init: .*\.env is there already and was left as it is; move it away/)
+  assert.match(errors, /^purser init: .*\.env already exists and was left untouched; move it away/)
   assert.equal(readFileSync(join(folder, '.env'), 'utf8'), 'PURSER_PORT=9000\n')
 })

@@ -6,7 +6,7 @@ import { statusCell, timeCell } from '../output/cells.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import { renderRecord, type Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { issuedColumns } from './keys.ts'
 import { listItems } from './list-items.ts'
@@ -28,17 +28,17 @@ const recordColumns: readonly Column<Account>[] = [
   },
 ]
 
-export function accountsCommand(surroundings: Surroundings) {
+export function accountsCommand(io: Io) {
   return new Command('accounts')
     .summary('create, list, disable and enable accounts')
-    .addCommand(createCommand(surroundings))
-    .addCommand(listAccountsCommand(surroundings))
-    .addCommand(showCommand(surroundings))
-    .addCommand(disableCommand(surroundings))
-    .addCommand(enableCommand(surroundings))
+    .addCommand(createCommand(io))
+    .addCommand(listAccountsCommand(io))
+    .addCommand(showCommand(io))
+    .addCommand(disableCommand(io))
+    .addCommand(enableCommand(io))
 }
 
-function createCommand(surroundings: Surroundings) {
+function createCommand(io: Io) {
   return clientCommand('create')
     .summary('create an account with an owner key for each environment')
     .description('Creates an account for a tenant, and shows its two owner keys once. Needs an operator key.')
@@ -46,39 +46,39 @@ function createCommand(surroundings: Surroundings) {
     .requiredOption('--email <address>', 'e-mail address of the owner')
     .requiredOption('--idp-user-id <id>', 'user id at the identity provider; unique per account')
     .action(async ({ name, email, idpUserId, ...options }) => {
-      const { accounts } = await connect(options, surroundings)
+      const { accounts } = await connect(options, io)
       const body = { name, email, idp_user_id: idpUserId }
-      const account = await accounts.create(body, { signal: surroundings.interruption() })
+      const account = await accounts.create(body, { signal: io.interruption() })
       const records = [
-        renderRecord(columns, account, surroundings),
-        ...account.api_keys.map((key) => renderRecord(issuedColumns, key, surroundings)),
+        renderRecord(columns, account, io),
+        ...account.api_keys.map((key) => renderRecord(issuedColumns, key, io)),
       ]
-      surroundings.print(options.json ? harmlessJson(account, 2) : records.join('\n\n'))
-      surroundings.printError('The keys are shown only once: save them now.')
+      io.print(options.json ? harmlessJson(account, 2) : records.join('\n\n'))
+      io.printError('The keys are shown only once: save them now.')
     })
 }
 
-function listAccountsCommand(surroundings: Surroundings) {
+function listAccountsCommand(io: Io) {
   return listCommand('list')
     .summary('list all accounts of the service, newest first; needs an operator key')
     .action(async (options) => {
-      const { accounts } = await connect(options, surroundings)
-      await listItems({ list: accounts.list, columns, none: 'There are no accounts.' }, options, surroundings)
+      const { accounts } = await connect(options, io)
+      await listItems({ list: accounts.list, columns, none: 'There are no accounts.' }, options, io)
     })
 }
 
-function showCommand(surroundings: Surroundings) {
+function showCommand(io: Io) {
   return clientCommand('show')
     .summary('show an account')
     .argument('<account-id>')
     .action(async (id, options) => {
-      const { accounts } = await connect(options, surroundings)
-      const account = await accounts.get(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, account, options, surroundings)
+      const { accounts } = await connect(options, io)
+      const account = await accounts.get(id, { signal: io.interruption() })
+      showRecord(recordColumns, account, options, io)
     })
 }
 
-function disableCommand(surroundings: Surroundings) {
+function disableCommand(io: Io) {
   return clientCommand('disable')
     .summary('stop all keys and sessions of an account, and void its open proofs')
     .description(
@@ -86,19 +86,19 @@ function disableCommand(surroundings: Surroundings) {
     )
     .argument('<account-id>')
     .action(async (id, options) => {
-      const { accounts } = await connect(options, surroundings)
-      const account = await accounts.disable(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, account, options, surroundings)
+      const { accounts } = await connect(options, io)
+      const account = await accounts.disable(id, { signal: io.interruption() })
+      showRecord(recordColumns, account, options, io)
     })
 }
 
-function enableCommand(surroundings: Surroundings) {
+function enableCommand(io: Io) {
   return clientCommand('enable')
     .summary('enable the keys and sessions of a disabled account again')
     .argument('<account-id>')
     .action(async (id, options) => {
-      const { accounts } = await connect(options, surroundings)
-      const account = await accounts.enable(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, account, options, surroundings)
+      const { accounts } = await connect(options, io)
+      const account = await accounts.enable(id, { signal: io.interruption() })
+      showRecord(recordColumns, account, options, io)
     })
 }

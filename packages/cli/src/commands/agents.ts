@@ -6,7 +6,7 @@ import { listCell, optionalCell, statusCell, timeCell } from '../output/cells.ts
 import { harmless } from '../output/harmless.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand, collect, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
@@ -24,16 +24,16 @@ const recordColumns: readonly Column<Agent>[] = [
   { title: 'capabilities', cell: ({ capabilities }) => listCell(capabilities) },
 ]
 
-export function agentsCommand(surroundings: Surroundings) {
+export function agentsCommand(io: Io) {
   return new Command('agents')
     .summary('create, list, show and revoke agents')
-    .addCommand(createCommand(surroundings))
-    .addCommand(listAgentsCommand(surroundings))
-    .addCommand(showCommand(surroundings))
-    .addCommand(revokeCommand(surroundings))
+    .addCommand(createCommand(io))
+    .addCommand(listAgentsCommand(io))
+    .addCommand(showCommand(io))
+    .addCommand(revokeCommand(io))
 }
 
-function createCommand(surroundings: Surroundings) {
+function createCommand(io: Io) {
   return clientCommand('create')
     .summary('create an agent')
     .description(
@@ -43,43 +43,43 @@ function createCommand(surroundings: Surroundings) {
     .option('--description <text>', 'what the agent is for')
     .option('--capability <word>', 'what the agent can do; repeatable', collect)
     .action(async ({ name, description, capability, ...options }) => {
-      const purser = await connect(options, surroundings)
+      const purser = await connect(options, io)
       const body = {
         name,
         ...(description !== undefined && { description }),
         ...(capability && { capabilities: capability }),
       }
-      const agent = await purser.agents.create(body, { signal: surroundings.interruption() })
-      showRecord(recordColumns, agent, options, surroundings)
+      const agent = await purser.agents.create(body, { signal: io.interruption() })
+      showRecord(recordColumns, agent, options, io)
     })
 }
 
-function listAgentsCommand(surroundings: Surroundings) {
+function listAgentsCommand(io: Io) {
   return listCommand('list')
     .summary('list agents, newest first')
     .action(async (options) => {
-      const { agents } = await connect(options, surroundings)
-      const none = `There are no agents yet; ${surroundings.calledAs} agents create creates one.`
-      await listItems({ list: agents.list, columns, none }, options, surroundings)
+      const { agents } = await connect(options, io)
+      const none = `There are no agents yet; ${io.calledAs} agents create creates one.`
+      await listItems({ list: agents.list, columns, none }, options, io)
     })
 }
 
-function showCommand(surroundings: Surroundings) {
+function showCommand(io: Io) {
   return clientCommand('show')
     .summary('show one agent')
     .argument('<agent-id>')
     .action(async (id, options) => {
-      const purser = await connect(options, surroundings)
-      const agent = await purser.agents.get(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, agent, options, surroundings)
+      const purser = await connect(options, io)
+      const agent = await purser.agents.get(id, { signal: io.interruption() })
+      showRecord(recordColumns, agent, options, io)
       if (!options.json) {
-        const { calledAs, printError } = surroundings
+        const { calledAs, printError } = io
         printError(`${calledAs} mandates list --agent ${harmless(agent.id)} lists its mandates.`)
       }
     })
 }
 
-function revokeCommand(surroundings: Surroundings) {
+function revokeCommand(io: Io) {
   return clientCommand('revoke')
     .summary('revoke an agent permanently, and void its open proofs')
     .description(
@@ -87,8 +87,8 @@ function revokeCommand(surroundings: Surroundings) {
     )
     .argument('<agent-id>')
     .action(async (id, options) => {
-      const purser = await connect(options, surroundings)
-      const agent = await purser.agents.revoke(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, agent, options, surroundings)
+      const purser = await connect(options, io)
+      const agent = await purser.agents.revoke(id, { signal: io.interruption() })
+      showRecord(recordColumns, agent, options, io)
     })
 }

@@ -4,7 +4,7 @@ import type { AuditEvent } from '@purser/client'
 import { connect } from '../connection.ts'
 import { timeCell } from '../output/cells.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { auditEventTypes } from '../vocabularies.ts'
 import { listCommand } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
@@ -18,7 +18,7 @@ const columns: readonly Column<AuditEvent>[] = [
   { title: 'data', cell: ({ data }) => JSON.stringify(data), canShrink: true, canDrop: true },
 ]
 
-export function auditCommand(surroundings: Surroundings) {
+export function auditCommand(io: Io) {
   return listCommand('audit')
     .summary('list the audit log, newest first, or follow it')
     .description('Lists what changed, who changed it and when: one event per state change.')
@@ -27,13 +27,13 @@ export function auditCommand(surroundings: Surroundings) {
     .addOption(followOption())
     .addOption(intervalOption())
     .action(async (options) => {
-      const { auditLog } = await connect(options, surroundings)
+      const { auditLog } = await connect(options, io)
       const filter = {
         ...(options.type !== undefined && { type: options.type }),
         ...(options.subject !== undefined && { subject_id: options.subject }),
       }
       const list: typeof auditLog.list = (query, call) => auditLog.list({ ...filter, ...query }, call)
-      if (options.follow) return followItems({ list, columns }, options, surroundings)
-      await listItems({ list, columns, none: 'No events match.' }, options, surroundings)
+      if (options.follow) return followItems({ list, columns }, options, io)
+      await listItems({ list, columns, none: 'No events match.' }, options, io)
     })
 }

@@ -4,7 +4,7 @@ import { bashCompletion } from '../completion/bash.ts'
 import { describeCommands, type Completed } from '../completion/described.ts'
 import { fishCompletion } from '../completion/fish.ts'
 import { zshCompletion } from '../completion/zsh.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 const shells: Readonly<Record<'bash' | 'zsh' | 'fish', (commands: readonly Completed[]) => string>> = {
   bash: bashCompletion,
@@ -12,7 +12,7 @@ const shells: Readonly<Record<'bash' | 'zsh' | 'fish', (commands: readonly Compl
   fish: fishCompletion,
 }
 
-export function completionCommand({ print }: Surroundings) {
+export function completionCommand({ print }: Io) {
   return new Command('completion')
     .summary('print a shell completion script')
     .description(

@@ -6,7 +6,7 @@ import type { Finding } from '../finding.ts'
 import { harmless, harmlessJson } from '../output/harmless.ts'
 import { paint, type Colour } from '../output/table.ts'
 import { importService } from '../service-commands.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 const marks: Readonly<Record<Finding['mark'], readonly [sign: string, colour: Colour]>> = {
   ok: ['✓', 'green'],
@@ -14,7 +14,7 @@ const marks: Readonly<Record<Finding['mark'], readonly [sign: string, colour: Co
   fail: ['✗', 'red'],
 }
 
-export function doctorCommand(surroundings: Surroundings) {
+export function doctorCommand(io: Io) {
   return new Command('doctor')
     .summary('check the setup and suggest fixes')
     .description(
@@ -23,29 +23,23 @@ export function doctorCommand(surroundings: Surroundings) {
     .option('--profile <name>', 'check the service of this profile')
     .option('--json', 'print one JSON document')
     .action(async (options) => {
-      const findings = await examineAll(options, surroundings)
+      const findings = await examineAll(options, io)
       const isWell = findings.every(({ mark }) => mark !== 'fail')
-      surroundings.print(
+      io.print(
         options.json
           ? harmlessJson({ is_well: isWell, findings }, 2)
-          : findings.map((finding) => lineOf(finding, surroundings)).join('\n'),
+          : findings.map((finding) => lineOf(finding, io)).join('\n'),
       )
-      if (!isWell) surroundings.exitWith(exitCodes.failed)
+      if (!isWell) io.exitWith(exitCodes.failed)
     })
 }
 
-async function examineAll(
-  options: { readonly profile?: string },
-  surroundings: Surroundings,
-): Promise<readonly Finding[]> {
+async function examineAll(options: { readonly profile?: string }, io: Io): Promise<readonly Finding[]> {
   const service = await importService()
-  return [
-    ...(await examineClient(options.profile, surroundings)),
-    ...(service ? await service.examineService(surroundings) : []),
-  ]
+  return [...(await examineClient(options.profile, io)), ...(service ? await service.examineService(io) : [])]
 }
 
-function lineOf({ mark, subject, finding }: Finding, paper: Pick<Surroundings, 'hasColours'>): string {
+function lineOf({ mark, subject, finding }: Finding, paper: Pick<Io, 'hasColours'>): string {
   const [sign, colour] = marks[mark]
   return `${paint(sign, colour, paper)} ${subject.padEnd(9)} ${harmless(finding)}`
 }

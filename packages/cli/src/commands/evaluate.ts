@@ -1,12 +1,12 @@
 import type { AgentReport, Approval, Denial } from '@purser/client'
 
 import { connect } from '../connection.ts'
-import { denialWords } from '../denial-words.ts'
+import { denialWords } from '../denial-text.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { listCell, optionalCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand } from './client-command.ts'
 
 const decisionColumns: readonly Column<Approval | Denial>[] = [
@@ -35,7 +35,7 @@ const reportFacts: readonly Column<AgentReport>[] = [
   { title: 'risk flags', cell: ({ risk }) => listCell(risk.flags) },
 ]
 
-export function evaluateCommand(surroundings: Surroundings) {
+export function evaluateCommand(io: Io) {
   return clientCommand('evaluate')
     .summary('check whether the policy allows a payment')
     .description(
@@ -49,8 +49,8 @@ export function evaluateCommand(surroundings: Surroundings) {
     .option('--category <name>', 'category of the purchase')
     .option('--dry-run', 'record nothing')
     .action(async (options) => {
-      const purser = await connect(options, surroundings)
-      const call = { signal: surroundings.interruption() }
+      const purser = await connect(options, io)
+      const call = { signal: io.interruption() }
       const payment = {
         agent_id: options.agent,
         mandate_id: options.mandate,
@@ -63,16 +63,16 @@ export function evaluateCommand(surroundings: Surroundings) {
         const report = await purser.verifyAgent(payment, call)
         const columns = [
           ...reportDecision,
-          ...detailOf(report, { ...options, calledAs: surroundings.calledAs }),
+          ...detailOf(report, { ...options, calledAs: io.calledAs }),
           ...reportFacts,
         ]
-        showRecord(columns, report, options, surroundings)
-        if (!report.authorized) surroundings.exitWith(exitCodes.denied)
+        showRecord(columns, report, options, io)
+        if (!report.authorized) io.exitWith(exitCodes.denied)
         return
       }
       const answer = await purser.policy.evaluate(payment, call)
-      showRecord(decisionColumns, answer, options, surroundings)
-      if (answer.decision !== 'approved') surroundings.exitWith(exitCodes.denied)
+      showRecord(decisionColumns, answer, options, io)
+      if (answer.decision !== 'approved') io.exitWith(exitCodes.denied)
     })
 }
 

@@ -4,7 +4,7 @@ import type { List } from '@purser/client'
 import { follow } from '../follow.ts'
 import { harmlessJson } from '../output/harmless.ts'
 import { tableOf, type Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 const leastInterval = 0.2
 
@@ -41,17 +41,17 @@ interface Following<Item> {
 export async function followItems<Item extends { readonly id: string; readonly created_at: string }>(
   { list, columns }: Following<Item>,
   { interval, json }: { readonly interval: number; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const table = tableOf(columns, surroundings)
+  const table = tableOf(columns, io)
   await follow({
     list,
     first: shownFirst,
     intervalMs: interval * 1_000,
-    signal: surroundings.interruption(),
+    signal: io.interruption(),
     onItems: (items) => {
-      surroundings.print(json ? items.map((item) => harmlessJson(item)).join('\n') : table(items))
+      io.print(json ? items.map((item) => harmlessJson(item)).join('\n') : table(items))
     },
-    onNotice: surroundings.printError,
+    onNotice: io.printError,
   })
 }

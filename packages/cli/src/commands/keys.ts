@@ -7,7 +7,7 @@ import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import { issueOperatorKey } from '../service-commands.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { environments, roles } from '../vocabularies.ts'
 import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
@@ -37,16 +37,16 @@ export const issuedColumns: readonly Column<IssuedApiKey>[] = [
 
 const shownOnce = 'The key is shown only once: save it now.'
 
-export function keysCommand(surroundings: Surroundings) {
+export function keysCommand(io: Io) {
   return new Command('keys')
     .summary('create, issue, list and revoke API keys')
-    .addCommand(createCommand(surroundings))
-    .addCommand(issueCommand(surroundings))
-    .addCommand(listKeysCommand(surroundings))
-    .addCommand(revokeCommand(surroundings))
+    .addCommand(createCommand(io))
+    .addCommand(issueCommand(io))
+    .addCommand(listKeysCommand(io))
+    .addCommand(revokeCommand(io))
 }
 
-function createCommand(surroundings: Surroundings) {
+function createCommand(io: Io) {
   return clientCommand('create')
     .summary('issue an API key, and show it once')
     .addOption(new Option('--role <role>', 'what the key may do').choices(roles).makeOptionMandatory())
@@ -62,7 +62,7 @@ function createCommand(surroundings: Surroundings) {
       if (options.role === 'agent' && options.agent === undefined) {
         throw new CommandError('--role agent needs --agent, the agent of the key', 'usage')
       }
-      const { apiKeys } = await connect(options, surroundings)
+      const { apiKeys } = await connect(options, io)
       const body = {
         role: options.role,
         environment: options.environment,
@@ -70,13 +70,13 @@ function createCommand(surroundings: Surroundings) {
         ...(options.agent !== undefined && { agent_id: options.agent }),
         ...(options.account !== undefined && { account_id: options.account }),
       }
-      const key = await apiKeys.create(body, { signal: surroundings.interruption() })
-      showRecord(issuedColumns, key, options, surroundings)
-      surroundings.printError(shownOnce)
+      const key = await apiKeys.create(body, { signal: io.interruption() })
+      showRecord(issuedColumns, key, options, io)
+      io.printError(shownOnce)
     })
 }
 
-function issueCommand(surroundings: Surroundings) {
+function issueCommand(io: Io) {
   return new Command('issue')
     .summary('issue an operator key directly in the ledger, if all are lost')
     .description(
@@ -96,34 +96,33 @@ function issueCommand(surroundings: Surroundings) {
     )
     .option('--json', 'print one JSON document')
     .action(async (options) => {
-      const { key, wasEnabled } = await issueOperatorKey(options, surroundings)
-      showRecord(issuedColumns, key, options, surroundings)
-      if (wasEnabled)
-        surroundings.printError(`The account ${key.account_id} was disabled and is now enabled.`)
-      surroundings.printError(shownOnce)
+      const { key, wasEnabled } = await issueOperatorKey(options, io)
+      showRecord(issuedColumns, key, options, io)
+      if (wasEnabled) io.printError(`The account ${key.account_id} was disabled and is now enabled.`)
+      io.printError(shownOnce)
     })
 }
 
-function listKeysCommand(surroundings: Surroundings) {
+function listKeysCommand(io: Io) {
   return listCommand('list')
     .summary('list API keys, without their secrets')
     .addOption(anotherAccountOption())
     .action(async ({ account, ...options }) => {
-      const { apiKeys } = await connect(options, surroundings)
+      const { apiKeys } = await connect(options, io)
       const list: typeof apiKeys.list = (query, call) =>
         apiKeys.list({ ...query, ...inAccount(account) }, call)
-      await listItems({ list, columns, none: 'There are no keys.' }, options, surroundings)
+      await listItems({ list, columns, none: 'There are no keys.' }, options, io)
     })
 }
 
-function revokeCommand(surroundings: Surroundings) {
+function revokeCommand(io: Io) {
   return clientCommand('revoke')
     .summary('revoke an API key permanently')
     .argument('<key-id>', 'id of the key, not its secret')
     .addOption(anotherAccountOption())
     .action(async (id, { account, ...options }) => {
-      const { apiKeys } = await connect(options, surroundings)
-      const key = await apiKeys.revoke(id, { signal: surroundings.interruption(), ...inAccount(account) })
-      showRecord(recordColumns, key, options, surroundings)
+      const { apiKeys } = await connect(options, io)
+      const key = await apiKeys.revoke(id, { signal: io.interruption(), ...inAccount(account) })
+      showRecord(recordColumns, key, options, io)
     })
 }

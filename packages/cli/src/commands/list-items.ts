@@ -2,7 +2,7 @@ import type { List } from '@purser/client'
 
 import { showList } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 /** Max page size of the service. */
 export const pageSize = 200
@@ -20,11 +20,11 @@ interface Listing<Item> {
 export async function listItems<Item>(
   { list, columns, none, isMeant }: Listing<Item>,
   { limit, json }: { readonly limit: number; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
   const asked = list(
     { limit: isMeant ? pageSize : Math.min(limit + 1, pageSize) },
-    { signal: surroundings.interruption() },
+    { signal: io.interruption() },
   )
   const items: Item[] = []
   for await (const item of asked) {
@@ -32,6 +32,6 @@ export async function listItems<Item>(
     if (items.push(item) > limit) break
   }
   const shown = items.slice(0, limit)
-  showList(columns, shown, { none, ...(json && { json }) }, surroundings)
-  if (items.length > limit) surroundings.printError(`There are more than ${limit}; --limit shows more.`)
+  showList(columns, shown, { none, ...(json && { json }) }, io)
+  if (items.length > limit) io.printError(`There are more than ${limit}; --limit shows more.`)
 }

@@ -13,7 +13,7 @@ import { harmless } from '../output/harmless.ts'
 import { listCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand, collect, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 import { parseWhen } from './when.ts'
@@ -69,19 +69,19 @@ const moves = {
   revoke: 'revoke a mandate permanently, and void its open proofs',
 } as const
 
-export function mandatesCommand(surroundings: Surroundings) {
+export function mandatesCommand(io: Io) {
   const command = new Command('mandates')
     .summary('create, list, show, pause, resume and revoke mandates')
-    .addCommand(createCommand(surroundings))
-    .addCommand(listMandatesCommand(surroundings))
-    .addCommand(showCommand(surroundings))
+    .addCommand(createCommand(io))
+    .addCommand(listMandatesCommand(io))
+    .addCommand(showCommand(io))
   for (const move of ['pause', 'resume', 'revoke'] as const) {
-    command.addCommand(moveCommand(move, surroundings))
+    command.addCommand(moveCommand(move, io))
   }
   return command
 }
 
-function createCommand(surroundings: Surroundings) {
+function createCommand(io: Io) {
   return clientCommand('create')
     .summary('create a mandate for an agent')
     .description(
@@ -94,12 +94,12 @@ function createCommand(surroundings: Surroundings) {
     .requiredOption(
       '--expires <when>',
       'a time with a time zone, or a duration from now: 30m, 12h, 90d',
-      parseWhen(surroundings.now),
+      parseWhen(io.now),
     )
     .option('--seller <domain>', 'allowed seller, or * for all; repeatable', collect)
     .option('--category <name>', 'allowed category; default any; repeatable', collect)
     .action(async (options) => {
-      const { mandates } = await connect(options, surroundings)
+      const { mandates } = await connect(options, io)
       const body = {
         agent_id: options.agent,
         purpose: options.purpose,
@@ -109,10 +109,9 @@ function createCommand(surroundings: Surroundings) {
         ...(options.seller && { allowed_sellers: options.seller }),
         ...(options.category && { allowed_categories: options.category }),
       }
-      const mandate = await mandates.create(body, { signal: surroundings.interruption() })
-      showRecord(recordColumns, mandate, options, surroundings)
-      for (const warning of warningsOf(mandate, surroundings.now()))
-        surroundings.printError(harmless(warning))
+      const mandate = await mandates.create(body, { signal: io.interruption() })
+      showRecord(recordColumns, mandate, options, io)
+      for (const warning of warningsOf(mandate, io.now())) io.printError(harmless(warning))
     })
 }
 
@@ -132,15 +131,15 @@ function warningsOf(mandate: Mandate, nowMs: number): string[] {
   return warnings
 }
 
-function listMandatesCommand(surroundings: Surroundings) {
+function listMandatesCommand(io: Io) {
   return listCommand('list')
     .summary('list mandates, newest first')
     .option('--agent <agent-id>', 'only those of this agent')
     .action(async (options) => {
-      const purser = await connect(options, surroundings)
+      const purser = await connect(options, io)
       const { mandates } = purser
       const { agent } = options
-      const makesOne = `${surroundings.calledAs} mandates create creates one`
+      const makesOne = `${io.calledAs} mandates create creates one`
       const listing =
         agent === undefined
           ? { none: `There are no mandates yet; ${makesOne}.` }
@@ -148,48 +147,48 @@ function listMandatesCommand(surroundings: Surroundings) {
               none: `There are no mandates of ${agent}; ${makesOne}.`,
               isMeant: ({ agent_id }: Mandate) => agent_id === agent,
             }
-      await listItems({ list: mandates.list, columns, ...listing }, options, surroundings)
-      if (agent !== undefined) await warnOfRevoked(agent, purser, surroundings)
+      await listItems({ list: mandates.list, columns, ...listing }, options, io)
+      if (agent !== undefined) await warnOfRevoked(agent, purser, io)
     })
 }
 
-function showCommand(surroundings: Surroundings) {
+function showCommand(io: Io) {
   return clientCommand('show')
     .summary('show one mandate')
     .argument('<mandate-id>')
     .action(async (id, options) => {
-      const purser = await connect(options, surroundings)
-      const mandate = await purser.mandates.get(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, mandate, options, surroundings)
-      await warnOfRevoked(mandate.agent_id, purser, surroundings)
+      const purser = await connect(options, io)
+      const mandate = await purser.mandates.get(id, { signal: io.interruption() })
+      showRecord(recordColumns, mandate, options, io)
+      await warnOfRevoked(mandate.agent_id, purser, io)
     })
 }
 
-function moveCommand(move: keyof typeof moves, surroundings: Surroundings) {
+function moveCommand(move: keyof typeof moves, io: Io) {
   return clientCommand(move)
     .summary(moves[move])
     .argument('<mandate-id>')
     .action(async (id, options) => {
-      const purser = await connect(options, surroundings)
-      const mandate = await purser.mandates[move](id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, mandate, options, surroundings)
-      if (move === 'resume') await warnOfRevoked(mandate.agent_id, purser, surroundings)
+      const purser = await connect(options, io)
+      const mandate = await purser.mandates[move](id, { signal: io.interruption() })
+      showRecord(recordColumns, mandate, options, io)
+      if (move === 'resume') await warnOfRevoked(mandate.agent_id, purser, io)
     })
 }
 
 /** A mandate keeps its status when its agent is revoked, so show that as well. */
-async function warnOfRevoked(agentId: string, purser: Purser, surroundings: Surroundings): Promise<void> {
-  const agent = await findAgent(agentId, purser, surroundings)
+async function warnOfRevoked(agentId: string, purser: Purser, io: Io): Promise<void> {
+  const agent = await findAgent(agentId, purser, io)
   if (agent?.status !== 'revoked') return
-  surroundings.printError(
+  io.printError(
     `The agent ${harmless(agent.id)} is permanently revoked: nothing can be spent under its mandates.`,
   )
 }
 
 /** An agent; undefined if it cannot be read, because the mandate has already been shown. */
-async function findAgent(id: string, purser: Purser, surroundings: Surroundings): Promise<Agent | undefined> {
+async function findAgent(id: string, purser: Purser, io: Io): Promise<Agent | undefined> {
   try {
-    return await purser.agents.get(id, { signal: surroundings.interruption() })
+    return await purser.agents.get(id, { signal: io.interruption() })
   } catch (error) {
     if (error instanceof PurserError) return undefined
     throw error

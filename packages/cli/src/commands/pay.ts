@@ -5,13 +5,13 @@ import { connect } from '../connection.ts'
 import { CommandError } from '../exit-codes.ts'
 import { chooseMandate } from '../payment/choose-mandate.ts'
 import { pay } from '../payment/pay.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand } from './client-command.ts'
 
 /** The default timeout for merchants. */
 const standardTimeout = 120
 
-export function payCommand(surroundings: Surroundings) {
+export function payCommand(io: Io) {
   return clientCommand('pay')
     .summary('fetch a URL, and pay for it if required')
     .description(
@@ -43,14 +43,14 @@ export function payCommand(surroundings: Surroundings) {
         )
       }
       const url = checkedAddress(address)
-      const client = await connect(options, surroundings)
-      const mandate = await chooseMandate(client, options.mandate, surroundings)
+      const client = await connect(options, io)
+      const mandate = await chooseMandate(client, options.mandate, io)
       const init: RequestInit = { method: options.method ?? (options.data === undefined ? 'GET' : 'POST') }
       if (options.header) init.headers = options.header
       if (options.data !== undefined) init.body = options.data
       const { purchaseId } = options
       const purchase = { url, init, client, mandate, purchaseId, timeoutMs: options.timeout * 1_000 }
-      await pay(purchase, options, surroundings)
+      await pay(purchase, options, io)
     })
 }
 

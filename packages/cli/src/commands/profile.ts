@@ -6,7 +6,7 @@ import { harmlessJson } from '../output/harmless.ts'
 import { showList } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
 import { profileName, profilesPath, readProfiles, writeProfiles, type Profile } from '../profiles.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 /** The public part of a profile, with only a hint of its key. */
 interface ShownProfile {
@@ -25,16 +25,16 @@ const columns: readonly Column<ShownProfile>[] = [
 
 const jsonHelp = 'print one JSON document'
 
-export function profileCommand(surroundings: Surroundings) {
+export function profileCommand(io: Io) {
   return new Command('profile')
     .summary('manage named services and keys')
-    .addCommand(addCommand(surroundings))
-    .addCommand(listProfilesCommand(surroundings))
-    .addCommand(useCommand(surroundings))
-    .addCommand(removeCommand(surroundings))
+    .addCommand(addCommand(io))
+    .addCommand(listProfilesCommand(io))
+    .addCommand(useCommand(io))
+    .addCommand(removeCommand(io))
 }
 
-function addCommand(surroundings: Surroundings) {
+function addCommand(io: Io) {
   return new Command('add')
     .summary('save a service and a key under a name')
     .description(
@@ -52,71 +52,71 @@ function addCommand(surroundings: Surroundings) {
         )
       }
       const url = checkedUrl(options.url, '--url')
-      const { current, profiles } = readProfiles(surroundings)
+      const { current, profiles } = readProfiles(io)
       if (Object.hasOwn(profiles, name) && !options.replace) {
         throw new CommandError(`profile ${name} already exists; --replace replaces it`)
       }
-      const key = checkedKey(await surroundings.readSecret(`API key for ${url}`))
+      const key = checkedKey(await io.readSecret(`API key for ${url}`))
       const profile = { url, key }
       const next = current ?? name
-      writeProfiles(surroundings, { current: next, profiles: { ...profiles, [name]: profile } })
+      writeProfiles(io, { current: next, profiles: { ...profiles, [name]: profile } })
       if (isExposed(url)) {
-        surroundings.printError('This URL is not https: the key is sent in the clear.')
+        io.printError('This URL is not https: the key is sent in the clear.')
       }
       const shown = toShown(name, profile, next)
-      surroundings.print(
+      io.print(
         options.json
           ? harmlessJson(shown, 2)
           : [
-              `Saved ${name} in ${profilesPath(surroundings)}${next === name ? '; it is now the current profile' : ''}.`,
-              `The key was not checked: ${surroundings.calledAs} doctor --profile ${name} checks it.`,
+              `Saved ${name} in ${profilesPath(io)}${next === name ? '; it is now the current profile' : ''}.`,
+              `The key was not checked: ${io.calledAs} doctor --profile ${name} checks it.`,
             ].join('\n'),
       )
     })
 }
 
-function listProfilesCommand(surroundings: Surroundings) {
+function listProfilesCommand(io: Io) {
   return new Command('list')
     .summary('list profiles, without their keys')
     .option('--json', jsonHelp)
     .action((options) => {
-      const { current, profiles } = readProfiles(surroundings)
+      const { current, profiles } = readProfiles(io)
       const shown = Object.entries(profiles).map(([name, profile]) => toShown(name, profile, current))
-      const none = `There are no profiles yet; ${surroundings.calledAs} profile add saves one.`
-      showList(columns, shown, { ...options, none }, surroundings)
+      const none = `There are no profiles yet; ${io.calledAs} profile add saves one.`
+      showList(columns, shown, { ...options, none }, io)
     })
 }
 
-function useCommand(surroundings: Surroundings) {
+function useCommand(io: Io) {
   return new Command('use')
     .summary('make a profile the current one')
     .argument('<name>')
     .option('--json', jsonHelp)
     .action((name, options) => {
-      const { profiles } = readProfiles(surroundings)
+      const { profiles } = readProfiles(io)
       const profile = known(name, profiles)
-      writeProfiles(surroundings, { current: name, profiles })
-      const { PURSER_API_KEY: key, PURSER_URL: url } = surroundings.environment
-      if (key || url) surroundings.printError('PURSER_API_KEY or PURSER_URL is set and overrides it.')
-      surroundings.print(
+      writeProfiles(io, { current: name, profiles })
+      const { PURSER_API_KEY: key, PURSER_URL: url } = io.environment
+      if (key || url) io.printError('PURSER_API_KEY or PURSER_URL is set and overrides it.')
+      io.print(
         options.json ? harmlessJson(toShown(name, profile, name), 2) : `${name} is now the current profile.`,
       )
     })
 }
 
-function removeCommand(surroundings: Surroundings) {
+function removeCommand(io: Io) {
   return new Command('remove')
     .summary('remove a profile and its key')
     .description('Removes a profile and its key. The key keeps working: purser keys revoke revokes it.')
     .argument('<name>')
     .option('--json', jsonHelp)
     .action((name, options) => {
-      const { current, profiles } = readProfiles(surroundings)
+      const { current, profiles } = readProfiles(io)
       const profile = known(name, profiles)
       const left = Object.fromEntries(Object.entries(profiles).filter(([other]) => other !== name))
       const next = current === name ? null : current
-      writeProfiles(surroundings, { current: next, profiles: left })
-      surroundings.print(
+      writeProfiles(io, { current: next, profiles: left })
+      io.print(
         options.json
           ? harmlessJson(toShown(name, profile, next), 2)
           : `Removed ${name}; its key still works.`,

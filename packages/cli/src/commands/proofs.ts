@@ -5,7 +5,7 @@ import { connect } from '../connection.ts'
 import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand } from './client-command.ts'
 
 const recordColumns: readonly Column<ProofRecord>[] = [
@@ -20,25 +20,25 @@ const recordColumns: readonly Column<ProofRecord>[] = [
   { title: 'transaction', cell: ({ transaction_id }) => optionalCell(transaction_id) },
 ]
 
-export function proofsCommand(surroundings: Surroundings) {
+export function proofsCommand(io: Io) {
   return new Command('proofs')
     .summary('show and void payment proofs')
-    .addCommand(showCommand(surroundings))
-    .addCommand(voidCommand(surroundings))
+    .addCommand(showCommand(io))
+    .addCommand(voidCommand(io))
 }
 
-function showCommand(surroundings: Surroundings) {
+function showCommand(io: Io) {
   return clientCommand('show')
     .summary('show whether a proof is open, captured, expired or voided')
     .argument('<nonce>')
     .action(async (nonce, options) => {
-      const { payments } = await connect(options, surroundings)
-      const proof = await payments.getProof(nonce, { signal: surroundings.interruption() })
-      showRecord(recordColumns, proof, options, surroundings)
+      const { payments } = await connect(options, io)
+      const proof = await payments.getProof(nonce, { signal: io.interruption() })
+      showRecord(recordColumns, proof, options, io)
     })
 }
 
-function voidCommand(surroundings: Surroundings) {
+function voidCommand(io: Io) {
   return clientCommand('void')
     .summary('void an open proof, which releases its amount at once')
     .description(
@@ -46,8 +46,8 @@ function voidCommand(surroundings: Surroundings) {
     )
     .argument('<nonce>')
     .action(async (nonce, options) => {
-      const { payments } = await connect(options, surroundings)
-      const proof = await payments.voidProof(nonce, { signal: surroundings.interruption() })
-      showRecord(recordColumns, proof, options, surroundings)
+      const { payments } = await connect(options, io)
+      const proof = await payments.voidProof(nonce, { signal: io.interruption() })
+      showRecord(recordColumns, proof, options, io)
     })
 }

@@ -6,7 +6,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { timeCell } from '../output/cells.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
@@ -19,36 +19,36 @@ const columns: readonly Column<Seller>[] = [
   { title: 'created (utc)', cell: ({ created_at }) => timeCell(created_at), canDrop: true },
 ]
 
-export function sellersCommand(surroundings: Surroundings) {
+export function sellersCommand(io: Io) {
   return new Command('sellers')
     .summary('register, list and verify sellers, and release their domains')
-    .addCommand(createCommand(surroundings))
-    .addCommand(listSellersCommand(surroundings))
-    .addCommand(verifyCommand(surroundings))
-    .addCommand(releaseCommand(surroundings))
+    .addCommand(createCommand(io))
+    .addCommand(listSellersCommand(io))
+    .addCommand(verifyCommand(io))
+    .addCommand(releaseCommand(io))
 }
 
-function createCommand(surroundings: Surroundings) {
+function createCommand(io: Io) {
   return clientCommand('create')
     .summary('register a seller under its domain')
     .requiredOption('--name <name>', 'name of the seller')
     .requiredOption('--domain <domain>', 'host name of the seller, such as api.example.com')
     .option('--prices <json>', 'price list of the seller, a JSON object', parseObject)
     .action(async ({ name, domain, prices = {}, ...options }) => {
-      const { sellers } = await connect(options, surroundings)
+      const { sellers } = await connect(options, io)
       const body = { name, domain, price_config: prices }
-      const seller = await sellers.create(body, { signal: surroundings.interruption() })
-      showRecord(columns, seller, options, surroundings)
+      const seller = await sellers.create(body, { signal: io.interruption() })
+      showRecord(columns, seller, options, io)
     })
 }
 
-function listSellersCommand(surroundings: Surroundings) {
+function listSellersCommand(io: Io) {
   return listCommand('list')
     .summary('list sellers, newest first')
     .action(async (options) => {
-      const { sellers } = await connect(options, surroundings)
-      const none = `There are no sellers yet; ${surroundings.calledAs} sellers create registers one.`
-      await listItems({ list: sellers.list, columns, none }, options, surroundings)
+      const { sellers } = await connect(options, io)
+      const none = `There are no sellers yet; ${io.calledAs} sellers create registers one.`
+      await listItems({ list: sellers.list, columns, none }, options, io)
     })
 }
 
@@ -61,7 +61,7 @@ const verificationColumns: readonly Column<SellerVerification>[] = [
   { title: 'with the text', cell: ({ text }) => text },
 ]
 
-function verifyCommand(surroundings: Surroundings) {
+function verifyCommand(io: Io) {
   return clientCommand('verify')
     .summary('show how to verify a domain, and run the check')
     .description(
@@ -69,10 +69,10 @@ function verifyCommand(surroundings: Surroundings) {
     )
     .argument('<domain>')
     .action(async (domain, options) => {
-      const { sellers } = await connect(options, surroundings)
-      const verification = await sellers.verify(domain, { signal: surroundings.interruption() })
-      showRecord(verificationColumns, verification, options, surroundings)
-      if (verification.status === 'pending') surroundings.exitWith(exitCodes.failed)
+      const { sellers } = await connect(options, io)
+      const verification = await sellers.verify(domain, { signal: io.interruption() })
+      showRecord(verificationColumns, verification, options, io)
+      if (verification.status === 'pending') io.exitWith(exitCodes.failed)
     })
 }
 
@@ -82,7 +82,7 @@ const releasedColumns: readonly Column<ReleasedDomain>[] = [
   { title: 'account', cell: ({ account_id }) => account_id },
 ]
 
-function releaseCommand(surroundings: Surroundings) {
+function releaseCommand(io: Io) {
   return clientCommand('release')
     .summary('release a domain, so that another account can register it; needs an operator key')
     .description(
@@ -90,9 +90,9 @@ function releaseCommand(surroundings: Surroundings) {
     )
     .argument('<domain>')
     .action(async (domain, options) => {
-      const { sellers } = await connect(options, surroundings)
-      const released = await sellers.release(domain, { signal: surroundings.interruption() })
-      showRecord(releasedColumns, released, options, surroundings)
+      const { sellers } = await connect(options, io)
+      const released = await sellers.release(domain, { signal: io.interruption() })
+      showRecord(releasedColumns, released, options, io)
     })
 }
 

@@ -4,7 +4,7 @@ import type { AccountSession } from '@purser/client'
 import { connect } from '../connection.ts'
 import { listCell, optionalCell, timeCell } from '../output/cells.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { anotherAccountOption, clientCommand, inAccount, listCommand } from './client-command.ts'
 import { listItems } from './list-items.ts'
 
@@ -25,33 +25,33 @@ const beganBy: Readonly<Record<AccountSession['kind'], string>> = {
   set_up: 'set-up link',
 }
 
-export function sessionsCommand(surroundings: Surroundings) {
+export function sessionsCommand(io: Io) {
   return new Command('sessions')
     .summary('list and end sessions of the console')
-    .addCommand(listSessionsCommand(surroundings))
-    .addCommand(endCommand(surroundings))
+    .addCommand(listSessionsCommand(io))
+    .addCommand(endCommand(io))
 }
 
-function listSessionsCommand(surroundings: Surroundings) {
+function listSessionsCommand(io: Io) {
   return listCommand('list')
     .summary('list who is signed in to the console as the account, newest first')
     .addOption(anotherAccountOption())
     .action(async ({ account, ...options }) => {
-      const { sessions } = await connect(options, surroundings)
+      const { sessions } = await connect(options, io)
       const list: typeof sessions.list = (query, call) =>
         sessions.list({ ...query, ...inAccount(account) }, call)
-      await listItems({ list, columns, none: 'Nobody is signed in.' }, options, surroundings)
+      await listItems({ list, columns, none: 'Nobody is signed in.' }, options, io)
     })
 }
 
-function endCommand(surroundings: Surroundings) {
+function endCommand(io: Io) {
   return clientCommand('end')
     .summary('end a session; its browser is signed out at once')
     .argument('<session-id>')
     .addOption(anotherAccountOption())
     .action(async (id, { account, ...options }) => {
-      const { sessions } = await connect(options, surroundings)
-      await sessions.end(id, { signal: surroundings.interruption(), ...inAccount(account) })
-      surroundings.print(options.json ? JSON.stringify({ id, ended: true }, null, 2) : `${id} has ended.`)
+      const { sessions } = await connect(options, io)
+      await sessions.end(id, { signal: io.interruption(), ...inAccount(account) })
+      io.print(options.json ? JSON.stringify({ id, ended: true }, null, 2) : `${id} has ended.`)
     })
 }

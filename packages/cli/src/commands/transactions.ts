@@ -6,7 +6,7 @@ import { optionalCell, statusCell, timeCell } from '../output/cells.ts'
 import { saveCsv } from '../output/save-csv.ts'
 import { showRecord } from '../output/show.ts'
 import type { Column } from '../output/table.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { transactionStatuses } from '../vocabularies.ts'
 import { clientCommand, listCommand } from './client-command.ts'
 import { followItems, followOption, intervalOption } from './follow-items.ts'
@@ -48,43 +48,43 @@ const recordColumns: readonly Column<Transaction>[] = [
   { title: 'seller', cell: ({ seller_id }) => optionalCell(seller_id) },
 ]
 
-export function transactionsCommand(surroundings: Surroundings) {
+export function transactionsCommand(io: Io) {
   return new Command('transactions')
     .summary('list, follow, show and export transactions')
-    .addCommand(listTransactionsCommand(surroundings))
-    .addCommand(showCommand(surroundings))
-    .addCommand(exportCommand(surroundings))
+    .addCommand(listTransactionsCommand(io))
+    .addCommand(showCommand(io))
+    .addCommand(exportCommand(io))
 }
 
-function listTransactionsCommand(surroundings: Surroundings) {
-  return withFilters(listCommand('list'), surroundings)
+function listTransactionsCommand(io: Io) {
+  return withFilters(listCommand('list'), io)
     .summary('list transactions, newest first, or follow them')
     .addOption(followOption())
     .addOption(intervalOption())
     .action(async (options) => {
-      const { transactions } = await connect(options, surroundings)
+      const { transactions } = await connect(options, io)
       const filter = filterOf(options)
       const list: typeof transactions.list = (query, call) => transactions.list({ ...filter, ...query }, call)
-      if (options.follow) return followItems({ list, columns }, options, surroundings)
-      await listItems({ list, columns, none: 'No transactions match.' }, options, surroundings)
+      if (options.follow) return followItems({ list, columns }, options, io)
+      await listItems({ list, columns, none: 'No transactions match.' }, options, io)
     })
 }
 
-function exportCommand(surroundings: Surroundings) {
-  return withFilters(clientCommand('export'), surroundings)
+function exportCommand(io: Io) {
+  return withFilters(clientCommand('export'), io)
     .summary('export transactions as CSV, newest first; with a merchant key, its sales')
     .option('--output <file>', 'write to a new file, atomically')
     .action(async (options) => {
-      const { transactions } = await connect(options, surroundings)
-      const signal = surroundings.interruption()
-      await saveCsv(() => transactions.exportCsv(filterOf(options), { signal }), options, surroundings)
+      const { transactions } = await connect(options, io)
+      const signal = io.interruption()
+      await saveCsv(() => transactions.exportCsv(filterOf(options), { signal }), options, io)
     })
 }
 
 /** The filter options. */
 function withFilters<Args extends unknown[], Options extends OptionValues, Globals extends OptionValues>(
   command: Command<Args, Options, Globals>,
-  { now }: Surroundings,
+  { now }: Io,
 ) {
   return command
     .option('--agent <agent-id>', 'only those of this agent')
@@ -121,13 +121,13 @@ function filterOf({ agent, mandate, status, merchant, from, to }: FilterOptions)
   }
 }
 
-function showCommand(surroundings: Surroundings) {
+function showCommand(io: Io) {
   return clientCommand('show')
     .summary('show one transaction')
     .argument('<transaction-id>')
     .action(async (id, options) => {
-      const { transactions } = await connect(options, surroundings)
-      const transaction = await transactions.get(id, { signal: surroundings.interruption() })
-      showRecord(recordColumns, transaction, options, surroundings)
+      const { transactions } = await connect(options, io)
+      const transaction = await transactions.get(id, { signal: io.interruption() })
+      showRecord(recordColumns, transaction, options, io)
     })
 }

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } fr
 import { resolve } from 'node:path'
 
 import { CommandError } from '../exit-codes.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
 
 /**
@@ -12,9 +12,9 @@ import { harmless, harmlessJson, harmlessLines } from './harmless.ts'
 export async function saveCsv(
   open: () => Promise<ReadableStream<Uint8Array>>,
   { output, json }: { readonly output?: string | undefined; readonly json?: true },
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
-  const { folder, isTerminal, print, write } = surroundings
+  const { folder, isTerminal, print, write } = io
   if (output !== undefined) {
     const path = resolve(folder, output)
     await saveToFile(open, path)

@@ -1,8 +1,8 @@
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { harmlessJson } from './harmless.ts'
 import { renderRecord, renderTable, type Column } from './table.ts'
 
-type Place = Pick<Surroundings, 'print' | 'columns' | 'hasColours'>
+type Place = Pick<Io, 'print' | 'columns' | 'hasColours'>
 
 interface Format {
   readonly json?: true
@@ -23,7 +23,7 @@ export function showList<Item>(
   columns: readonly Column<Item>[],
   items: readonly Item[],
   { json, none }: Format & { readonly none: string },
-  place: Place & Pick<Surroundings, 'printError'>,
+  place: Place & Pick<Io, 'printError'>,
 ): void {
   if (json) return place.print(harmlessJson(items, 2))
   // Standard output stays empty for scripts that count lines.

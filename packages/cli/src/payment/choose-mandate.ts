@@ -2,7 +2,7 @@ import type { Mandate, Purser } from '@purser/client'
 
 import { pageSize } from '../commands/list-items.ts'
 import { CommandError } from '../exit-codes.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 /**
  * The mandate with that id, or the only active one that the key sees. If none is active, the only paused one, for
@@ -11,7 +11,7 @@ import type { Surroundings } from '../surroundings.ts'
 export async function chooseMandate(
   { mandates }: Pick<Purser, 'mandates'>,
   id: string | undefined,
-  { calledAs, interruption }: Pick<Surroundings, 'calledAs' | 'interruption'>,
+  { calledAs, interruption }: Pick<Io, 'calledAs' | 'interruption'>,
 ): Promise<Mandate> {
   const signal = interruption()
   if (id !== undefined) return mandates.get(id, { signal })

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 
 import { CommandError } from '../exit-codes.ts'
 import { harmlessLines } from '../output/harmless.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 /** The destination of a response body. */
 export interface Delivery {
@@ -14,8 +14,8 @@ export interface Delivery {
 }
 
 /** A new file, or standard output. Throws a `CommandError` if the file exists or cannot be created. */
-export function openDelivery(output: string | undefined, surroundings: Surroundings): Delivery {
-  return output === undefined ? toStandardOutput(surroundings) : toFile(resolve(surroundings.folder, output))
+export function openDelivery(output: string | undefined, io: Io): Delivery {
+  return output === undefined ? toStandardOutput(io) : toFile(resolve(io.folder, output))
 }
 
 function toFile(path: string): Delivery {
@@ -50,7 +50,7 @@ function create(path: string): number {
   }
 }
 
-function toStandardOutput({ isTerminal, write, folder }: Surroundings): Delivery {
+function toStandardOutput({ isTerminal, write, folder }: Io): Delivery {
   return {
     take: async (body) => {
       if (!body) return undefined
@@ -70,7 +70,7 @@ function toStandardOutput({ isTerminal, write, folder }: Surroundings): Delivery
  */
 async function showOnTerminal(
   body: ReadableStream<Uint8Array>,
-  { write, folder }: Pick<Surroundings, 'write' | 'folder'>,
+  { write, folder }: Pick<Io, 'write' | 'folder'>,
 ): Promise<string | undefined> {
   const reader = body.getReader()
   const first = await reader.read()

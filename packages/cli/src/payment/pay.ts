@@ -14,10 +14,10 @@ import { openPurchaseFiles } from '@purser/client/purchase-files'
 
 import { CommandError, exitCodes, type Exit } from '../exit-codes.ts'
 import { harmlessJson, harmlessLines } from '../output/harmless.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 import { openDelivery, type Delivery } from './delivery.ts'
 import { purchasesFolder } from './purchases-folder.ts'
-import { decisionWords, paidWords, proofWords } from './words.ts'
+import { decisionWords, paidWords, proofWords } from './text.ts'
 
 /** The options of a purchase. */
 interface Purchase {
@@ -40,33 +40,32 @@ interface PayOptions {
 export async function pay(
   purchase: Purchase,
   { maxAmount, output, json }: PayOptions,
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<void> {
   // Before paying: what cannot be written must not be bought.
-  const delivery = openDelivery(output, surroundings)
+  const delivery = openDelivery(output, io)
   let decision: PaymentDecision | undefined
   try {
     const { client, mandate, url, init, purchaseId, timeoutMs } = purchase
-    const purchases =
-      purchaseId === undefined ? undefined : await openPurchaseFiles(purchasesFolder(surroundings))
+    const purchases = purchaseId === undefined ? undefined : await openPurchaseFiles(purchasesFolder(io))
     const payingFetch = wrapFetchWithPayment(fetch, {
       client,
       agentId: mandate.agent_id,
       mandateId: mandate.id,
       maxAmount,
       purchases,
-      random: surroundings.random,
+      random: io.random,
       onDecision: (made) => {
         decision = made
-        if (!json) surroundings.printError(harmlessLines(decisionWords(made, maxAmount)))
+        if (!json) io.printError(harmlessLines(decisionWords(made, maxAmount)))
       },
     })
-    const signal = AbortSignal.any([surroundings.interruption(), AbortSignal.timeout(timeoutMs)])
+    const signal = AbortSignal.any([io.interruption(), AbortSignal.timeout(timeoutMs)])
     const answer = await payingFetch(url, { ...init, signal, purchaseId })
-    await settle({ answer, delivery, json }, surroundings)
+    await settle({ answer, delivery, json }, io)
   } catch (error) {
     delivery.discard()
-    throw await explainFailure(error, { decision, purchase, json }, surroundings)
+    throw await explainFailure(error, { decision, purchase, json }, io)
   }
 }
 
@@ -85,12 +84,12 @@ interface Settlement {
   readonly json: true | undefined
 }
 
-async function settle({ answer, delivery, json }: Settlement, surroundings: Surroundings): Promise<void> {
+async function settle({ answer, delivery, json }: Settlement, io: Io): Promise<void> {
   const decision = paymentDecisionOf(answer)
   const result = paymentResultOf(answer)
   const place = answer.ok ? await delivery.take(answer.body) : undefined
-  const { printError, print, exitWith } = surroundings
-  if (result?.status === 'unknown') printError(harmlessLines(proofWords(undefined, result, surroundings)))
+  const { printError, print, exitWith } = io
+  if (result?.status === 'unknown') printError(harmlessLines(proofWords(undefined, result, io)))
   if (result?.status === 'captured' && !json) printError(harmlessLines(paidWords(result, decision)))
   if (place !== undefined && !json) printError(`The body is in ${place}.`)
   if (!answer.ok) {
@@ -180,16 +179,16 @@ interface Failed {
 async function explainFailure(
   error: unknown,
   { decision, purchase, json }: Failed,
-  surroundings: Surroundings,
+  io: Io,
 ): Promise<unknown> {
   const { url, client } = purchase
-  const { interruption, print, printError } = surroundings
+  const { interruption, print, printError } = io
   const isInterrupted = interruption().aborted
   const nonce = error instanceof PaymentUncertainError ? error.nonce : nonceOf(decision)
   if (nonce !== undefined) {
     // Ctrl-C ends the command without waiting.
     const proof = isInterrupted ? undefined : await lookUp(client, nonce)
-    printError(harmlessLines(proofWords(proof, { nonce }, surroundings)))
+    printError(harmlessLines(proofWords(proof, { nonce }, io)))
     if (isInterrupted) return interruption().reason
     if (error instanceof PaymentUncertainError) {
       const { response, amount } = error

@@ -1,12 +1,12 @@
 import type { CopyProgress, CopyReport } from '../store/copy/copy-ledger.ts'
 import { StoreOpenError } from '../store/open-error.ts'
-import { CommandError, type Surroundings } from './surroundings.ts'
+import { CommandError, type Io } from './io.ts'
 
-/** How many rows of a table are copied from one line of progress to the next, where lines are kept. */
+/** How many rows are copied between two progress lines if output is not a terminal. */
 const rowsPerLine = 50_000n
 
-/** Shows how far a copy is: in one line that changes where somebody watches, in a few lines elsewhere. */
-export function showProgress({ isWatched, overwrite, printError }: Surroundings) {
+/** Shows the progress of a copy: in one updated line on a terminal, otherwise in a few lines. */
+export function showProgress({ isWatched, overwrite, printError }: Io) {
   let nextLineAt = rowsPerLine
 
   return {
@@ -35,7 +35,7 @@ export function explainCopyFailure(
   return new CommandError(failure.tell({ purser: calledAs, server: '--to', file: '--from sqlite:' }))
 }
 
-/** What was proved, or what does not agree. */
+/** The results of the verification. */
 export function describeReport({ tables, ledgerFaults }: CopyReport): string {
   return [
     ...tables.map(
@@ -45,11 +45,11 @@ export function describeReport({ tables, ledgerFaults }: CopyReport): string {
     ...ledgerFaults.slice(0, 10).map(({ subjectId, fault }) => `  ${subjectId}: ${fault}`),
     ledgerFaults.length === 0
       ? '  The ledger is sound: every sum agrees with its records.'
-      : `  The ledger has ${ledgerFaults.length} faults.`,
+      : `  The ledger has ${ledgerFaults.length} errors.`,
   ].join('\n')
 }
 
-/** What to do once a copy is whole. */
+/** The next step after a complete copy. */
 export function whatNext(
   { place, wasFinished }: CopyReport,
   from: { path: string; hasProofSecret: boolean },
@@ -57,10 +57,10 @@ export function whatNext(
   return [
     '',
     `${wasFinished ? '' : 'Copied. '}Start the service with PURSER_DATABASE=${place} (and its password), and move`,
-    `${from.path} away: a service that is started on it would spend the same budgets again.`,
+    `${from.path} away: a service started on it would spend the same budgets again.`,
     from.hasProofSecret
-      ? 'The proof secret was copied, too: proofs that are open now are verified there.'
-      : 'No proof secret is kept beside the file: give the new service the same PURSER_PROOF_SECRET.',
+      ? 'The proof secret was copied too: open proofs can be verified there.'
+      : 'There is no proof secret beside the file: set the same PURSER_PROOF_SECRET for the new service.',
   ].join('\n')
 }
 

@@ -3,10 +3,10 @@ import { homedir } from 'node:os'
 
 import { exitCodes } from './exit-codes.ts'
 import { readSecret } from './read-secret.ts'
-import type { Surroundings } from './surroundings.ts'
+import type { Io } from './io.ts'
 
 /** The environment of this process. */
-export function processSurroundings(): Surroundings {
+export function processIo(): Io {
   const { stdin, stdout, stderr } = process
   for (const stream of [stdout, stderr]) stream.on('error', endQuietly)
   return {

@@ -1,5 +1,5 @@
 /** The environment of a command: its settings, folder and terminal. Nothing else accesses the process. */
-export interface Surroundings {
+export interface Io {
   /** How the command was invoked, for suggested commands: `purser`, or `npx purser`. */
   readonly calledAs: string
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -1,6 +1,6 @@
 import type { PaymentChallenge, PaymentDecision, PaymentResult, ProofRecord } from '@purser/client'
 
-import type { Surroundings } from '../surroundings.ts'
+import type { Io } from '../io.ts'
 
 /** The request and the decision; `maxAmount` is the buyer's own limit, from `--max-amount`. */
 export function decisionWords(decision: PaymentDecision, maxAmount: string | undefined): string {
@@ -45,7 +45,7 @@ export function paidWords(
 export function proofWords(
   proof: ProofRecord | undefined,
   { nonce }: { readonly nonce: string },
-  { calledAs }: Pick<Surroundings, 'calledAs'>,
+  { calledAs }: Pick<Io, 'calledAs'>,
 ): string {
   if (!proof) {
     return `It is unknown whether it was charged: the proof is ${nonce}, and ${calledAs} transactions list shows the payments.`
