@@ -118,14 +118,17 @@ export class Sweep {
     const isAfter = after
       ? sql`where (account_id, id) > (${idOf(dialect, 'account', after.accountId)}, ${idOf(dialect, 'mandate', after.mandateId)})`
       : sql``
-    const source = sql`from ${tableOf(dialect, mandates)} ${isAfter} order by account_id, id`
+    const source = sql`from ${tableOf(dialect, mandates)} m ${isAfter} order by account_id, id`
+    // What spreads accounts over machines joins them only before the limit.
+    const isRevoked = sql`
+      open_payments > 0 and exists (
+        select 1 from ${tableOf(dialect, agents)} a
+        where a.account_id = m.account_id and a.id = m.agent_id and a.status = 'revoked')`
     const { rows } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id from (
-        select account_id, id, agent_id, open_payments, released_until_ms, denials ${source}
-        limit ${sql.lit(maxLookedAt)}) m
-      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or exists (
-        select 1 from ${tableOf(dialect, agents)} a
-        where a.account_id = m.account_id and a.id = m.agent_id and a.status = 'revoked'))
+        select account_id, id, open_payments, released_until_ms, denials, ${isRevoked} as is_revoked ${source}
+        limit ${sql.lit(maxLookedAt)}) looked_at
+      where denials > 0 or open_payments > 0 and (released_until_ms < ${nowMs} or is_revoked)
       order by account_id, id`.execute(this.#db)
     const { rows: end } = await sql<{ account_id: unknown; id: unknown }>`
       select account_id, id ${source} limit 1 offset ${sql.lit(maxLookedAt - 1)}`.execute(this.#db)
