@@ -430,7 +430,10 @@ class SimulatedService {
       stopwatch: { nowMs: () => time.nowMs, sleep: time.sleep },
       random: () => random.below(1_000) / 1_000,
       lanes: 2,
-      stalledAfterMs: random.below(2) === 0 ? undefined : 10 + random.below(50),
+      beside:
+        random.below(2) === 0
+          ? undefined
+          : { least: 1 + random.below(8), stalledAfterMs: 10 + random.below(50) },
       maxBatch: 1 + random.below(16),
     })
   }

@@ -47,7 +47,7 @@ test('Two lanes never look at the same row at once', async () => {
   assert.deepEqual({ ...counts, now: 0 }, { now: 0, max: 2, blocked: 0 })
 })
 
-test('A second lane writes only while the first hangs', async () => {
+test('A second lane writes only when many calls wait, or the first hangs', async () => {
   const sleepers: (() => void)[] = []
   const stopwatch = {
     nowMs: () => performance.now(),
@@ -55,7 +55,7 @@ test('A second lane writes only while the first hangs', async () => {
   }
   const { tenant, counts, hangNext } = await openTenant({
     lanes: 2,
-    stalledAfterMs: 30,
+    beside: { least: 40, stalledAfterMs: 30 },
     maxBatch: 4,
     stopwatch,
   })
@@ -65,6 +65,10 @@ test('A second lane writes only while the first hangs', async () => {
   await Promise.all([proveAll(), proveAll(), proveAll()])
   assert.equal(counts.max, 1)
 
+  await Promise.all([proveAll(), proveAll(), proveAll(), proveAll()])
+  assert.equal(counts.max, 2)
+
+  counts.max = 0
   const release = hangNext()
   const hanging = tenant.proof(ids[0] as string)
   await sleep(1)
@@ -82,6 +86,18 @@ test('A second lane writes only while the first hangs', async () => {
   counts.max = 0
   await Promise.all([proveAll(), proveAll(), proveAll()])
   assert.equal(counts.max, 1)
+})
+
+test('A second lane leaves many calls for one row to the first', async () => {
+  const { tenant, counts } = await openTenant({
+    lanes: 2,
+    beside: { least: 4, stalledAfterMs: 30 },
+    maxBatch: 8,
+  })
+  const [hot, other] = [await tenant.mandate(), await tenant.mandate()]
+  const proofs = Array.from({ length: 100 }, () => tenant.proof(hot))
+  assert.equal((await Promise.all([...proofs, tenant.proof(other)])).length, 101)
+  assert.equal(counts.blocked, 0)
 })
 
 test('Batches of one group of accounts have no call for another', async () => {

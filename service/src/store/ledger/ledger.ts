@@ -29,8 +29,8 @@ export interface LedgerOptions {
   readonly maxWaiting?: number
   /** How many batches are written concurrently. */
   readonly lanes?: number
-  /** How long no batch may have begun before a second lane starts beside a busy one; by default it starts at once. */
-  readonly stalledAfterMs?: number | undefined
+  /** When a batch is started beside another; at once by default. */
+  readonly beside?: BesideOptions | undefined
   /**
    * The group of an account, for a database that spreads accounts over machines: all calls of a batch are for accounts of one
    * group, and each group has one batch at a time.
@@ -47,6 +47,15 @@ export interface LedgerOptions {
   readonly onWritten?: ((batch: WrittenBatch) => void) | undefined
   /** Called after each batch: calls made before it resolves join the next one. */
   readonly afterBatch?: () => Promise<void>
+}
+
+/**
+ * One large batch costs less than two small concurrent ones. So a second starts only when at least this many calls wait, or
+ * when no batch has started for this long, because the first one hangs.
+ */
+export interface BesideOptions {
+  readonly least: number
+  readonly stalledAfterMs: number
 }
 
 export interface RunOptions {
@@ -110,7 +119,7 @@ export class Ledger {
   readonly #maxBatch: number
   readonly #maxWaiting: number
   readonly #lanes: number
-  readonly #stalledAfterMs: number | undefined
+  readonly #beside: BesideOptions | undefined
   readonly #groupOf: LedgerOptions['groupOf']
   readonly #maxBlockedRows: number
   readonly #patienceMs: number
@@ -123,6 +132,8 @@ export class Ledger {
   #stuckCalls = 0
   /** The number of batches begun. */
   #begun = 0
+  /** That number when a lane last found only calls for rows that other lanes are writing. */
+  #begunWhenNoneWasFree = -1
   #isWatched = false
   #waiting = 0
 
@@ -133,7 +144,7 @@ export class Ledger {
     this.#maxBatch = options.maxBatch ?? 128
     this.#maxWaiting = options.maxWaiting ?? 10_000
     this.#lanes = options.lanes ?? 1
-    this.#stalledAfterMs = options.stalledAfterMs
+    this.#beside = options.beside
     this.#groupOf = options.groupOf
     this.#maxBlockedRows = options.maxBlockedRows ?? 4
     this.#patienceMs = options.patienceMs ?? 10_000
@@ -209,23 +220,21 @@ export class Ledger {
 
   #startLane(): void {
     if (this.#running.size >= this.#lanes) return
-    if (this.#running.size > 0 && this.#stalledAfterMs !== undefined) {
-      if (!this.#isWatched) void this.#startLaneOnceStalled(this.#stalledAfterMs)
-      return
-    }
-    void this.#runLane()
+    if (this.#running.size === 0 || this.#hasEnoughForAnother()) void this.#runLane()
+    else if (this.#beside && !this.#isWatched) void this.#startLaneOnceStalled(this.#beside)
   }
 
-  /**
-   * One large batch costs less than two small concurrent ones, so a second lane starts only while the first one
-   * hangs.
-   */
-  async #startLaneOnceStalled(afterMs: number): Promise<void> {
+  #hasEnoughForAnother(): boolean {
+    if (!this.#beside) return true
+    return this.#queue.length >= this.#beside.least && this.#begun !== this.#begunWhenNoneWasFree
+  }
+
+  async #startLaneOnceStalled({ stalledAfterMs }: BesideOptions): Promise<void> {
     this.#isWatched = true
     let begun: number
     do {
       begun = this.#begun
-      await this.#stopwatch.sleep(afterMs)
+      await this.#stopwatch.sleep(stalledAfterMs)
     } while (this.#begun !== begun && this.#queue.length > 0)
     this.#isWatched = false
     if (this.#queue.length > 0 && this.#running.size < this.#lanes) void this.#runLane()
@@ -238,18 +247,21 @@ export class Ledger {
     await Promise.resolve()
     for (;;) {
       lane.batch = this.#takeBatch(lane)
-      if (lane.batch.length === 0) break
+      if (lane.batch.length === 0) {
+        this.#begunWhenNoneWasFree = this.#begun
+        break
+      }
       const begun = ++this.#begun
       if (this.#queue.length > 0) this.#startLane()
       await this.#write(lane.batch, undefined)
       lane.batch = []
       lane.locks = undefined
       await this.#afterBatch?.()
-      // Another lane has begun a batch since, and continues with the waiting calls.
-      if (this.#stalledAfterMs !== undefined && this.#begun > begun) break
+      // Another lane has begun a batch since, and continues with the few waiting calls.
+      if (this.#begun > begun && !this.#hasEnoughForAnother()) break
     }
     this.#running.delete(lane)
-    if (this.#stalledAfterMs !== undefined && this.#queue.length > 0) this.#startLane()
+    if (this.#beside && this.#queue.length > 0) this.#startLane()
   }
 
   /** The next calls, without those for rows that another lane is writing. */

@@ -56,8 +56,8 @@ const maxWaiting = 8_192
 /** How many batches are written at once. */
 const lanes = 2
 
-/** When the second is started beside the first. A batch takes less under load, also one that waits for a lock and is done again. */
-const stalledAfterMs = 30
+/** When the second is written beside the first; the time is more than one takes under load, also one that is done again. */
+const besideBatch = { least: 32, stalledAfterMs: 30 }
 
 /** How many of the connections that write are kept for rows that others have locked, and for one call more. */
 const otherWriters = 5
@@ -129,7 +129,7 @@ function createStore(
     maxBatch,
     maxWaiting,
     lanes: shardOfAccount ? counts.write - otherWriters : lanes,
-    stalledAfterMs: shardOfAccount ? undefined : stalledAfterMs,
+    beside: shardOfAccount ? undefined : besideBatch,
     groupOf: shardOfAccount,
     patienceMs,
     onWritten: (batch) => {
