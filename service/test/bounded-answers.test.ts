@@ -59,7 +59,7 @@ test('A record larger than a page is a page of its own', async () => {
   assert.equal(body[0].price_config.huge, huge)
 })
 
-test('A 422 names at most 20 faults [errors.422]', async () => {
+test('A 422 lists at most 20 errors [errors.422]', async () => {
   const { agentId } = await preparePurchase(service)
   const { status, body } = await service.call('POST', '/mandates', {
     body: newMandate(agentId, { allowed_sellers: Array.from({ length: 500 }, () => 7) }),

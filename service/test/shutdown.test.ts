@@ -142,7 +142,7 @@ test('A connection on which nothing was asked holds a stopping service not at al
   assert.ok(performance.now() - startedAtMs < stopTimeoutMs / 2)
 })
 
-test('At SIGHUP the service goes on', async (context) => {
+test('SIGHUP does not stop the service', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   process.kill(service.pid, 'SIGHUP')
   process.kill(service.pid, 'SIGHUP')

@@ -76,7 +76,7 @@ test('An unknown parameter is refused after the key, and before anything is done
   assert.deepEqual((await service.call('GET', '/agents')).body, [])
 })
 
-test('Many unknown parameters name 20 faults with bounded echoes', async () => {
+test('Many unknown parameters list 20 errors with truncated inputs', async () => {
   const search = Array.from({ length: 40 }, (_, index) => `p${index}=${'x'.repeat(300)}`).join('&')
   const { status, body, text } = await service.call('GET', `/v1/audit-log?${search}`)
   assert.equal(status, 422)

@@ -109,7 +109,7 @@ test('The keys, the sessions, the merchants and the open proofs of a disabled ac
   )
 })
 
-test('An operator cannot disable its own account, and nobody else disables any', async () => {
+test('An operator cannot disable its own account, and other roles cannot disable any', async () => {
   const tenant = await createTenant(service, 'idp_not_disabled')
   const [{ account_id: own }] = (await service.call('GET', '/accounts/api-keys')).body
   assert.deepEqual(answerOf(await service.call('PATCH', `/accounts/${own}/disable`)), {
@@ -157,7 +157,7 @@ test(
   },
 )
 
-test('An owner lists the sessions of the account and ends one of them; nobody else of another account does', async () => {
+test('An owner lists and ends sessions of its own account only', async () => {
   const tenant = await createTenant(service, 'idp_sessions')
   const stranger = await createTenant(service, 'idp_stranger')
   const key = tenant.sandboxKey

@@ -56,7 +56,7 @@ test('A second account with the same idp_user_id is 409 account_exists, and brin
   assert.equal(keys.body.length, 2, 'the first account has its two keys and no more')
 })
 
-test('Of accounts of one identity-provider user that race, one is created', async (t) => {
+test('If requests race to create an account for one identity provider user, one succeeds', async (t) => {
   const service = await startTestService(t)
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => service.call('POST', '/accounts', { body: ada })),
@@ -122,7 +122,7 @@ const unfit: [title: string, body: unknown, items: [type: string, ...loc: string
   ['a number for a name', { ...ada, name: 1 }, [['string_type', 'body', 'name']]],
 ]
 
-test('An account that does not fit the schema is a 422, and is not created [errors.422] [account.fields]', async (t) => {
+test('An invalid account is a 422, and is not created [errors.422] [account.fields]', async (t) => {
   const service = await startTestService(t)
   for (const [title, body, items] of unfit) {
     const answer = await service.call('POST', '/accounts', { body })

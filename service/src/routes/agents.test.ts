@@ -46,7 +46,7 @@ test('Only the name is required of an agent', async (t) => {
   assert.equal((await service.call('GET', '/agents')).body.length, 1, 'no other agent was made')
 })
 
-test('What a caller sends as status, id or times is not taken', async (t) => {
+test('A status, id or times sent by the caller are ignored', async (t) => {
   const service = await startTestService(t)
   const { body } = await service.call('POST', '/agents', {
     body: { name: 'a', id: 'mine', status: 'revoked', created_at: 'then', account_id: 'acct_1' },
@@ -106,7 +106,7 @@ test("An agent's key reads its own agent and no other [endpoint.agents.get]", as
   assert.deepEqual([hidden.status, hidden.text], [404, unknown.text])
 })
 
-test('PATCH /agents/{agent_id}/revoke revokes for good, and answers the same again [endpoint.agents.revoke]', async (t) => {
+test('PATCH /agents/{agent_id}/revoke revokes permanently, and is idempotent [endpoint.agents.revoke]', async (t) => {
   const service = await startTestService(t)
   const { agentId } = await preparePurchase(service)
   const before = await service.call('GET', `/agents/${agentId}`)

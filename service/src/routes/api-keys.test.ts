@@ -111,7 +111,7 @@ test("The account's last working operator or owner key is 409 last_owner_key", a
   assert.equal((await service.call('GET', '/agents', { key: spare })).status, 200)
 })
 
-test('Of two last owner keys that revoke each other, one stays', async (t) => {
+test('If the last two owner keys revoke each other, one remains', async (t) => {
   const service = await startTestService(t)
   for (let round = 0; round < 5; round++) {
     const tenant = await createTenant(service, `idp_race_${round}`)
@@ -214,7 +214,7 @@ test('A key that speaks for an agent cannot issue, list or revoke keys', async (
   assert.deepEqual((await service.call('GET', '/accounts/api-keys')).body, keys)
 })
 
-test('A mistyped key is known by its checksum, whichever character is wrong', async (t) => {
+test('A mistyped key is detected by its checksum, whichever character is wrong', async (t) => {
   const service = await startTestService(t)
   const key = await issueKey(service, { role: 'owner' })
   assert.ok(isWellFormedApiKey(key))
@@ -225,7 +225,7 @@ test('A mistyped key is known by its checksum, whichever character is wrong', as
   assert.ok(!isWellFormedApiKey(key.replace('svc_sand_', 'svc_prod_')))
 })
 
-test('A key that does not fit the schema is a 422, and is not issued [errors.422]', async (t) => {
+test('An invalid key request is a 422, and no key is issued [errors.422]', async (t) => {
   const service = await startTestService(t)
   const fit = { role: 'owner', environment: 'sandbox' }
   const cases: [body: Record<string, unknown>, type: string, field: string][] = [

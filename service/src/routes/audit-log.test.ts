@@ -438,7 +438,7 @@ test('Operator and owner read the log; agent and merchant may not', async () => 
   }
 })
 
-test('An event stands in the log of the account and environment that it changed, and in no other', async (context) => {
+test('An event is only in the log of the account and environment that it changed', async (context) => {
   const service = await startTestService(context)
   const tenant = await createTenant(service)
   const productionKey = await issuedKey(service, { role: 'merchant', environment: 'production' })

@@ -15,7 +15,7 @@ test('healthz and readyz answer without a key, and with any', async (t) => {
   }
 })
 
-test('When the store is gone, readyz says so and healthz still answers', async (t) => {
+test('While the store is down, readyz fails and healthz still answers', async (t) => {
   const { url, store } = await startAppOverStore(t)
   await store.close()
   const ready = await sendPlain(url, { method: 'GET', path: '/readyz' })
@@ -25,7 +25,7 @@ test('When the store is gone, readyz says so and healthz still answers', async (
   assert.deepEqual([alive.status, alive.body], [200, { status: 'ok' }])
 })
 
-test('When the store does not answer, readyz says so after a second', async (t) => {
+test('If the store does not answer, readyz fails after a second', async (t) => {
   const { url, log } = await startAppOverStore(t, { checkReady: () => new Promise(() => undefined) })
   const askedMs = performance.now()
   const { status, body } = await sendPlain(url, { method: 'GET', path: '/readyz' })

@@ -174,7 +174,7 @@ test('GET /mandates lists mandates newest first, GET /mandates/{mandate_id} answ
   assert.deepEqual([unknown.status, unknown.body], [404, { detail: 'not_found' }])
 })
 
-test("An agent's key reads its own mandates and moves none [endpoint.mandates.get] [endpoint.mandates.list]", async (t) => {
+test("An agent's key reads its own mandates and cannot change them [endpoint.mandates.get] [endpoint.mandates.list]", async (t) => {
   const service = await startTestService(t)
   const mine = await preparePurchase(service)
   const other = await preparePurchase(service)
@@ -218,7 +218,7 @@ test('A mandate is paused and resumed, and only an active one pays [mandate.stat
   assert.deepEqual(await movesOf(service, purchase.mandateId), ['mandate.resumed', 'mandate.paused'])
 })
 
-test('Pausing ends open holds, and resuming does not bring them back [mandate.remaining_budget]', async (t) => {
+test('Pausing ends open holds, and resuming does not restore them [mandate.remaining_budget]', async (t) => {
   const service = await startTestService(t)
   const purchase = await preparePurchase(service)
   const path = `/mandates/${purchase.mandateId}`
@@ -251,7 +251,7 @@ test('A revoked mandate stays revoked: pause and resume are 409 mandate_revoked'
   assert.deepEqual(await movesOf(service, purchase.mandateId), ['mandate.revoked'])
 })
 
-test('Moving an unknown mandate is 404, and leaves no event', async (t) => {
+test('Changing an unknown mandate is 404, and records no event', async (t) => {
   const service = await startTestService(t)
   for (const move of mandateMoves) {
     const { status, body } = await service.call('PATCH', `/mandates/${unknownId}/${move}`)

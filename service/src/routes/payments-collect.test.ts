@@ -18,7 +18,7 @@ const merchant = await createMerchant(service, 'api.example.com')
 const stranger = await createMerchant(service, 'stranger.example')
 const purchase = await preparePurchase(service, { max_spend_total: '100000.00' })
 
-test('Whose account owns the mandate may collect, registered seller or not', async () => {
+test('The account that owns the mandate may collect, with or without a registered seller', async () => {
   const merchantKey = await issueKey(service, { role: 'merchant' })
   for (const key of [service.sandboxKey, merchantKey]) {
     const answer = await verifyProof(service, await issueProof(service, purchase), {}, { key })
@@ -26,14 +26,14 @@ test('Whose account owns the mandate may collect, registered seller or not', asy
   }
 })
 
-test('Whose account owns the mandate need not be the host of the resource', async () => {
+test('The account that owns the mandate need not be the host of the resource', async () => {
   const anywhere = await preparePurchase(service, { allowed_sellers: ['*'] })
   const fields = { merchant_domain: 'elsewhere.example' }
   const answer = await verifyProof(service, await issueProof(service, anywhere), fields)
   assert.equal(answer.status, 200, answer.text)
 })
 
-test('Another account that owns the seller may collect; the payment stands in both accounts [state.paid]', async () => {
+test('Another account that owns the seller may collect; the payment is recorded in both accounts [state.paid]', async () => {
   const purchase = await preparePurchase(service)
   for (const key of [merchant.ownerKey, merchant.merchantKey]) {
     const before = await readLedger(service, merchant.ownerKey)

@@ -34,7 +34,7 @@ test('The hold outlives the window by 60 s; after that the amount is free again 
   await assertLedgerAddsUp(service)
 })
 
-test('An expired hold is given back although nobody asks for it', async (context) => {
+test('An expired hold is released without any request', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   await issueProof(service, purchase, '10.00')

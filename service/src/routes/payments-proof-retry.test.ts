@@ -37,7 +37,7 @@ test('The same request with the same Idempotency-Key gets the same proof, byte b
   service.clock.nowMs -= 23 * 3_600_000 + 1_000
 })
 
-test('The default currency is the same request as USDC, and a field that the interface does not know changes nothing', async () => {
+test('Omitting the currency equals USDC, and unknown fields are ignored', async () => {
   const purchase = await preparePurchase(service)
   const headers = { 'idempotency-key': 'order-2' }
   const body = {
@@ -74,7 +74,7 @@ test('A key of another caller is another key', async () => {
   assert.notEqual(other.body.proof.nonce, first.body.proof.nonce)
 })
 
-test('An Idempotency-Key that is none is 400, and holds nothing', async () => {
+test('An invalid Idempotency-Key is 400, and nothing is held', async () => {
   const purchase = await preparePurchase(service)
   for (const key of ['', 'a'.repeat(256), 'naïve']) {
     const { status, body } = await ask(purchase, key)

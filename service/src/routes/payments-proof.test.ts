@@ -295,7 +295,7 @@ for (const { title, reasonCode, prepare = mandateOf({}), amount } of refusals) {
   })
 }
 
-test("Another tenant's agent and mandate are refused as unknown ones are", async () => {
+test("Another tenant's agent and mandate are refused like unknown ones", async () => {
   const theirs = await preparePurchase(service, {}, (await createTenant(service, 'idp_their')).sandboxKey)
   const masked = async (asked: Purchase) => {
     const answer = await askForProof(service, asked)

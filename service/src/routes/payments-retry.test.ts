@@ -111,7 +111,7 @@ test('Another proof with the same Idempotency-Key is another payment', async () 
   assert.equal(second.headers.get('idempotent-replayed'), null)
 })
 
-test('Of retries that race, one pays and the others replay it [verify.step.6]', async (context) => {
+test('If retries race, one pays and the others replay it [verify.step.6]', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const proof = await issueProof(service, purchase)
@@ -211,7 +211,7 @@ test('The look-up says expired after six minutes, and voided after a stop', asyn
   assert.equal((await lookUp(service, stopped)).body.status, 'voided')
 })
 
-test('A proof shows itself to its owner, its agent and its merchant, and is unknown to all others', async (context) => {
+test('A proof is visible to its owner, its agent and its merchant only', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const other = await preparePurchase(service)

@@ -60,7 +60,7 @@ test('A sandbox proof is worthless in production [verify.step.3]', async () => {
   assert.equal((await verifyProof(service, proof)).status, 200)
 })
 
-test('The first secret signs, all verify; a proof of a secret that is gone is invalid_signature', async (context) => {
+test('The first secret signs, all verify; a proof of a removed secret is invalid_signature', async (context) => {
   const [old, young] = ['the first secret of this service', 'the next secret of this service!']
   const keys = {
     PURSER_BOOTSTRAP_SANDBOX_KEY: `svc_sand_${'s'.repeat(40)}`,

@@ -156,7 +156,7 @@ test('The budget is incremented atomically: racing proofs and payments never spe
   await assertLedgerAddsUp(service)
 })
 
-test('spent_total grows by each verified payment, held by none [mandate.spent_total] [mandate.remaining_budget]', async () => {
+test('spent_total grows by each verified payment, and not by holds [mandate.spent_total] [mandate.remaining_budget]', async () => {
   const purchase = await preparePurchase(service)
   const steps: readonly (readonly [amount: string, spent: string, remaining: string])[] = [
     ['1', '1.00', '99.00'],

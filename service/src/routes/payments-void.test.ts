@@ -67,7 +67,7 @@ test('A captured proof cannot be voided: 409 proof_captured, and the charge stan
   })
 })
 
-test('An expired proof is answered as expired, and its amount is free, though nobody swept it yet', async () => {
+test('An expired proof is reported as expired and its amount released, even before a sweep', async () => {
   const own = await preparePurchase(service)
   const proof = await issueProof(service, own)
   service.clock.nowMs = Date.parse(proof.timestamp) + 6 * 60_000

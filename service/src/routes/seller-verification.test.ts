@@ -29,7 +29,7 @@ const databases: readonly {
 
 for (const { name, settings } of databases) {
   describe(name, () => {
-    test('A pending seller collects nothing until it shows that the domain is its own, and blocks nobody', async (context) => {
+    test('A pending seller collects nothing until it verifies its domain, and blocks nobody', async (context) => {
       const zone: Zone = {}
       const service = await start(context, await settings(context), zone)
       const squatter = await createTenant(service, 'idp_squatter')

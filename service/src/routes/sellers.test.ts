@@ -21,7 +21,7 @@ test('POST /sellers creates a seller from name, domain and price_config [endpoin
   assert.deepEqual(rest, { ...shop, created_at: '2026-11-20T12:00:00.000Z' })
 })
 
-test('Nobody registers a public suffix, below which others have their domains', async (t) => {
+test('A public suffix cannot be registered', async (t) => {
   const service = await startTestService(t)
   for (const domain of ['co.uk', 'github.io', 'GitHub.IO.', 'com', 'b.kawasaki.jp', 'xn--55qx5d.cn']) {
     const { status, body } = await service.call('POST', '/sellers', { body: { ...shop, domain } })
@@ -96,7 +96,7 @@ test('A domain is unique in its environment, whoever registers it: 409 seller_ex
   assert.equal((await service.call('GET', '/sellers', { key: service.productionKey })).body.length, 0)
 })
 
-test('Of sellers of one domain that race, one is created', async (t) => {
+test('If sellers of one domain race, one is created', async (t) => {
   const service = await startTestService(t)
   const tenant = await createTenant(service)
   const answers = await Promise.all(
@@ -134,7 +134,7 @@ test('A domain is kept as a lower-case ASCII host name without a trailing dot', 
   }
 })
 
-test('A seller that does not fit the schema is a 422, and is not created [errors.422] [seller.fields]', async (t) => {
+test('An invalid seller is a 422, and is not created [errors.422] [seller.fields]', async (t) => {
   const service = await startTestService(t)
   const cases: [body: unknown, type: string, field: string][] = [
     [{ ...shop, name: undefined }, 'missing', 'name'],

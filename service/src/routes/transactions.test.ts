@@ -65,7 +65,7 @@ test('One transaction is answered as the list has it [transaction.fields]', asyn
   })
 })
 
-test("An unknown transaction is 404 not_found, and another tenant's is too, byte for byte", async () => {
+test("An unknown transaction is 404 not_found, and another tenant's is the same, byte for byte", async () => {
   const tenant = await createTenant(service, 'idp_curious')
   const unknown = await service.call('GET', '/v1/transactions/txn_unknown')
   assert.deepEqual([unknown.status, unknown.text], [404, '{"detail":"not_found"}'])
@@ -137,7 +137,7 @@ test('A page that holds all has no Link; limit is 1 to 200; a cursor that was no
   }
 })
 
-test('What is recorded while a list is read changes no later page of it', async (context) => {
+test('New records do not change later pages of a list', async (context) => {
   const service = await startTestService(context)
   const purchase = await preparePurchase(service)
   const ids: string[] = []

@@ -102,7 +102,7 @@ test('An agent that cannot be resolved is reported exactly with unknown, empty a
   }
 })
 
-test('Of a known agent without that mandate, the agent is told and the mandate is empty and 0 [policy.3]', async () => {
+test('For a known agent without that mandate, the agent is shown and the mandate is empty and 0 [policy.3]', async () => {
   const other = await preparePurchase(service)
   for (const mandateId of ['mandate_unknown', other.mandateId]) {
     const answer = await verifyAgent(service, { ...purchase, mandateId })

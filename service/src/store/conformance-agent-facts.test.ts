@@ -48,7 +48,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An unknown agent and a revoked one differ, and a mandate of another agent is none [policy.3]', async (context) => {
+  test("Unknown and revoked agents differ, and another agent's mandate is unknown [policy.3]", async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const agent = await ledger.agent(owner.sandbox)
@@ -110,7 +110,7 @@ storeConformance((open) => {
     assert.deepEqual((await ask(ledger, owner.sandbox, mandate)).risk, anHourLater)
   })
 
-  test('Of many transactions the thirty newest count, and no denial before them [verify-agent.risk]', async (context) => {
+  test('Only the thirty newest transactions count, and no earlier denials [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -156,7 +156,7 @@ storeConformance((open) => {
     assert.equal(other.risk?.hasPaidThisSeller, false)
   })
 
-  test('The risk facts count every decision that was answered, while others are under way [verify-agent.risk]', async (context) => {
+  test('The risk facts count every completed decision while others are running [verify-agent.risk]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

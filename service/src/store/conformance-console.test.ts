@@ -135,7 +135,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('A list that few of many fit is read in short pages that lead on, and misses none', async (context) => {
+  test('A list with few matches is read in short pages without missing any', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandates = await manyMandates(ledger, caller, 3)
@@ -181,7 +181,7 @@ storeConformance((open) => {
     }
   })
 
-  test('A decision is told with what it compared, also once everything has changed', async (context) => {
+  test('A decision is shown with the values it compared, even after they have changed', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const [mandate] = await manyMandates(ledger, caller, 1, { total: '10.00', each: '9.00' })
@@ -209,7 +209,7 @@ storeConformance((open) => {
     )
   })
 
-  test('A session is found until it ends, or its key is revoked, and by nobody else', async (context) => {
+  test('A session is found by its account only, until it ends or its key is revoked', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const other = await ledger.tenant()
@@ -242,7 +242,7 @@ storeConformance((open) => {
     assert.equal(await ledger.store.findSession(own), undefined)
   })
 
-  test('Refusals that leave no record, and uses of keys, are added to what is known', async (context) => {
+  test('Refusals without a record, and uses of keys, are added to the counts', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     await ledger.seller(caller)

@@ -162,7 +162,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(used), { spent: '0.00', held: '5.00' })
   })
 
-  test('A hold stands although its mandate expires meanwhile', async (context) => {
+  test('A hold survives the expiry of its mandate', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const expiresAtMs = ledger.clock.nowMs + 60_000
@@ -215,7 +215,7 @@ storeConformance((open) => {
   }
 
   for (const stop of ['pause the mandate', 'revoke the agent'] as const) {
-    test(`To ${stop} leaves an expired hold expired, though nobody swept it yet`, async (context) => {
+    test(`To ${stop} leaves an expired hold expired, even before a sweep`, async (context) => {
       const ledger = await open(context)
       const owner = await ledger.tenant()
       const agent = await ledger.agent(owner.sandbox)

@@ -27,7 +27,7 @@ storeConformance((open) => {
     }
   })
 
-  test('The next page goes on where the last one ended, whatever was added since', async (context) => {
+  test('The next page continues after the last one, whatever was added since', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const old: string[] = []

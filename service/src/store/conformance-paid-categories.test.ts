@@ -63,7 +63,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('What another purchase was evaluated as is no category of this one', async (context) => {
+  test('The category of another purchase is not used', async (context) => {
     const { ledger, mandate, other, evaluate, hold, paidCategory } = await prepare(context)
     await evaluate('a', { merchantDomain: 'other.example' })
     await evaluate('b', { resourceUrl: 'https://api.example.com/other' })
@@ -111,7 +111,7 @@ storeConformance((open) => {
     assert.equal(await paidCategory(await hold()), null)
   })
 
-  test('What was received from another account has no category: the evaluation is the payer’s', async (context) => {
+  test('Payments received from another account have no category: the evaluation is the payer’s', async (context) => {
     const { ledger, owner, evaluate, hold } = await prepare(context)
     const seller = await ledger.tenant()
     await ledger.seller(seller.sandbox)

@@ -70,7 +70,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An evaluation may name ids of any length: it is a denial on record, and holds up nobody', async (context) => {
+  test('An evaluation may name ids of any length: it is recorded as a denial, and blocks nobody', async (context) => {
     const ledger = await open(context)
     const { sandbox } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)
@@ -196,7 +196,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '0.00', held: '1.00' })
   })
 
-  test("A payment between two accounts stands in both: the payer's row counts, the payee's is its copy", async (context) => {
+  test("A payment between two accounts is recorded in both: the payer's row counts, the payee's is its copy", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -230,7 +230,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test("A stranger's seller under the domain is nobody's business when the mandate's own account collects", async (context) => {
+  test("Another account's seller under the domain is not disclosed if the mandate's own account collects", async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const stranger = await ledger.tenant()
@@ -247,7 +247,7 @@ storeConformance((open) => {
     )
   })
 
-  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and burns nothing', async (context) => {
+  test('Who may collect is decided on the facts inside the transaction; a refusal charges nothing and uses nothing up', async (context) => {
     const ledger = await open(context)
     const payer = await ledger.tenant()
     const shop = await ledger.tenant()
@@ -417,7 +417,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '2.00', held: '0.00' })
   })
 
-  test('What is answered after the window is final: the hold is ended, and nothing captures it any more', async (context) => {
+  test('A response after the window is final: the hold has ended and can no longer be captured', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

@@ -83,7 +83,7 @@ storeConformance((open) => {
     assert.equal((await issue(ledger, caller, ledger.newHold(mandate, '4.00'))).decision, 'replayed')
   })
 
-  test('Of equal requests that race one makes a hold, and all get its proof', async (context) => {
+  test('If equal requests race, one creates a hold and all get its proof', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const mandate = await ledger.mandate(caller)
@@ -99,7 +99,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of different requests with one key that race one makes a hold, and all others are refused', async (context) => {
+  test('If different requests with one key race, one creates a hold and the others are refused', async (context) => {
     const ledger = await open(context)
     const { sandbox: caller } = await ledger.tenant()
     const agent = await ledger.agent(caller)

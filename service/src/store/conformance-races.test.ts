@@ -5,7 +5,7 @@ import { storeConformance } from '../../testing/stores.ts'
 
 // Acts that are submitted at the same moment: whatever races, the ledger adds up.
 storeConformance((open) => {
-  test('Of 200 captures of one hold at once exactly one captures, and the others are nonce_reused [verify.step.4] [limits.nonce]', async (context) => {
+  test('Of 200 concurrent captures of one hold, exactly one succeeds and the others are nonce_reused [verify.step.4] [limits.nonce]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -26,7 +26,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of 100 retries at once one captures, and every other gets its answer', async (context) => {
+  test('Of 100 concurrent retries, one captures and the others get its response', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)
@@ -40,7 +40,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.sums(mandate), { spent: '1.00', held: '0.00' })
   })
 
-  test('Of 500 proofs at once for a budget of 100 exactly 100 are granted [limits.total]', async (context) => {
+  test('Of 500 concurrent proofs for a budget of 100, exactly 100 are issued [limits.total]', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox, { maxTotalText: '100.00' })
@@ -84,7 +84,7 @@ storeConformance((open) => {
     assert.deepEqual(await ledger.store.findLedgerFaults(), [])
   })
 
-  test('Of many sellers that claim one domain at once one gets it', async (context) => {
+  test('If many sellers claim one domain at once, one gets it', async (context) => {
     const ledger = await open(context)
     const tenants = [await ledger.tenant(), await ledger.tenant(), await ledger.tenant()]
     const sellers = times(30, (index) => ledger.newSeller((tenants[index % 3] ?? assert.fail()).sandbox))
@@ -96,7 +96,7 @@ storeConformance((open) => {
     assert.equal(lists.flatMap(({ items }) => items).length, 1)
   })
 
-  test('Of many accounts with one idp_user_id at once one is created', async (context) => {
+  test('If many accounts with one idp_user_id are created at once, one succeeds', async (context) => {
     const ledger = await open(context)
     const accounts = times(20, () => ledger.newAccount({ idpUserId: 'idp_same' }))
     const outcomes = await Promise.all(accounts.map((account) => ledger.store.createAccount(account, [], [])))

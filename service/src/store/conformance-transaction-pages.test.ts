@@ -31,7 +31,7 @@ storeConformance((open) => {
     assert.deepEqual(await idsIn(setBackMs, startMs + 1), [before.id, paidId, after.id])
   })
 
-  test('What the console looks for, by one thing or by many, is found in pages that lead on, and none is missing', async (context) => {
+  test("The console's filters, alone or combined, find everything, page by page", async (context) => {
     const world = await makeWorld(await open(context))
     for (const filter of filtersOf(world)) {
       const name = JSON.stringify(filter)
@@ -44,7 +44,7 @@ storeConformance((open) => {
     }
   })
 
-  test('What others look for comes in full pages, and a next one is named only where there is one', async (context) => {
+  test("The API's filters return full pages, with a next page only if there is one", async (context) => {
     const world = await makeWorld(await open(context))
     for (const { reasonCode, ...filter } of filtersOf(world)) {
       if (reasonCode !== undefined) continue
@@ -56,7 +56,7 @@ storeConformance((open) => {
     }
   })
 
-  test('An environment without a transaction is told so at once, however many its account has in the other', async (context) => {
+  test('An environment without transactions is read at once, however many the other one has', async (context) => {
     const ledger = await open(context)
     const { sandbox, production } = await ledger.tenant()
     const mandate = await ledger.mandate(sandbox)

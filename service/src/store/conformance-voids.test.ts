@@ -55,7 +55,7 @@ storeConformance((open) => {
     assert.equal((await ledger.voidProof(hold, { agentId: hold.agentId }))?.status, 'voided')
   })
 
-  test('Of a void and a capture that race, one wins, and both answers are true', async (context) => {
+  test('If a void and a capture race, one wins, and both responses agree', async (context) => {
     const ledger = await open(context)
     const owner = await ledger.tenant()
     const mandate = await ledger.mandate(owner.sandbox)

@@ -170,7 +170,7 @@ test('A batch holds maxBatch calls at the most, and the rest follow in their ord
   ])
 })
 
-test('One call more than maxWaiting is turned away as unavailable, and written nowhere', async () => {
+test('Calls beyond maxWaiting are refused as unavailable and not written', async () => {
   const { queue, batches, writes } = manual({ maxWaiting: 2 })
   const writing = queue.submit(1)
   await turnOfTheLoop()

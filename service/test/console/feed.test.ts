@@ -128,7 +128,7 @@ test('A service that stops tells its readers, and waits for none of them', async
   assert.deepEqual(await next(feed), { type: 'end', reason: 'service_stopping' })
 })
 
-test('An account has so many feeds and no more, and a place in the feed that is none begins anew', async (t) => {
+test('The feeds of an account are limited, and an invalid position starts a new feed', async (t) => {
   const service = await startTestService(t)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url, maxRetries: 0 })
   const cut = new AbortController()

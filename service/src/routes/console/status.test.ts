@@ -38,7 +38,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A page that only asks for the status keeps no session alive', async (context) => {
+test('Polling the status does not keep a session alive', async (context) => {
   const service = await startTestService(context)
   const cookie = await signIn(service)
   const ask = async () => (await fetch(`${service.url}/v1/console/status`, { headers: { cookie } })).status

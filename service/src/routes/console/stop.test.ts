@@ -192,7 +192,7 @@ for (const { name, missing, open } of serviceStores) {
   )
 }
 
-test('A stop is told whole when an earlier attempt at it ended half way or before it was written down, and a key that is none stops nobody', async (context) => {
+test('A retried stop reports everything, even if an earlier attempt ended halfway, and an invalid key stops nothing', async (context) => {
   const service = await startTestService(context)
   const purser = new Purser({ apiKey: service.sandboxKey, baseUrl: service.url })
   const [mandate] = await makeMandates(purser, 1)
@@ -219,7 +219,7 @@ test('A stop is told whole when an earlier attempt at it ended half way or befor
   )
 })
 
-test('A stop tells of a mandate that is locked, which holds up no other and nobody else, and stops it once it can', async (context) => {
+test('A stop reports a locked mandate, which blocks no other, and stops it once possible', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const frozen = new Client({ connectionString: url })
   await frozen.connect()

@@ -49,7 +49,7 @@ for (const server of postgresServers) {
       assert.deepEqual(await readCopy(to), whole)
     })
 
-    test('A copy that is killed goes on where it was, and no service starts on half of it', async (context) => {
+    test('A killed copy can be continued, and no service starts on an incomplete copy', async (context) => {
       const to = await databaseOn(server, context)
       const reached = new Map<string, bigint>()
       for (const killedAfter of [5, 12, 17, 21]) {
@@ -96,7 +96,7 @@ test('A ledger that a service uses is not copied', async (context) => {
   assert.deepEqual(await query(to, `select to_regclass('accounts') as found`), [{ found: null }])
 })
 
-test('Where there is no ledger, none is made', async (context) => {
+test('A missing ledger is not created', async (context) => {
   const to = await databaseOn(server, context)
   const from = join(folder, 'none.db')
   await refused(copy({ to, from }), /^There is no ledger at .*none\.db; correct --from/)
@@ -116,7 +116,7 @@ test('A database with another ledger is left untouched', async (context) => {
   await refused(copy({ to }), /contains another ledger/)
 })
 
-test('A finished copy is known again, and is not written to', async (context) => {
+test('A finished copy is recognized and not written again', async (context) => {
   const to = await databaseOn(server, context)
   const first = await copy({ to })
   const again = await copy({ to, onProgress: () => assert.fail('nothing is copied') })
@@ -141,7 +141,7 @@ test('A finished copy in which something was written since, there or here, is le
   await refused(copy({ from, to: unchanged }), movedOn)
 })
 
-test('A copy does not go on from a source that has changed, nor from another one', async (context) => {
+test('A copy is not continued from a changed or different source', async (context) => {
   const from = join(folder, 'changing.db')
   copyFileSync(sourcePath, from)
   const to = await databaseOn(server, context)

@@ -51,7 +51,7 @@ for (const closes of ['a denial', 'a proof', 'the sweep'] as const) {
   })
 }
 
-test('A clock that was far ahead does not use up the bound of the minutes after it is set back', async () => {
+test('A clock that was far ahead does not use up the limit after it is set back', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate({ expiresAtMs: ledger.clock.nowMs + 1e12 })
   ledger.clock.nowMs += 1e9

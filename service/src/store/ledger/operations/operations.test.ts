@@ -68,7 +68,7 @@ test('While an account is disabled nothing of it is captured', async () => {
   assert.equal((await ledger.capture(payment)).outcome, 'captured')
 })
 
-test('Whose key is revoked gets no answer of an earlier capture, and ends no payment', async () => {
+test('A revoked key gets no response of an earlier capture, and ends no payment', async () => {
   const ledger = await openMemoryLedger()
   const merchant = ledger.newKey(scope, 'merchant')
   await ledger.run(issueApiKey, { key: merchant, event: ledger.event('api_key.created', merchant.id) })
@@ -152,7 +152,7 @@ test('A call that fails with a bug fails alone', async () => {
   assert.deepEqual(failed.status === 'rejected' && (failed.reason as Error).message, 'a bug')
 })
 
-test('What a call was to write on facts that are read anew, and then decide otherwise, is not written', async () => {
+test('If facts are read again and change the decision, the earlier changes are not written', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined
   let beside: Ledger | undefined
   const ledger = await openMemoryLedger({
@@ -185,7 +185,7 @@ test('What a call was to write on facts that are read anew, and then decide othe
   assert.deepEqual(ledger.rows(entries), [])
 })
 
-test('A capture whose answer is lost is told as made, though its account is disabled before the rerun', async () => {
+test('A capture whose reply is lost is reported as made, even if its account is disabled before the rerun', async () => {
   let meanwhile: (() => Promise<unknown>) | undefined
   let beside: Ledger | undefined
   const ledger = await openMemoryLedger({

@@ -140,7 +140,7 @@ for (const losesAnswers of [false, true]) {
   })
 }
 
-test('A pending seller has no domain, until it claims one that nobody has', async () => {
+test('A pending seller has no domain until it claims a free one', async () => {
   const ledger = await openMemoryLedger()
   await ledger.account('acct_2')
   const other = { accountId: 'acct_2', environment: 'sandbox' } as const

@@ -48,7 +48,7 @@ test('A stop ends the open payments of an expired mandate, and leaves its status
   assert.deepEqual(typesAbout(ledger, mandate.id), ['mandate.created', 'proofs.voided'])
 })
 
-test('A stop that is pressed again under its id tells what it did before', async () => {
+test('A repeated stop with the same id reports what it did before', async () => {
   const ledger = await openMemoryLedger()
   const mandate = await ledger.mandate()
   await ledger.proof(mandate, '1.00')
@@ -126,7 +126,7 @@ test('A service that is closing leaves the rest of a stop to the next', async ()
 })
 
 for (const meanwhile of ['undone', 'pressed again'] as const) {
-  test(`What a stop could not stop is left alone once it is ${meanwhile}`, async () => {
+  test(`Mandates that a stop could not stop are left alone once the stop is ${meanwhile}`, async () => {
     let brokenId = ''
     const ledger = await openMemoryLedger({ changeDriver: (driver) => failingFor(driver, () => brokenId) })
     const mandate = await ledger.mandate()

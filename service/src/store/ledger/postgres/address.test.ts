@@ -26,7 +26,7 @@ for (const [address, shown] of described) {
   })
 }
 
-test('A socket is shown with the user that it is asked for when the address names none', (context) => {
+test('A socket is shown with the default user if the address has none', (context) => {
   const before = process.env['PGUSER']
   process.env['PGUSER'] = 'somebody'
   context.after(() => {
@@ -57,7 +57,7 @@ const faults: readonly (readonly [address: string, faults: readonly string[]])[]
   ['postgresql://host/purser?sslmode=verify-full&sslrootcert=/ca.pem&options=-c%20x%3Dy', []],
 ]
 for (const [address, expected] of faults) {
-  test(`What is wrong with the parameters of ${address} is told with what is known`, () => {
+  test(`Errors in the parameters of ${address} list the known ones`, () => {
     assert.deepEqual(addressFaults(address), expected)
   })
 }

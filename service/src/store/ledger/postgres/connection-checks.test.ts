@@ -31,7 +31,7 @@ describe('PgBouncer before 1.21', { skip: pgBouncerMissing ?? false }, () => {
     })
   })
 
-  test('in session mode keeps them, and is taken', async (context) => {
+  test('in session mode keeps them, and is accepted', async (context) => {
     const { url } = await databaseOf(context, server)
     const pooled = await startPgBouncer(context, url, { pool_mode: 'session' })
     assert.deepEqual(await checkConnections(pooled, alone), [])

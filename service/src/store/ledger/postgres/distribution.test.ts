@@ -17,7 +17,7 @@ const skip =
   citus === undefined &&
   'no Citus is at hand: PURSER_TEST_POSTGRES names its coordinator, with PURSER_TEST_POSTGRES_DISTRIBUTE=1'
 
-test('Nothing is spread where there is no Citus, and the words say so', async (context) => {
+test('Without Citus nothing is distributed, and the message says so', async (context) => {
   const database = await postgres18.createDatabase()
   context.after(() => database.drop())
   await withClient(database.url, async (client, place) => {

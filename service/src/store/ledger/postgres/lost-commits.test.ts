@@ -189,7 +189,7 @@ for (const { name, prepare, run } of acts.filter((act) => /^a new (account|selle
 }
 
 for (const name of ['stop', 'resumption'] as const) {
-  test(`A ${name} is told as it was done, whatever becomes of one of its commits`, async (context) => {
+  test(`A ${name} is reported as it was done, whatever happens to one of its commits`, async (context) => {
     for (const theft of ['answer', 'commit', 'late'] as const) {
       for (const earlierCommits of [0, 1]) {
         const { ledger, thief } = await open(context)
@@ -229,7 +229,7 @@ for (const name of ['stop', 'resumption'] as const) {
   })
 }
 
-test('A capture whose fate stays unknown is unavailable, and the retry gets the truth', async (context) => {
+test('A capture whose outcome remains unknown is unavailable, and the retry gets the outcome', async (context) => {
   const { ledger, thief } = await open(context, { patienceMs: 400 })
   const { caller, hold, mandate } = await preparePurchase(ledger)
   thief.steal('answer')
@@ -252,7 +252,7 @@ test('A capture whose fate stays unknown is unavailable, and the retry gets the 
   assert.deepEqual(await direct.findMandate(mandate).then((found) => found?.spentMicro), hold.amountMicro)
 })
 
-test('Of many payments while commits get lost each is made once and told truthfully', async (context) => {
+test('While commits get lost, each of many payments is made once and reported correctly', async (context) => {
   const { ledger, thief } = await open(context)
   const { caller, mandate } = await preparePurchase(ledger)
   const holds = await Promise.all(Array.from({ length: 60 }, () => ledger.hold(mandate, '0.50')))
