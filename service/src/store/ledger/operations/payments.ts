@@ -292,26 +292,17 @@ function answerAgain(hold: Hold, first: PaymentRow, facts: Facts): IssueOutcome 
 }
 
 function paymentOf(hold: Hold, mandate: MandateRow): PaymentRow {
-  const {
-    accountId,
-    nonce,
-    environment,
-    agentId,
-    mandateId,
-    amountText,
-    amountMicro,
-    currency,
-    resourceUrl,
-  } = hold
+  const { nonce, amountText, amountMicro, resourceUrl } = hold
   return {
-    accountId,
+    // Memory holds the texts that many payments share only once.
+    accountId: mandate.accountId,
     nonce,
-    environment,
-    agentId,
-    mandateId,
+    environment: mandate.environment,
+    agentId: mandate.agentId,
+    mandateId: mandate.id,
     amountText,
     amountMicro,
-    currency,
+    currency: mandate.currency,
     resourceUrl,
     status: 'open',
     epoch: mandate.epoch,
