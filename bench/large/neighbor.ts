@@ -11,15 +11,21 @@ import { parseArgs } from 'node:util'
 
 import type { Proof } from '@purser/wire/payments'
 
-import { mintApiKey } from '../service/src/domain/api-key.ts'
-import { allAtOnce, labelOf, makePurchase, openLoadClient, type LoadClient } from '../service/testing/load.ts'
-import { multiplyLedger } from '../service/testing/multiply-ledger.ts'
-import type { Purchase } from '../service/testing/service.ts'
-import { PostgresBed } from './postgres-bed.ts'
-import { medianOf } from './verdicts.ts'
+import { mintApiKey } from '../../service/src/domain/api-key.ts'
+import {
+  allAtOnce,
+  labelOf,
+  makePurchase,
+  openLoadClient,
+  type LoadClient,
+} from '../../service/testing/load.ts'
+import { multiplyLedger } from '../../service/testing/multiply-ledger.ts'
+import type { Purchase } from '../../service/testing/service.ts'
+import { PostgresBed } from '../postgres-bed.ts'
+import { medianOf } from '../verdicts.ts'
 
 // How much longer a tenant waits for its payments while another, with a million payments, does one thing after another:
-// `node bench/neighbor.ts --store postgres`. Windows with and without the other take turns.
+// `node bench/large/neighbor.ts --store postgres`. Windows with and without the other take turns.
 
 const { values } = parseArgs({
   options: {
@@ -227,7 +233,7 @@ async function pay(client: LoadClient, purchase: Purchase): Promise<void> {
 /** Starts the service as `npm start` does; its address. */
 async function start(): Promise<string> {
   const child = spawn(process.execPath, ['service/src/main.ts'], {
-    cwd: resolve(import.meta.dirname, '..'),
+    cwd: resolve(import.meta.dirname, '../..'),
     env: {
       ...process.env,
       PURSER_PORT: '0',
