@@ -163,7 +163,8 @@ storeConformance((open) => {
     const owner = await ledger.tenant()
     const keys: Caller[] = []
     for (let count = 0; count < 5; count++) keys.push(await ledger.key(owner.sandbox, 'merchant'))
-    const opening = () => Promise.all(keys.map(({ keyId }) => ledger.store.authenticate(hashApiKey(keyId))))
+    const opening = () =>
+      Promise.all(keys.map(async ({ keyId }) => ledger.store.authenticate(hashApiKey(keyId))))
     const expected: (Caller | undefined)[] = [...keys]
     assert.deepEqual(await opening(), expected)
     for (const [index, key] of keys.entries()) {

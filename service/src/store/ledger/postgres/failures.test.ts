@@ -97,7 +97,7 @@ test('Without a server every act and read is unavailable within its patience, an
     () => store.releaseExpiredHolds(ledger.clock.nowMs, 10),
     () => store.checkReady(),
   ]
-  for (const result of await Promise.allSettled(attempts.map((attempt) => attempt()))) {
+  for (const result of await Promise.allSettled(attempts.map(async (attempt) => attempt()))) {
     assert(
       result.status === 'rejected' && result.reason instanceof StoreUnavailableError,
       JSON.stringify(result),
@@ -161,7 +161,7 @@ test('A read that the server leaves without an answer is unavailable, and fine o
     () => ledger.store.findSession({ accountId: caller.accountId, tokenHash: key }),
     () => ledger.store.readAgentFacts({ caller, ...proposal, nowMs: ledger.clock.nowMs }),
   ]
-  for (const result of await Promise.allSettled(reads.map((read) => read()))) {
+  for (const result of await Promise.allSettled(reads.map(async (read) => read()))) {
     assert(
       result.status === 'rejected' && result.reason instanceof StoreUnavailableError,
       JSON.stringify(result, (_, value: unknown) => (value instanceof Error ? String(value) : value)),
