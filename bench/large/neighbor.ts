@@ -172,7 +172,7 @@ async function measure(url: string, bigKey: string, smallKey: string): Promise<b
       const [next, ...rest] = left
       if (!next) return sleep(50)
       left = rest
-      const answer = await big.send('POST', `/agents/${next.id}/revoke`)
+      const answer = await big.send('PATCH', `/agents/${next.id}/revoke`)
       assert.equal(answer.status, 200, answer.text)
     },
   }
