@@ -67,7 +67,7 @@ const sentences = {
     problem: 'The server of {place} does not have Citus installed, so tables cannot be distributed',
     remedy: 'omit --distribute',
   },
-  table_not_spread: {
+  table_not_distributed: {
     problem: 'The table {table} of {place} is not distributed over machines, unlike the others',
     remedy: 'run {purser} migrate up --distribute',
   },

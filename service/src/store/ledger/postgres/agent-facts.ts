@@ -1,7 +1,5 @@
 import type { Pool } from 'pg'
 
-import { idBytes, idText } from '../../../domain/type-id.ts'
-import { GroupCommit, type Settled } from '../../group-commit.ts'
 import type { AgentFacts, AgentQuestion } from '../../store.ts'
 import {
   accountOfAgent,
@@ -19,8 +17,10 @@ import {
 import { sqlName, type Column } from '../table.ts'
 import { agents, entries, mandates, type AgentRow, type MandateRow } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
+import { BatchedReads } from './batched-reads.ts'
 import { columnTypes, decoderOf } from './column-types.ts'
 import { localSetting, noJit } from './local-settings.ts'
+import { uuidOf } from './postgres-reader.ts'
 import type { Statement } from './round-trip.ts'
 import { guardOf } from './schema.ts'
 
@@ -38,7 +38,7 @@ const dialect: FactsDialect = {
   parameter: parameterIn(parameterNames),
   joinMandate: (condition) => `left join ${mandates.name} m on ${condition}`,
   columnOfMandate: (name) => `m.${sqlName(name)}`,
-  // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order.
+  // Compares rows and orders by every column of the index, so that the planner uses no other index.
   entriesOfMandate: (firstId) => `
     select e.kind, e.at_ms from ${entries.name} e
     where (e.account_id, e.mandate_id, e.id) >= (m.account_id, m.id, ${firstId})
@@ -49,9 +49,9 @@ const dialect: FactsDialect = {
 }
 const text = factsStatement(dialect)
 
-/** Where accounts are spread over machines, that of the agent is looked up before, and takes the place of the caller's. */
+/** For distributed accounts: the agent's account is looked up first, and passed instead of the caller's. */
 const account = dialect.parameter('caller', agents.columns.accountId)
-const spreadText = factsStatement({
+const distributedText = factsStatement({
   ...dialect,
   account,
   entriesOfMandate: (firstId) =>
@@ -61,8 +61,8 @@ const accountParameters = ['caller', 'environment', 'agent', 'merchantDomain'] a
 const accountText = `select ${accountOfAgent({ parameter: parameterIn(accountParameters) })} as account`
 
 /**
- * Plans are made once for each connection, maybe while the tables are small, so none may be that is good for small ones only:
- * without an order from its index, the latest entries would be found by sorting all of the account.
+ * Each connection plans the statement once, maybe while the tables are small. This excludes plans that are good only then,
+ * such as sorting all entries of the account to find the latest.
  */
 const settings = [
   ...['seqscan', 'bitmapscan', 'sort', 'incremental_sort'].map((plan) =>
@@ -83,23 +83,22 @@ const begin: readonly Statement[] = [
 export interface AgentFactsOptions {
   readonly maxWaiting: number
   readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
-  /** Whether accounts are spread over machines. */
-  readonly isSpread: boolean
+  /** Whether accounts are distributed over machines. */
+  readonly isDistributed: boolean
 }
 
-/** What verify-agent reports on. Questions that arrive together share one round trip. */
+/** Reads the facts for verify-agent. Concurrent questions share one round trip. */
 export function prepareAgentFacts(
   pool: Pool,
-  { maxWaiting, retry, isSpread }: AgentFactsOptions,
+  { maxWaiting, retry, isDistributed }: AgentFactsOptions,
 ): (question: AgentQuestion) => Promise<AgentFacts> {
-  const questions = new GroupCommit<Values, Found | undefined>({
+  const questions = new BatchedReads<Values, Found | undefined>({
     maxBatch: 64,
     maxWaiting,
-    lanes: 2,
-    writeBatch: (batch) => retry(() => (isSpread ? askSpread(pool, batch) : ask(pool, batch))),
+    read: (batch) => retry(() => (isDistributed ? askDistributed(pool, batch) : ask(pool, batch))),
   })
   const reader = new AgentReader(async (asked) => {
-    const found = await questions.submit(encode(asked))
+    const found = await questions.find(encode(asked))
     return found && { ...found, hasPaidThisSeller: hasPaid(found.waiting, asked) }
   })
   return (question) => reader.read(question)
@@ -107,7 +106,7 @@ export function prepareAgentFacts(
 
 const encode = factsEncoder(encoderOf)
 
-async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<Found | undefined>[]> {
+async function ask(pool: Pool, batch: readonly Values[]): Promise<(Found | undefined)[]> {
   const statements = batch.map((values): Statement => ({
     name: 'purser_facts',
     text,
@@ -115,16 +114,14 @@ async function ask(pool: Pool, batch: readonly Values[]): Promise<Settled<Found 
     decodeRow: decodeFacts,
   }))
   const answers = await askOnce(pool, [...begin, ...statements, { text: 'commit' }])
-  return batch.map((_, index) => ({
-    value: answers[begin.length + index]?.rows[0] as Found | undefined,
-  }))
+  return batch.map((_, index) => answers[begin.length + index]?.rows[0] as Found | undefined)
 }
 
-/** No row has it. Where a statement compares with null, Citus does not see which machine it is for. */
+/** No row has this id. If a statement compares with null, Citus does not see which machine it is for. */
 const noId = '00000000-0000-0000-0000-000000000000'
 
-/** As `ask`, in two round trips. */
-async function askSpread(pool: Pool, batch: readonly Values[]): Promise<Settled<Found | undefined>[]> {
+/** Like `ask`, in two round trips. */
+async function askDistributed(pool: Pool, batch: readonly Values[]): Promise<(Found | undefined)[]> {
   const accounts = await askOnce(
     pool,
     batch.map((values): Statement => ({
@@ -137,15 +134,15 @@ async function askSpread(pool: Pool, batch: readonly Values[]): Promise<Settled<
   const answers = await askOnce(
     pool,
     batch.map((values, index): Statement => ({
-      name: 'purser_facts_spread',
-      text: spreadText,
+      name: 'purser_facts_distributed',
+      text: distributedText,
       values: parameterNames.map((name) =>
         name === 'caller' ? accounts[index]?.rows[0] : (values[name] ?? noId),
       ),
       decodeRow: decodeFacts,
     })),
   )
-  return batch.map((_, index) => ({ value: answers[index]?.rows[0] as Found | undefined }))
+  return answers.map(({ rows }) => rows[0] as Found | undefined)
 }
 
 const agentDecoders = agentColumns.map(({ name, column }) => ({ name, decode: decoderOf(column) }))
@@ -153,10 +150,10 @@ const mandateDecoders = mandateColumns.map(({ name, column }) => ({ name, decode
 const mandateEnd = agentDecoders.length + mandateDecoders.length
 
 function decodeFacts(fields: readonly (string | null)[]): Found {
-  const isMandateThere = typeof fields[agentDecoders.length] === 'string'
+  const hasMandate = typeof fields[agentDecoders.length] === 'string'
   return {
     agent: decodeRow(agentDecoders, fields, 0) as unknown as AgentRow,
-    mandate: isMandateThere
+    mandate: hasMandate
       ? (decodeRow(mandateDecoders, fields, agentDecoders.length) as unknown as MandateRow)
       : undefined,
     recent: fields[mandateEnd] ?? null,
@@ -170,14 +167,12 @@ function decodeRow(
   start: number,
 ): Record<string, unknown> {
   const row: Record<string, unknown> = {}
-  for (let index = 0; index < decoders.length; index++) {
-    const { name, decode } = decoders[index]!
+  for (const [index, { name, decode }] of decoders.entries())
     row[name] = decode(fields[start + index] ?? null)
-  }
   return row
 }
 
 function encoderOf({ kind, idKind }: Column): (value: string | number) => unknown {
   if (kind !== 'id' || !idKind || idKind === 'nonce') return String
-  return (id) => idText('nonce', idBytes(idKind, String(id))!)
+  return (id) => uuidOf(idKind, String(id))
 }

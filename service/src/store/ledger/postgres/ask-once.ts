@@ -1,6 +1,6 @@
 import type { Pool, PoolClient, QueryConfig } from 'pg'
 
-import { breaksConnection } from './retries.ts'
+import { breaksConnection } from './errors.ts'
 import { roundTrip, type Answer } from './round-trip.ts'
 
 /**

@@ -13,7 +13,7 @@ import { accounts, apiKeys, keyHashes } from '../tables.ts'
 
 const [first, second, third] = ['1', '2', '3'].map((key) => createHash('sha256').update(key).digest())
 
-test('Keys that arrive together are looked up together, and one that comes while that look-up hangs is not kept waiting by it', async (context) => {
+test('Keys that arrive together share one query, and while it hangs another key is looked up', async (context) => {
   const { url, drop } = await postgres18.createDatabase()
   const pool = openPool(url, { max: 2 })
   context.after(async () => {
@@ -53,16 +53,16 @@ test('Keys that arrive together are looked up together, and one that comes while
   const hangs = Promise.withResolvers<void>()
   const callers = prepareCallers(pool, {
     maxWaiting: 16,
-    beside: { least: 16, waitMs: 5 },
+    second: { minKeys: 16, waitMs: 5 },
     retry: (work) => work(),
     lookUp: async (onPool, hashes) => {
       if (asked.push(hashes.length) === 1) await hangs.promise
       return lookUpCallers(onPool, hashes)
     },
   })
-  const together = [callers.submit(first), callers.submit(second)]
+  const together = [callers.find(first), callers.find(second)]
   await turnOfTheLoop()
-  const caller = await callers.submit(third)
+  const caller = await callers.find(third)
   assert.deepEqual([caller?.keyId, caller?.role], [keyId, 'owner'])
   assert.deepEqual(asked, [2, 1])
   hangs.resolve()

@@ -1,49 +1,40 @@
 import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
-import { GroupCommit, type BesideOptions } from '../../group-commit.ts'
 import { idFrom, rowOf } from '../reads/dialect.ts'
 import { apiKeys } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
+import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
 import type { ShardOfAccount } from './distribution.ts'
 
-/**
- * Looks up the caller of a key for every request: a key that any process has revoked is refused by all. Concurrent
- * requests share one lookup.
- */
-export function prepareCallers(
-  pool: Pool,
-  { maxWaiting, beside, retry, lookUp }: CallerOptions,
-): GroupCommit<Buffer, Caller | undefined> {
-  return new GroupCommit<Buffer, Caller | undefined>({
-    maxBatch: 256,
-    maxWaiting,
-    lanes: 2,
-    beside,
-    writeBatch: async (hashes) => {
-      const names = hashes.map((hash) => hash.toString('hex'))
-      const distinct = [...new Set(names)]
-      const callers = await retry(() => lookUp(pool, distinct))
-      return names.map((name) => ({ value: callers.get(name) }))
-    },
-  })
-}
-
-interface CallerOptions {
-  readonly maxWaiting: number
-  readonly beside: BesideOptions
+interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWaiting' | 'second'> {
   readonly retry: <Result>(work: () => Promise<Result>) => Promise<Result>
   readonly lookUp: LookUpCallers
 }
 
 /**
- * The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal.
+ * Looks up the caller of a key for every request, so that every process refuses a key that any of them has revoked.
+ * Concurrent requests share one query.
  */
+export function prepareCallers(
+  pool: Pool,
+  { retry, lookUp, ...options }: CallerOptions,
+): BatchedReads<Buffer, Caller | undefined> {
+  return new BatchedReads<Buffer, Caller | undefined>({
+    ...options,
+    maxBatch: 256,
+    read: async (hashes) => {
+      const names = hashes.map((hash) => hash.toString('hex'))
+      const distinct = [...new Set(names)]
+      const callers = await retry(() => lookUp(pool, distinct))
+      return names.map((name) => callers.get(name))
+    },
+  })
+}
+
+/** The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal. */
 export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<Map<string, Caller>>
 
-/**
- * The callers of keys that are not revoked, and whose accounts are not disabled, by the key's SHA-256 in hexadecimal.
- */
 export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
   const { rows } = await pool.query<Record<string, unknown> & { readonly hash: string }>({
     name: 'purser_ledger_callers',
@@ -58,10 +49,10 @@ export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
 }
 
 /**
- * As `lookUpCallers`, where accounts are spread over machines: which accounts have keys with these hashes is known everywhere,
- * and then the keys of each shard are looked up where they are.
+ * Like `lookUpCallers`, for accounts that are distributed over machines: every machine has the accounts of the hashes,
+ * and then the keys are looked up shard by shard.
  */
-export function lookUpSpreadCallers(shardOf: ShardOfAccount): LookUpCallers {
+export function lookUpDistributedCallers(shardOf: ShardOfAccount): LookUpCallers {
   return async (pool, hashes) => {
     const { rows } = await pool.query<HashRow>({
       name: 'purser_ledger_hashes',

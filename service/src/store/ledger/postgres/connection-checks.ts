@@ -25,21 +25,21 @@ export function checkConnections(url: string, needs: ConnectionNeeds): Promise<s
     // A pooler has its own process ids.
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const isDirect = (client as unknown as { processID?: number | null }).processID === rows[0]?.pid
-    const isSpread = Boolean((await readDistribution(client))?.spread.length)
-    const checked = { place, needs: { ...needs, isSpread } }
+    const isDistributed = Boolean((await readDistribution(client))?.distributed.length)
+    const checked = { place, needs: { ...needs, isDistributed } }
     return isDirect ? checkServer(client, checked) : checkPool(url, checked)
   })
 }
 
 interface Checked {
   readonly place: string
-  readonly needs: ConnectionNeeds & { readonly isSpread: boolean }
+  readonly needs: ConnectionNeeds & { readonly isDistributed: boolean }
 }
 
 /** How many connections all processes open, and the minimum with which they still work. */
-function countsOf({ processes, isSpread }: Checked['needs']) {
-  const counts = Object.values(connectionCounts(isSpread))
-  const { read } = connectionCounts(isSpread)
+function countsOf({ processes, isDistributed }: Checked['needs']) {
+  const counts = Object.values(connectionCounts(isDistributed))
+  const { read } = connectionCounts(isDistributed)
   const most = counts.reduce((sum, count) => sum + count, 0)
   return {
     most: processes * most,

@@ -1,8 +1,8 @@
 /** Max connections of one process, by purpose. */
-export function connectionCounts(isSpread: boolean) {
+export function connectionCounts(isDistributed: boolean) {
   return {
     /** Two lanes, one for each of four rows locked by others, and a spare. */
-    write: isSpread ? 16 : 7,
+    write: isDistributed ? 16 : 7,
     read: 4,
     /** For scans of the whole ledger. */
     audit: 1,

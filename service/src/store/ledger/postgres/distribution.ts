@@ -5,27 +5,27 @@ import { StoreOpenError } from '../../open-error.ts'
 import type { Table } from '../table.ts'
 import { allTables } from '../tables.ts'
 
-/** The tables whose rows belong to one account each: all rows of an account are on one machine. */
+/** The tables whose rows belong to one account: all rows of an account are on one machine. */
 export const tenantTables: readonly string[] = allTables.filter(isOfTenants).map(({ name }) => name)
 
-/** The tables that every machine has: they are small, or hold only what never changes. */
+/** The tables that every machine has: they are small, or have only rows that never change. */
 export const sharedTables: readonly string[] = [
   ...allTables.filter((table) => !isOfTenants(table)).map(({ name }) => name),
   'service_secrets',
   'purser_schema',
 ]
 
-/** The tables of the ledger, by whether Citus spreads them over machines. */
+/** The tables of the ledger, by whether Citus distributes them over machines. */
 export interface Distribution {
-  readonly spread: readonly string[]
-  readonly unspread: readonly string[]
+  readonly distributed: readonly string[]
+  readonly local: readonly string[]
 }
 
 function isOfTenants({ key }: Table): boolean {
   return key[0] === 'accountId'
 }
 
-/** What is spread; undefined where the database has no Citus. */
+/** Undefined if the database has no Citus. */
 export async function readDistribution(client: ClientBase): Promise<Distribution | undefined> {
   const { rows: extension } = await client.query(`select 1 from pg_extension where extname = 'citus'`)
   if (extension.length === 0) return undefined
@@ -36,28 +36,31 @@ export async function readDistribution(client: ClientBase): Promise<Distribution
          and partmethod = case when name = any ($2) then 'h' else 'n' end)`,
     [[...tenantTables, ...sharedTables], tenantTables],
   )
-  const spread = rows.map(({ name }) => name)
-  return { spread, unspread: [...tenantTables, ...sharedTables].filter((name) => !spread.includes(name)) }
+  const distributed = rows.map(({ name }) => name)
+  return {
+    distributed,
+    local: [...tenantTables, ...sharedTables].filter((name) => !distributed.includes(name)),
+  }
 }
 
 /**
- * Spreads the tables of tenants over the machines of Citus, by `account_id`, and copies the others to each. Tables that are
- * spread already stay as they are. Resolves to those that were not. Throws a `StoreOpenError` where there is no Citus.
+ * Distributes the tenants' tables over the machines of Citus, by `account_id`, and copies the others to each machine.
+ * Resolves to the tables that were not distributed before. Throws a `StoreOpenError` if there is no Citus.
  */
 export async function distribute(client: ClientBase, place: string): Promise<readonly string[]> {
   await client.query('begin')
   try {
-    // The lock of the migrations: whoever comes second finds everything spread.
+    // The lock of the migrations: a second process finds everything distributed.
     await client.query('select version from purser_schema for update')
     const distribution = await readDistribution(client)
     if (!distribution) throw await whyNoCitus(client, place)
-    let together = distribution.spread.find((table) => tenantTables.includes(table))
-    for (const table of distribution.unspread) {
+    let together = distribution.distributed.find((table) => tenantTables.includes(table))
+    for (const table of distribution.local) {
       if (!tenantTables.includes(table)) {
         await client.query('select create_reference_table($1)', [table])
         continue
       }
-      // A group of their own: no shard of another program moves with ours.
+      // In a separate group, so that no shard of another program moves with ours.
       await client.query(`select create_distributed_table($1, 'account_id', colocate_with => $2)`, [
         table,
         together ?? 'none',
@@ -65,7 +68,7 @@ export async function distribute(client: ClientBase, place: string): Promise<rea
       together ??= table
     }
     await client.query('commit')
-    return distribution.unspread
+    return distribution.local
   } catch (error) {
     await client.query('rollback')
     throw error
@@ -77,18 +80,15 @@ async function whyNoCitus(client: ClientBase, place: string): Promise<StoreOpenE
   return new StoreOpenError(rows.length > 0 ? 'citus_not_created' : 'citus_not_installed', { place })
 }
 
-/** Which shard has an account. */
+/** The shard of an account. */
 export type ShardOfAccount = (accountId: string) => number
 
-/**
- * Where the accounts are; undefined when the tables are not spread over machines. Throws a `StoreOpenError` when only some
- * are.
- */
+/** Undefined if the tables are not distributed. Throws a `StoreOpenError` if only some of them are. */
 export async function readShards(client: ClientBase, place: string): Promise<ShardOfAccount | undefined> {
   const distribution = await readDistribution(client)
-  if (!distribution || distribution.spread.length === 0) return undefined
-  const [missing] = distribution.unspread
-  if (missing !== undefined) throw new StoreOpenError('table_not_spread', { place, table: missing })
+  if (!distribution || distribution.distributed.length === 0) return undefined
+  const [missing] = distribution.local
+  if (missing !== undefined) throw new StoreOpenError('table_not_distributed', { place, table: missing })
   const { rows } = await client.query<{ last: number }>(
     `select shardmaxvalue::int as last from pg_dist_shard where logicalrelid = $1::regclass order by 1`,
     [tenantTables[0]],
@@ -100,7 +100,7 @@ export async function readShards(client: ClientBase, place: string): Promise<Sha
   }
 }
 
-/** `uuid_hash` of PostgreSQL, which decides about the shard: a hash by Bob Jenkins, `lookup3`. */
+/** PostgreSQL's `uuid_hash`, which determines the shard: `lookup3` by Bob Jenkins. */
 export function hashUuid(bytes: Buffer): number {
   const start = 0x9e3779b9 + bytes.length + 3923095
   let [a, b, c] = [0, 4, 8].map((at) => (start + bytes.readInt32LE(at)) | 0) as [number, number, number]

@@ -1,7 +1,8 @@
 import { DatabaseError } from 'pg'
 
-import { isConnectionFailure } from './connection.ts'
+import { codeOf } from '../../error-code.ts'
 import { OutcomeUnknownError, RolledBackError, RowExistsError, RowLockedError } from '../driver.ts'
+import { isConnectionFailure } from './connection.ts'
 
 /**
  * The result of a failed transaction for the runner: whether it may have been committed, and whether another attempt
@@ -40,3 +41,24 @@ const provesRollback = /^(0A|21|22|23|25(?!P03|P04)|26|34|40(?!003)|42|44|54|55|
 
 /** Another attempt may succeed: a conflict, a failover, or a temporary lack of resources. */
 const passing = /^(08|40|53|58|XX|55P03|57014|57P0|25006|25P0|26000|0A000)/
+
+/** Whether another attempt of a read may succeed soon. */
+export function isPassing(error: unknown): boolean {
+  const code = codeOf(error)
+  return (passing.test(code) && !isExhausted(code)) || isConnectionFailure(error)
+}
+
+/** Whether a server with this error cannot commit: it has no space, its disk fails, or it has become a standby. */
+export function cannotCommit(code: string): boolean {
+  return code === '25006' || isExhausted(code)
+}
+
+/** Whether the server will return this error for a while: insufficient resources, except connections, or a system error. */
+export function isExhausted(code: string): boolean {
+  return /^(53(?!300)|58|XX)...$/.test(code)
+}
+
+/** Whether the connection is unusable after this error. */
+export function breaksConnection(error: unknown): boolean {
+  return !(error instanceof DatabaseError) || /^(57P|26000|0A000|25P03|25P04|57014)/.test(error.code ?? '')
+}

@@ -1,6 +1,6 @@
 import { DatabaseError, type Pool, type PoolClient } from 'pg'
 
-import { breaksConnection } from './retries.ts'
+import { CachedRows, checkAndWrite, checkUnlocked, type CachedRow, type UnlockedRow } from './cached-rows.ts'
 import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 import { localSetting, noJit, transactionTimeout } from './local-settings.ts'
 import type { NetChange } from '../driver.ts'
@@ -8,12 +8,11 @@ import { RolledBackError, type Driver, type DriverTransaction, type ReadAnswer }
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { canHold, keyText, type Column } from '../table.ts'
 import type { ShardOfAccount } from './distribution.ts'
-import { explainFailure, rowChanged } from './errors.ts'
-import { checkAndWrite, checkLooked, KnownRows, type Known, type LookedRow } from './known-rows.ts'
+import { breaksConnection, explainFailure, rowChanged } from './errors.ts'
 import {
+  findDistributedRows,
   findRanges,
   findRows,
-  findSpreadRows,
   isReal,
   lockRows,
   shapeOf,
@@ -23,21 +22,21 @@ import {
 } from './statements.ts'
 
 /**
- * A driver that keeps the ledger in PostgreSQL. A transaction takes two round trips: one that locks and then reads, and one
- * that writes and commits. Where every row is known it takes one, which checks them, and when it fails the work is done again
- * in two. Nothing is left behind on a connection, which a pool may share between transactions.
+ * A driver that keeps the ledger in PostgreSQL. A transaction takes two round trips: one locks and then reads, the other
+ * writes and commits. If every row is cached it takes one, which also checks the rows; if that fails, the work runs again in
+ * two. Leaves no state on a connection, since a pooler may share it between transactions.
  */
 export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount): Driver {
   const shardOf: ShardOf | undefined =
     shardOfAccount &&
     (({ key }, row) => (key[0] === 'accountId' ? shardOfAccount(row['accountId'] as string) : undefined))
-  const known = new KnownRows()
+  const cache = new CachedRows()
   return {
     async transaction(work, { patienceMs } = { patienceMs: defaultPatienceMs }) {
       const client = await pool.connect().catch((error: unknown) => {
         throw explainFailure(error, { isCommitSent: false })
       })
-      const transaction = new PostgresTransaction(client, patienceMs, known, shardOf)
+      const transaction = new PostgresTransaction(client, patienceMs, cache, shardOf)
       const handle: DriverTransaction = {
         read: (reads, options) => transaction.read(reads, options),
         commit: (changes) => transaction.commit(changes),
@@ -47,14 +46,14 @@ export function createPostgresDriver(pool: Pool, shardOfAccount?: ShardOfAccount
         const result = await work(handle)
           .then(transaction.refuseUnchecked)
           .catch(async (error: unknown) => {
-            if (!(await transaction.isToBeDoneAgain(error))) throw error
+            if (!(await transaction.restart(error))) throw error
             return work(handle)
           })
         isBroken = !transaction.isCommitted && !(await transaction.rollBack())
         return result
       } catch (error) {
         isBroken = transaction.isBrokenBy(error) || !(await transaction.rollBack())
-        if (isBroken) known.forget()
+        if (isBroken) cache.clear()
         throw transaction.explain(error)
       } finally {
         transaction.end()
@@ -70,27 +69,26 @@ class PostgresTransaction implements DriverTransaction {
   readonly #guard: NodeJS.Timeout
   #isBegun = false
   #isCommitSent = false
-  readonly #known: KnownRows
-  /** What was read, where all of it is known, so that the server was not asked. */
-  #found: readonly Known[] | undefined
-  /** Whether what is known is used at all. */
-  #usesKnown: boolean
+  readonly #cache: CachedRows
+  /** The cached rows that were read instead of asking the server. */
+  #cached: readonly CachedRow[] | undefined
+  #usesCache: boolean
   readonly #shardOf: ShardOf | undefined
   #reads: readonly RowRead[] = []
-  /** Rows that were looked at on the server, which must not have changed by the commit. */
-  #looked: readonly LookedRow[] = []
-  /** The error of a round trip; any other error is of the work. */
+  /** Rows that were read without a lock, and must be unchanged at the commit. */
+  #unlocked: readonly UnlockedRow[] = []
+  /** The error of a round trip; any other error comes from the work. */
   #failure: unknown
   isCommitted = false
 
-  constructor(client: PoolClient, patienceMs: number, known: KnownRows, shardOf: ShardOf | undefined) {
+  constructor(client: PoolClient, patienceMs: number, cache: CachedRows, shardOf: ShardOf | undefined) {
     this.#client = client
-    this.#known = known
+    this.#cache = cache
     this.#shardOf = shardOf
-    // A row that has moved to another machine has a version of that one, which may be any.
-    this.#usesKnown = shardOf === undefined
+    // The versions of a row on two machines cannot be compared, and a row may be moved.
+    this.#usesCache = shardOf === undefined
     this.#limitMs = Math.max(minLimitMs, Math.ceil(patienceMs))
-    // A network that swallows everything answers nothing, ever.
+    // A broken network may never answer.
     this.#guard = setTimeout(() => {
       const error = Object.assign(new Error('PostgreSQL did not answer in time'), { code: 'ETIMEDOUT' })
       client.connection.stream.destroy(error)
@@ -101,42 +99,42 @@ class PostgresTransaction implements DriverTransaction {
     reads: readonly Read[],
     { waitsForLocks: waits }: { readonly waitsForLocks: boolean },
   ): Promise<ReadAnswer> {
-    // A read by an id that a caller made up finds nothing.
-    const askable = reads.filter(canFind)
-    if (this.#usesKnown && !waits && !this.#isBegun) {
-      // Only one list of reads is checked: where it grows, all of it is read.
-      const known = this.#found ? undefined : this.#known.find(askable)
-      if (known) {
-        this.#found = known
-        this.#reads = askable as readonly RowRead[]
-        const rows = new Map(askable.map((read, index) => [read, known[index]?.row]))
+    // A read by an invalid id finds nothing.
+    const valid = reads.filter(canFind)
+    if (this.#usesCache && !waits && !this.#isBegun) {
+      // Only the first list of reads can use the cache: if it grows, everything is read.
+      const cached = this.#cached ? undefined : this.#cache.find(valid)
+      if (cached) {
+        this.#cached = cached
+        this.#reads = valid as readonly RowRead[]
+        const rows = new Map(valid.map((read, index) => [read, cached[index]?.row]))
         const found = reads.map((read) => {
           const row = rows.get(read)
           return row ? [row] : []
         })
         return { found, blocked: new Set() }
       }
-      this.#usesKnown = false
-      this.#found = undefined
+      this.#usesCache = false
+      this.#cached = undefined
     }
-    const isSpread = this.#shardOf !== undefined
+    const isDistributed = this.#shardOf !== undefined
     const placeOf = this.#shardOf ? placeIn(this.#shardOf) : () => ''
-    // One order for all transactions, also of what several statements lock in one table.
-    if (isSpread) askable.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+    // All transactions lock in the same order, also if several statements lock rows of one table.
+    if (isDistributed) valid.sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
     const lockGroups = groupReads(
-      askable.filter(({ isLocked }) => isLocked),
+      valid.filter(({ isLocked }) => isLocked),
       (read) => read.table.name + placeOf(read),
     )
     const findGroups = groupReads(
-      askable,
+      valid,
       (read) => (read.kind === 'row' ? read.table.name : shapeOf(read)) + placeOf(read),
     )
-    // Each statement sees what was committed before it began: so the reads see everything as it is once the locks are held.
+    // Each statement sees what was committed before it started, so the reads see the state after the locks are held.
     const answers = await this.#send(
       [
-        ...lockGroups.map((group) => lockRows(group, { waits, isSpread })),
-        ...(isSpread
-          ? findSpread(findGroups, placeOf)
+        ...lockGroups.map((group) => lockRows(group, { waits, isDistributed })),
+        ...(isDistributed
+          ? findDistributed(findGroups, placeOf)
           : findGroups.map((group) =>
               isRows(group) ? findRows(group) : findRanges(group as readonly RangeRead[]),
             )),
@@ -156,9 +154,9 @@ class PostgresTransaction implements DriverTransaction {
       if (rows) rows.push(row)
       else found.set(read, [row])
     }
-    const rowReads = askable.filter((read) => read.kind === 'row')
-    if (!isSpread) this.#known.learn(rowReads, byKey)
-    this.#looked = rowReads
+    const rowReads = valid.filter((read) => read.kind === 'row')
+    if (!isDistributed) this.#cache.learn(rowReads, byKey)
+    this.#unlocked = rowReads
       .filter(({ isLocked, table }) => !isLocked && table.isRechecked)
       .map((read) => ({ table: read.table, key: read.key, version: byKey.get(read)?.version ?? null }))
     return { found: reads.map((read) => (blocked.has(read) ? [] : (found.get(read) ?? []))), blocked }
@@ -166,41 +164,44 @@ class PostgresTransaction implements DriverTransaction {
 
   async commit(changes: readonly NetChange[]): Promise<void> {
     const real = changes.filter(isReal)
-    const statements = this.#found
-      ? checkAndWrite(this.#reads, this.#found, real)
+    const statements = this.#cached
+      ? checkAndWrite(this.#reads, this.#cached, real)
       : [
           ...writeStatements(real, { shardOf: this.#shardOf }),
-          ...(real.length > 0 ? checkLooked(this.#looked, real, this.#shardOf) : []),
+          ...(real.length > 0 ? checkUnlocked(this.#unlocked, real, this.#shardOf) : []),
         ]
-    this.#known.begin(real)
+    this.#cache.begin(real)
     this.#isCommitSent = true
-    // It has no name: what watches the wire for commits finds the word.
+    // Not prepared, so that the fault harness finds the word on the wire.
     const answers = await this.#send([
       ...statements,
       ...(real.length > 0 ? [ownVersion] : []),
       { text: 'commit' },
     ])
-    // The server answers so when the transaction had failed before.
+    // The server answers ROLLBACK if the transaction had already failed.
     if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
     this.isCommitted = true
     const version = answers.at(-2)?.rows[0] as string | undefined
-    if (real.length > 0 && version !== undefined) this.#known.end(real, version)
+    if (real.length > 0 && version !== undefined) this.#cache.end(real, version)
   }
 
-  /** What was decided on known rows counts once they are checked. */
+  /** Refuses a result that was decided on cached rows without a commit that checks them. */
   readonly refuseUnchecked = <Result>(result: Result): Result => {
-    if (this.#found && !this.isCommitted) throw staleError
+    if (this.#cached && !this.isCommitted) throw staleError
     return result
   }
 
-  /** Whether rows were not as they were known, or locked: nothing was committed then, and the work is done with what is read. */
-  async isToBeDoneAgain(error: unknown): Promise<boolean> {
-    if (!this.#found || (error !== staleError && !isStale(error, this.#failure))) return false
+  /**
+   * Prepares a second run without the cache; returns whether that is needed: cached rows were stale or locked, and nothing was
+   * committed.
+   */
+  async restart(error: unknown): Promise<boolean> {
+    if (!this.#cached || (error !== staleError && !isStale(error, this.#failure))) return false
     if (!(await this.rollBack())) return false
     this.#isBegun = false
     this.#isCommitSent = false
-    this.#found = undefined
-    this.#usesKnown = false
+    this.#cached = undefined
+    this.#usesCache = false
     this.#failure = undefined
     return true
   }
@@ -219,8 +220,8 @@ class PostgresTransaction implements DriverTransaction {
   }
 
   explain(error: unknown): unknown {
-    // Its connection broke before it could be done again.
-    if (this.#found && isStale(error, this.#failure))
+    // The connection broke before the second run.
+    if (this.#cached && isStale(error, this.#failure))
       return new RolledBackError('a row has changed', { cause: error })
     return error === this.#failure ? explainFailure(error, { isCommitSent: this.#isCommitSent }) : error
   }
@@ -231,9 +232,10 @@ class PostgresTransaction implements DriverTransaction {
 
   #begin({ waits }: { readonly waits: boolean }): Statement[] {
     const lockLimit = waits ? 0 : lockLimitMs
-    if (this.#shardOf) return [...beginWithin(this.#limitMs, lockLimit, spreadServer), ...passOn(lockLimit)]
-    if (!this.#found) return beginWithin(this.#limitMs, lockLimit, anyServer)
-    return beginWithin(this.#limitMs, knownLockLimitMs, sameServer, this.#known.server)
+    if (this.#shardOf)
+      return [...beginWithin(this.#limitMs, lockLimit, distributedServer), ...propagated(lockLimit)]
+    if (!this.#cached) return beginWithin(this.#limitMs, lockLimit, anyServer)
+    return beginWithin(this.#limitMs, cachedLockLimitMs, sameServer, this.#cache.server)
   }
 
   async #send(statements: readonly Statement[], { waits } = { waits: false }): Promise<Answer[]> {
@@ -241,7 +243,7 @@ class PostgresTransaction implements DriverTransaction {
     this.#isBegun = true
     try {
       const answers = await roundTrip(this.#client, [...begin, ...statements])
-      if (begin.length > 0) this.#known.meet(answers[1]?.rows[0] as string | undefined)
+      if (begin.length > 0) this.#cache.meet(answers[1]?.rows[0] as string | undefined)
       return answers.slice(begin.length)
     } catch (error) {
       this.#failure = error
@@ -251,22 +253,21 @@ class PostgresTransaction implements DriverTransaction {
 }
 
 const defaultPatienceMs = 10_000
-/** A transaction gets at least this long. */
+/** Min time limit of a transaction. */
 const minLimitMs = 100
 /**
- * How long a transaction that waits for no locked rows waits for another that is adding the same row: one that hangs must not
- * hold up a whole batch.
+ * How long a transaction that skips locked rows waits for another that is adding the same row: a hanging one must not block a
+ * whole batch.
  */
 const lockLimitMs = 200
-/** How long a transaction waits for a lock that can also be done in two trips, which leave out what is locked. */
-const knownLockLimitMs = 20
-/** How much longer than the limit of its statements a transaction is waited for. */
+/** How long a transaction on cached rows waits for a lock, before it runs again in two round trips, which skip locked rows. */
+const cachedLockLimitMs = 20
+/** How long to wait for the server's own time limit before the connection is closed. */
 const graceMs = 500
 
 /**
- * All settings end with the transaction. Plans are made once for each connection, most often while the tables are still
- * small, and kept; so what would be good for small tables only is ruled out. Each row is found by its key, and
- * ranges go along the index that gives their order.
+ * All settings end with the transaction. Each connection keeps its plans, often made while the tables are small, so plans that
+ * are good only for small tables are disabled. Rows are found by key, and ranges by the index that gives their order.
  */
 function beginWithin(
   limitMs: number,
@@ -284,15 +285,15 @@ function beginWithin(
 const settings = [
   "set_config('statement_timeout', $1, true)",
   "set_config('lock_timeout', $2, true)",
-  // The service does not answer any more: its machine has vanished, or it is frozen.
+  // The service has stopped responding: its machine has vanished, or the process is frozen.
   localSetting('idle_in_transaction_session_timeout', '10000'),
   transactionTimeout,
   localSetting('plan_cache_mode', 'force_generic_plan'),
-  ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map(ruleOut),
+  ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map((plan) => localSetting(`enable_${plan}`, 'off')),
   noJit,
 ]
 
-/** The transaction that writes. */
+/** The id of the current transaction. */
 const ownVersion: Statement = {
   name: 'purser_version',
   text: 'select pg_current_xact_id()::xid',
@@ -301,9 +302,9 @@ const ownVersion: Statement = {
 
 const serverStart = 'pg_postmaster_start_time()::text'
 const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')
-/** Citus chooses the machine when it plans, so it plans anew each time. */
-const spreadServer = {
-  name: 'purser_limits_spread',
+/** Citus chooses the machine when it plans, so plans are not kept. */
+const distributedServer = {
+  name: 'purser_limits_distributed',
   text: `select ${serverStart} where ${[
     ...settings.slice(0, 4),
     localSetting('citus.propagate_set_commands', 'local'),
@@ -312,8 +313,8 @@ const spreadServer = {
     .join(' and ')}`,
 }
 
-/** What Citus is to set on the other machines, too: it passes on nothing but `set local`. */
-function passOn(lockLimit: number): Statement[] {
+/** Settings for the other machines too: Citus propagates only `set local`. */
+function propagated(lockLimit: number): Statement[] {
   const settings = ['jit = off', `lock_timeout = ${lockLimit}`]
   return settings.map((setting) => ({
     name: `purser_local_${setting.replace(/\W+/g, '_')}`,
@@ -322,15 +323,15 @@ function passOn(lockLimit: number): Statement[] {
 }
 
 const anyServer = { name: 'purser_limits', text: `select ${serverStart} where ${areSet}` }
-/** Fails on any other server than the one that the rows are known from. */
+/** Fails on any other server than the one that the cached rows are from. */
 const sameServer = {
-  name: 'purser_limits_known',
+  name: 'purser_limits_cached',
   text: `select ${serverStart} where 1 / (${serverStart} = $3)::int = 1 and ${areSet}`,
 }
 
-const staleError = new Error('not all rows are known')
+const staleError = new Error('not all rows are cached')
 
-/** What the server answers when a row is not as it was known, so that what is written may break a constraint, or is locked. */
+/** Whether a cached row was stale, so that a write could also break a constraint, or locked. */
 function isStale(error: unknown, failure: unknown): boolean {
   return (
     error === failure &&
@@ -339,17 +340,13 @@ function isStale(error: unknown, failure: unknown): boolean {
   )
 }
 
-function ruleOut(plan: string): string {
-  return localSetting(`enable_${plan}`, 'off')
-}
-
 function canFind(read: Read): boolean {
   const values = read.kind === 'row' ? read.key : read.where
   const names = read.kind === 'row' ? read.table.key : Object.keys(values)
   return names.every((name) => canHold(read.table.columns[name] as Column, values[name]))
 }
 
-/** The reads that one statement answers, in the order in which rows are locked. */
+/** Groups reads that one statement executes, in lock order. */
 function groupReads(reads: readonly Read[], nameOf: (read: Read) => string): (readonly Read[])[] {
   return [...Map.groupBy(reads, nameOf).values()].sort((one, other) => lockOrderOf(one) - lockOrderOf(other))
 }
@@ -358,17 +355,17 @@ function lockOrderOf([read]: readonly Read[]): number {
   return read?.table.lockOrder ?? 0
 }
 
-/** The rows of each shard in one statement, and the ranges. */
-function findSpread(groups: readonly (readonly Read[])[], placeOf: (read: Read) => string): Statement[] {
+/** One statement for the rows of each shard, and one for each group of ranges. */
+function findDistributed(groups: readonly (readonly Read[])[], placeOf: (read: Read) => string): Statement[] {
   const [rows, ranges] = [groups.filter(isRows), groups.filter((group) => !isRows(group))]
   const byPlace = Map.groupBy(rows, ([read]) => placeOf(read as Read))
   return [
-    ...[...byPlace.values()].map(findSpreadRows),
+    ...[...byPlace.values()].map(findDistributedRows),
     ...ranges.map((group) => findRanges(group as readonly RangeRead[], true)),
   ]
 }
 
-/** Tells reads apart that go to different machines. */
+/** Equal for reads on the same machine. */
 function placeIn(shardOf: ShardOf): (read: Read) => string {
   return (read) => ` ${shardOf(read.table, read.kind === 'row' ? read.key : read.where)}`
 }

@@ -4,22 +4,22 @@ import { PostgresDialect } from 'kysely'
 import { DatabaseError, type Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
-import { idBytes, idText } from '../../../domain/type-id.ts'
 import { CommitHealth } from '../../commit-health.ts'
 import { CommitTimes } from '../../commit-times.ts'
 import { refuseUnfinishedCopy } from '../../copy/unfinished-copy.ts'
 import { kyselyOver } from '../../console/dialect.ts'
 import { consoleQueryMs } from '../../console/store.ts'
-import { GroupCommit } from '../../group-commit.ts'
 import { askOnce } from './ask-once.ts'
-import { lookUpCallers, lookUpSpreadCallers, prepareCallers } from './callers.ts'
+import { BatchedReads } from './batched-reads.ts'
+import { lookUpCallers, lookUpDistributedCallers, prepareCallers } from './callers.ts'
 import { connectionCounts } from './connection-counts.ts'
 import { openPool, storable, withClient } from './connection.ts'
 import { databaseBytes, prepareQueries } from './console-queries.ts'
 import { readShards, type ShardOfAccount } from './distribution.ts'
 import { localSetting } from './local-settings.ts'
 import { migrate } from './migrate.ts'
-import { cannotCommit, isExhausted, withRetries } from './retries.ts'
+import { cannotCommit, isExhausted } from './errors.ts'
+import { withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
 import type { Driver } from '../driver.ts'
@@ -31,38 +31,37 @@ import { findPartsIn, Rollup } from '../rollup.ts'
 import { Sweep } from '../sweep.ts'
 import { prepareAgentFacts } from './agent-facts.ts'
 import { createPostgresDriver } from './postgres-driver.ts'
-import { postgresDialect as dialect, readerOn, spreadDialect } from './postgres-reader.ts'
+import { distributedDialect, postgresDialect as dialect, readerOn, uuidOf } from './postgres-reader.ts'
 import { ledgerSteps } from './schema.ts'
 
 export interface PostgresLedgerStoreOptions {
-  /** Where the database is, as `postgresql://user:password@host:port/name`. */
+  /** The address of the database: `postgresql://user:password@host:port/name`. */
   readonly url: string
   readonly nextId: NextId
   /** Max calls in one transaction. */
   readonly maxBatch?: number | undefined
-  /** How long a request may wait for its operation or its read, every attempt included. */
+  /** How long an operation or a read may take, including retries. */
   readonly patienceMs?: number
-  /** Is told of each wait for a connection that took over a second, in milliseconds. */
+  /** Called with waits for a connection of over a second, in milliseconds. */
   readonly onWait?: ((waitedMs: number) => void) | undefined
-  /** Where the store counts what it does, if anywhere. */
   readonly metrics?: StoreMetrics | undefined
-  /** From 0 to below 1; spreads the attempts of transactions that met. */
+  /** From 0 to below 1; adds jitter to retries after conflicts. */
   readonly random?: () => number
 }
 
 /** Max calls that wait for a transaction, and max reads that wait for a connection. */
 const maxWaiting = 8_192
 
-/** How many batches are written at once. */
+/** How many batches are written concurrently. */
 const lanes = 2
 
-/** When the second is written beside the first; the time is more than one takes under load, also one that is done again. */
+/** When a second batch is started; the time is longer than a batch takes under load, including a retry. */
 const besideBatch = { least: 32, stalledAfterMs: 30 }
 
-/** How many of the connections that write are kept for rows that others have locked, and for one call more. */
+/** How many writing connections are kept for rows that others have locked, and one spare. */
 const otherWriters = 5
 
-/** Commits something without a meaning. */
+/** Commits a write that changes nothing. */
 const probe = [
   { text: 'begin' },
   { text: `select ${localSetting('statement_timeout', '2000')}` },
@@ -70,15 +69,15 @@ const probe = [
   { text: 'commit' },
 ]
 
-/** When a batch of look-ups is begun beside another; the time is more than one takes under load. */
-const beside = { least: 16, waitMs: 10 }
+/** When a second query for callers is started; the time is longer than a query takes under load. */
+const secondLookUp = { minKeys: 16, waitMs: 10 }
 
-/** How many accounts of mandates are kept in memory. */
-const maxAccountsKept = 65_536
+/** Max cached accounts of mandates. */
+const maxCachedAccounts = 65_536
 
 /**
- * The store on a PostgreSQL database, for any number of processes, with its schema brought up to date. Throws a
- * `StoreOpenError` when the database cannot be used.
+ * The store on a PostgreSQL database, for any number of processes. Upgrades the schema. Throws a `StoreOpenError` if the
+ * database cannot be used.
  */
 export async function openPostgresLedgerStore(options: PostgresLedgerStoreOptions): Promise<Store> {
   const shardOfAccount = await withClient(options.url, async (client, place) => {
@@ -110,9 +109,9 @@ function createStore(
     metrics,
     name: 'read',
   })
-  // Going through the whole ledger takes as long as it takes, and keeps nobody from a connection.
+  // Reads of the whole ledger have no time limit, and a connection of their own.
   const auditing = openPool(url, { max: counts.audit, idleTimeoutMillis: 1_000 })
-  // What the console asks takes no connection from payments.
+  // The console's queries take no connection from payments.
   const watching = openPool(url, {
     max: counts.console,
     query_timeout: consoleQueryMs * 2,
@@ -148,20 +147,19 @@ function createStore(
   const consoleDb = kyselyOver(askForConsole, new PostgresDialect({ pool: watching }))
   const callers = prepareCallers(reading, {
     maxWaiting,
-    beside,
+    second: secondLookUp,
     retry,
-    lookUp: shardOfAccount ? lookUpSpreadCallers(shardOfAccount) : lookUpCallers,
+    lookUp: shardOfAccount ? lookUpDistributedCallers(shardOfAccount) : lookUpCallers,
   })
   const accountsOfMandates = new Map<string, string>()
-  const lookUps = new GroupCommit<string, string | undefined>({
+  const accountLookUps = new BatchedReads<string, string | undefined>({
     maxBatch: 256,
     maxWaiting,
-    lanes: 2,
-    writeBatch: async (ids) => {
+    read: async (ids) => {
       const found = await retry(() => lookUpAccounts(reading, [...new Set(ids)]))
-      if (accountsOfMandates.size + found.size > maxAccountsKept) accountsOfMandates.clear()
+      if (accountsOfMandates.size + found.size > maxCachedAccounts) accountsOfMandates.clear()
       for (const [id, accountId] of found) accountsOfMandates.set(id, accountId)
-      return ids.map((id) => ({ value: found.get(id) }))
+      return ids.map((id) => found.get(id))
     },
   })
   let closing: Promise<void> | undefined
@@ -171,7 +169,6 @@ function createStore(
     return withRetries({ deadlineMs: performance.now() + patienceMs, random }, work)
   }
 
-  /** A read's answer, from what is committed. */
   async function read<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (closing) throw closedError()
     if (reading.waitingCount > maxWaiting) {
@@ -180,7 +177,7 @@ function createStore(
     return retry(work)
   }
 
-  /** What the console asks is tried again where it is asked. */
+  /** The console's queries are retried one by one. */
   async function readForConsole<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (closing) throw closedError()
     return work()
@@ -189,13 +186,13 @@ function createStore(
   const readAgentFacts = prepareAgentFacts(reading, {
     maxWaiting,
     retry,
-    isSpread: shardOfAccount !== undefined,
+    isDistributed: shardOfAccount !== undefined,
   })
   const acts = createLedgerActs({
     ledger,
     nextId,
     // It never changes, so it is cached.
-    accountOfMandate: (id) => accountsOfMandates.get(id) ?? lookUps.submit(id),
+    accountOfMandate: (id) => accountsOfMandates.get(id) ?? accountLookUps.find(id),
     sweep: new Sweep({ ledger, db: retryingDb, dialect }),
     rollup: new Rollup({ ledger, findParts: findPartsIn(retryingDb, dialect) }),
   })
@@ -203,15 +200,15 @@ function createStore(
     db,
     consoleDb,
     auditDb: readerOn(auditing),
-    dialect: shardOfAccount ? spreadDialect(db) : dialect,
-    consoleDialect: shardOfAccount ? spreadDialect(consoleDb) : dialect,
+    dialect: shardOfAccount ? distributedDialect(db) : dialect,
+    consoleDialect: shardOfAccount ? distributedDialect(consoleDb) : dialect,
     read,
     readForConsole,
   })
 
   async function close(): Promise<void> {
     await acts.close()
-    await Promise.all([callers.drain(), lookUps.drain()])
+    await Promise.all([callers.drain(), accountLookUps.drain()])
     isEnded = true
     await Promise.all([writing, reading, auditing, watching].map((pool) => pool.end()))
   }
@@ -233,12 +230,12 @@ function createStore(
       return readAgentFacts(question)
     },
     close: () => (closing ??= close()),
-    // The operation looks at the key.
+    // The operation itself reads the key.
     confirmsCallers: true,
     authenticate: async (secretHash): Promise<Caller | undefined> => {
-      // Until the last capture is decided, which may have to look at the key of its caller.
+      // Works until the last capture is decided, which may need to check its caller's key.
       if (isEnded) throw closedError()
-      return callers.submit(secretHash)
+      return callers.find(secretHash)
     },
     readFigures: async () => ({
       kind: 'postgres',
@@ -252,7 +249,7 @@ function createStore(
   }
 }
 
-/** Notes when the server can commit nothing. While it has no room, or its disk fails, another attempt is no use. */
+/** Reports when the server cannot commit. While it has no space, or its disk fails, a retry is useless. */
 function watchCommits(driver: Driver, onFailed: () => void): Driver {
   return {
     async transaction(work, limits) {
@@ -271,12 +268,12 @@ function watchCommits(driver: Driver, onFailed: () => void): Driver {
 }
 
 async function lookUpAccounts(pool: Pool, mandateIds: readonly string[]): Promise<Map<string, string>> {
-  const known = mandateIds.flatMap((id) => idBytes('mandate', id) ?? [])
-  if (known.length === 0) return new Map()
+  const uuids = mandateIds.flatMap((id) => uuidOf('mandate', id) ?? [])
+  if (uuids.length === 0) return new Map()
   const { rows } = await pool.query<{ mandate_id: string; account_id: string }>({
     name: 'purser_ledger_accounts',
     text: 'select mandate_id, account_id from mandate_accounts where mandate_id = any ($1::uuid[])',
-    values: [known.map((bytes) => idText('nonce', bytes))],
+    values: [uuids],
   })
   return new Map(rows.map((row) => [idFrom('mandate', row.mandate_id), idFrom('account', row.account_id)]))
 }

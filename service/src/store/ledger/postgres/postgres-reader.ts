@@ -6,7 +6,7 @@ import { joinPayments, type ReadDialect, type Reader } from '../reads/dialect.ts
 import { storable } from './connection.ts'
 import { guardOf } from './schema.ts'
 
-/** How PostgreSQL is asked. */
+/** How to query PostgreSQL. */
 export const postgresDialect: ReadDialect = {
   idParameter: (bytes) => idText('nonce', bytes),
   nameOf: ({ name }) => name,
@@ -18,10 +18,10 @@ export const postgresDialect: ReadDialect = {
 }
 
 /**
- * How PostgreSQL is asked where accounts are spread over machines: everything that a statement joins is on one, so payments
- * from other accounts are read before and handed over.
+ * How to query PostgreSQL if accounts are distributed over machines: a statement can join only what is on one machine, so
+ * payments from other accounts are read first and passed as a parameter.
  */
-export function spreadDialect(db: Reader): ReadDialect {
+export function distributedDialect(db: Reader): ReadDialect {
   return {
     ...postgresDialect,
     joinPayments: async (account, found) => {
@@ -42,7 +42,7 @@ export function spreadDialect(db: Reader): ReadDialect {
   }
 }
 
-/** A reader over a pool. Whoever destroys it ends the pool. */
+/** A reader over a pool; destroying it ends the pool. */
 export function readerOn(pool: Pool): Reader {
   const connect = async () => {
     const client = await pool.connect()
@@ -56,8 +56,8 @@ export function readerOn(pool: Pool): Reader {
   })
 }
 
-/** An id as the database has it; null for a text that is no id of its kind. */
-export function uuidOf(kind: IdKind, text: string): string | null {
+/** An id in the database; null for an invalid one. */
+export function uuidOf(kind: IdKind | 'nonce', text: string): string | null {
   const bytes = idBytes(kind, text)
   return bytes ? idText('nonce', bytes) : null
 }

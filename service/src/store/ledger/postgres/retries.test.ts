@@ -4,9 +4,10 @@ import { test } from 'node:test'
 
 import { DatabaseError } from 'pg'
 
-import { breaksConnection, withRetries } from './retries.ts'
+import { breaksConnection } from './errors.ts'
+import { withRetries } from './retries.ts'
 
-test('A connection is of no more use after an error of the network or of this process', () => {
+test('A connection is discarded after a network error or an error of this process', () => {
   const codes = [...Object.keys(constants.errno), 'ERR_STREAM_DESTROYED', undefined]
   assert.ok(codes.includes('EPIPE'))
   for (const code of codes) {
@@ -15,15 +16,15 @@ test('A connection is of no more use after an error of the network or of this pr
   }
 })
 
-test('A connection is kept after an error of a statement, and given up when the server ends', () => {
+test('A connection is kept after an error of a statement, and discarded when the server shuts down', () => {
   const kept = ['22P02', '22012', '23505', '23514', '40001', '40P01', '42P01', '42883', '55P03', '25P02']
-  for (const code of kept) assert.equal(breaksConnection(said(code)), false, code)
+  for (const code of kept) assert.equal(breaksConnection(databaseError(code)), false, code)
   for (const code of ['57P01', '57P02', '57P03', '57014', '25P04', '26000', '0A000']) {
-    assert.equal(breaksConnection(said(code)), true, code)
+    assert.equal(breaksConnection(databaseError(code)), true, code)
   }
 })
 
-test('A read is tried again where another attempt may succeed, and not where the server has no room', async () => {
+test('A read is retried if another attempt may succeed, but not while the server has no space', async () => {
   for (const [code, attempts] of [
     ['40001', 3],
     ['08006', 3],
@@ -36,7 +37,7 @@ test('A read is tried again where another attempt may succeed, and not where the
   ] as const) {
     let made = 0
     const read = withRetries({ deadlineMs: performance.now() + 1_000, random: () => 0 }, async () => {
-      if (++made < 3) throw said(code)
+      if (++made < 3) throw databaseError(code)
       return 'read'
     })
     const outcome = await read.catch((error: Error) => error.name)
@@ -45,6 +46,6 @@ test('A read is tried again where another attempt may succeed, and not where the
   }
 })
 
-function said(code: string): DatabaseError {
+function databaseError(code: string): DatabaseError {
   return Object.assign(new DatabaseError('the server says no', 20, 'error'), { code })
 }

@@ -11,21 +11,20 @@ import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row that was found or locked, with the read that asked for it. */
+/** A row that was found or locked, with its read. */
 export interface FoundRow {
   readonly read: Read
-  /** Of a row that was locked, the key at least. */
+  /** For a locked row, at least the key. */
   readonly row: Row
-  /** The transaction that has written it, where it was looked up by its key. */
+  /** The transaction that wrote it, if it was read by key. */
   readonly version?: string | undefined
 }
 
 /**
- * Locks the rows that are asked for by their keys or in ranges, all of a table in the order of its keys: so transactions wait
- * for each other in line and never in a ring. Answers those that it has locked. Each key is looked up by itself: no plan goes
- * through the table.
+ * Locks rows of a table by key or in ranges, in the order of their keys, so that transactions cannot deadlock. Returns those
+ * that it has locked. Each key is looked up separately, so that no plan scans the table.
  */
-export function lockRows(reads: readonly Read[], { waits, isSpread = false }: LockOptions): Statement {
+export function lockRows(reads: readonly Read[], { waits, isDistributed = false }: LockOptions): Statement {
   const { table } = reads[0] as Read
   const { key, name } = table
   const parts = [...Map.groupBy(reads, (read) => (read.kind === 'row' ? 'rows' : shapeOf(read)))]
@@ -33,19 +32,19 @@ export function lockRows(reads: readonly Read[], { waits, isSpread = false }: Lo
   const lists = parts.map(([, [first]]) => (first?.kind === 'range' ? columnsOfRange(first) : keyColumns))
   const shape = parts.map(([shape]) => shape).join(' ')
   return {
-    ...prepared(`lock${waits ? '' : '_free'}${suffixOf(isSpread)}`, table, shape, () => {
+    ...prepared(`lock${waits ? '' : '_free'}${suffixOf(isDistributed)}`, table, shape, () => {
       let parameters = 0
       const firsts: number[] = []
       const selects = parts.map(([, [first]], part) => {
         const list = unnest(lists[part] ?? {}, 'wanted', parameters)
         firsts.push(parameters + 1)
-        const machine = machineOf(table, isSpread, [parameters + 1])
+        const machine = machineOf(table, isDistributed, [parameters + 1])
         parameters += Object.keys(lists[part] ?? {}).length
         if (first?.kind !== 'range') return `select ${part} as part, place, ${names(key)} from ${list}`
         const found = key.map((column) => `found.${sqlName(column)}`).join(', ')
         return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first, machine)}) found`
       })
-      const machine = machineOf(table, isSpread, firsts)
+      const machine = machineOf(table, isDistributed, firsts)
       return `
         select part, place, ${names(key)} from (${selects.join(' union all ')} order by ${names(key)}) wanted
           cross join lateral (
@@ -55,73 +54,66 @@ export function lockRows(reads: readonly Read[], { waits, isSpread = false }: Lo
     decodeRow: (fields): FoundRow => {
       const read = parts[Number(fields[0])]?.[1][Number(fields[1]) - 1]
       if (read?.kind === 'row') return { read, row: read.key }
-      const row: Record<string, unknown> = {}
-      for (const [index, column] of key.entries()) {
-        row[column] = decoderOf(table.columns[column] as Column)(fields[index + 2] ?? null)
-      }
-      return { read: read as Read, row }
+      return { read: read as Read, row: decodeInto({}, layoutOf(table).key, fields, 2) }
     },
   }
 }
 
 interface LockOptions {
-  /** Whether it waits for rows that another transaction has locked; else it leaves them out. */
+  /** Whether it waits for rows that another transaction has locked; otherwise it skips them. */
   readonly waits: boolean
-  readonly isSpread?: boolean
+  readonly isDistributed?: boolean
 }
 
 /**
- * Names the accounts, which are the first parameter of every list of keys, where the table itself is looked at: so an engine
- * that spreads accounts over machines sees that it has to ask one.
+ * A condition on the accounts, which are the first parameter of every list of keys. A database that distributes accounts over
+ * machines needs it to see that the statement is for one machine.
  */
-function machineOf({ key }: Table, isSpread: boolean, parameters: readonly number[]): string {
-  if (!isSpread || key[0] !== 'accountId') return ''
+function machineOf({ key }: Table, isDistributed: boolean, parameters: readonly number[]): string {
+  if (!isDistributed || key[0] !== 'accountId') return ''
   return `own.account_id = any (${parameters.map((parameter) => `$${parameter}::uuid[]`).join(' || ')}) and `
 }
 
-function suffixOf(isSpread: boolean): string {
-  return isSpread ? '_spread' : ''
+function suffixOf(isDistributed: boolean): string {
+  return isDistributed ? '_distributed' : ''
 }
 
 /** The rows with these keys. */
 export function findRows(reads: readonly RowRead[]): Statement {
   const { table } = reads[0] as RowRead
   const { key, name } = table
-  const { others, keyColumns, decoders } = layoutOf(table)
+  const { others, keyColumns } = layoutOf(table)
   return {
     ...prepared(
       'find',
       table,
       '',
       () => `
-      select place, version${others.map((column) => `, found.${sqlName(column)}`).join('')}
+      select place, version${others.map((column) => `, found.${sqlName(column.name)}`).join('')}
       from ${unnest(keyColumns, 'wanted')}
         cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
     values: arrays(keyColumns, reads.map(parametersOf)),
     decodeRow: (fields): FoundRow => {
       const read = reads[Number(fields[0]) - 1] as RowRead
+      // The key is known, so only the other columns are sent.
       const row: Record<string, unknown> = {}
-      // It has the key that was looked up: only the rest is sent and read.
       for (const column of key) row[column] = read.key[column]
-      for (let index = 0; index < others.length; index++) {
-        row[others[index] as string] = decoders[index]?.(fields[index + 2] ?? null)
-      }
-      return { read, row, version: fields[1] as string }
+      return { read, row: decodeInto(row, others, fields, 2), version: fields[1] as string }
     },
   }
 }
 
 /**
- * The rows with these keys of several tables, which are all on one machine: an engine that spreads rows takes longer to plan
- * a statement than to run it. Their columns are texts, filled up with nulls.
+ * The rows with these keys of several tables on one machine, in one statement, because a distributed database takes longer to
+ * plan a statement than to run it. Their columns are text, padded with nulls.
  */
-export function findSpreadRows(groups: readonly (readonly RowRead[])[]): Statement {
+export function findDistributedRows(groups: readonly (readonly RowRead[])[]): Statement {
   const layouts = groups.map((reads) => layoutOf((reads[0] as RowRead).table))
   const width = Math.max(...layouts.map(({ others }) => others.length))
   const tables = groups.map((reads) => (reads[0] as RowRead).table)
   return {
-    ...prepared('find_spread', { name: '' }, tables.map(({ name }) => name).join(), () => {
+    ...prepared('find_distributed', { name: '' }, tables.map(({ name }) => name).join(), () => {
       let parameters = 0
       const selects = tables.map((table, part) => {
         const { keyColumns, others } = layouts[part] as Layout
@@ -129,7 +121,7 @@ export function findSpreadRows(groups: readonly (readonly RowRead[])[]): Stateme
         const machine = machineOf(table, true, [parameters + 1])
         parameters += table.key.length
         const columns = Array.from({ length: width }, (_, index) =>
-          others[index] === undefined ? 'null' : `found.${sqlName(others[index])}::text`,
+          others[index] === undefined ? 'null' : `found.${sqlName(others[index].name)}::text`,
         )
         return `
           select ${[`${part} as part`, 'place', 'version::text', ...columns].join(', ')} from ${list}
@@ -142,70 +134,85 @@ export function findSpreadRows(groups: readonly (readonly RowRead[])[]): Stateme
     values: groups.flatMap((reads, part) =>
       arrays((layouts[part] as Layout).keyColumns, reads.map(parametersOf)),
     ),
-    decodeRow: ([part, place, version, ...values]): FoundRow => {
-      const read = groups[Number(part)]?.[Number(place) - 1] as RowRead
-      const { others, decoders } = layoutOf(read.table)
-      const row: Record<string, unknown> = { ...read.key }
-      for (const [index, name] of others.entries()) row[name] = decoders[index]?.(values[index] ?? null)
-      return { read, row, version: version as string }
+    decodeRow: (fields): FoundRow => {
+      const read = groups[Number(fields[0])]?.[Number(fields[1]) - 1] as RowRead
+      const row = decodeInto({ ...read.key }, layoutOf(read.table).others, fields, 3)
+      return { read, row, version: fields[2] as string }
     },
   }
 }
 
+interface Decoded {
+  readonly name: string
+  readonly decode: (value: string | null) => unknown
+}
+
 interface Layout {
-  readonly names: readonly string[]
-  /** The columns besides the key, with what reads each. */
-  readonly others: readonly string[]
-  readonly decoders: readonly ((value: string | null) => unknown)[]
   readonly keyColumns: Readonly<Record<string, Column>>
+  readonly key: readonly Decoded[]
+  /** The columns besides the key. */
+  readonly others: readonly Decoded[]
+  readonly all: readonly Decoded[]
 }
 
 const layouts = new Map<Table, Layout>()
 
 function layoutOf(table: Table): Layout {
-  const known = layouts.get(table)
-  if (known) return known
-  const names = Object.keys(table.columns)
-  const others = names.filter((name) => !table.key.includes(name))
-  const decoders = others.map((name) => decoderOf(table.columns[name] as Column))
-  const layout = { names, others, decoders, keyColumns: columnsOf(table, table.key) }
-  layouts.set(table, layout)
+  let layout = layouts.get(table)
+  if (!layout) {
+    const all = Object.entries(table.columns).map(([name, column]) => ({ name, decode: decoderOf(column) }))
+    const key = table.key.flatMap((name) => all.filter((column) => column.name === name))
+    const others = all.filter(({ name }) => !table.key.includes(name))
+    layout = { keyColumns: columnsOf(table, table.key), key, others, all }
+    layouts.set(table, layout)
+  }
   return layout
 }
 
-/** The name of all ranges that are asked for by the same columns. */
+/** Adds the columns of a result to a row, from a position on. */
+function decodeInto(
+  row: Record<string, unknown>,
+  columns: readonly Decoded[],
+  fields: readonly (string | null)[],
+  start: number,
+): Row {
+  for (let index = 0; index < columns.length; index++) {
+    const { name, decode } = columns[index]!
+    row[name] = decode(fields[start + index] ?? null)
+  }
+  return row
+}
+
+/** Equal for ranges that differ only in their values. */
 export function shapeOf({ table, where, orderBy, after, upTo }: RangeRead): string {
   const bounds = `${after === undefined ? '' : '_after'}${upTo === undefined ? '' : '_to'}`
   return `${Object.keys(where).sort().join()} ${table.name} ${orderBy}${bounds}`
 }
 
-/** The rows of ranges of one shape, in the order of each range. */
-export function findRanges(ranges: readonly RangeRead[], isSpread = false): Statement {
+/** The rows of ranges of one shape, each in its order. */
+export function findRanges(ranges: readonly RangeRead[], isDistributed = false): Statement {
   const [range] = ranges as readonly [RangeRead]
   const { table } = range
-  const { names } = layoutOf(table)
+  const { all } = layoutOf(table)
   const wanted = columnsOfRange(range)
   return {
     ...prepared(
-      `range${suffixOf(isSpread)}`,
+      `range${suffixOf(isDistributed)}`,
       table,
       shapeOf(range),
       () => `
-      select place${names.map((column) => `, found.${sqlName(column)}`).join('')}
-      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isSpread, [1]))}) found`,
+      select place${all.map(({ name }) => `, found.${sqlName(name)}`).join('')}
+      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isDistributed, [1]))}) found`,
     ),
     values: arrays(wanted, ranges.map(parametersOf)),
-    decodeRow: (fields): FoundRow => {
-      const row: Record<string, unknown> = {}
-      for (const [index, column] of names.entries()) {
-        row[column] = decoderOf(table.columns[column] as Column)(fields[index + 1] ?? null)
-      }
-      return { read: ranges[Number(fields[0]) - 1] as RangeRead, row }
-    },
+    decodeRow: (fields): FoundRow => ({
+      read: ranges[Number(fields[0]) - 1] as RangeRead,
+      row: decodeInto({}, all, fields, 1),
+    }),
   }
 }
 
-/** The parameters of a read; those of ranges have other names than the columns. */
+/** The parameters of a read. The bounds of a range are not named like columns. */
 function parametersOf(read: Read): Row {
   if (read.kind === 'row') return read.key
   return { ...read.where, after_bound: read.after, up_to_bound: read.upTo, row_limit: read.limit }
@@ -226,8 +233,8 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: str
   const equals = Object.keys(where)
   const index = indexOf(table, equals, orderBy)
   const prefix = index.slice(0, equals.length)
-  // Rows are compared, and all columns of the index are ordered by, so that no other index gives the order: what is equal
-  // to a parameter needs no order, and then any index would do that has the last columns.
+  // Compares rows and orders by every column of the index, so that the planner uses no other index: with `column = $1` it
+  // could use any index that has the last columns.
   const bounded = [...prefix, orderBy]
   const conditions = [
     after === undefined
@@ -244,25 +251,16 @@ function rangeOf({ table, where, orderBy, after, upTo }: RangeRead, machine: str
 }
 
 /** Every row of a table, in no order. */
-export async function readTable(
-  pool: Pick<Pool, 'query'>,
-  { name, columns }: Table,
-): Promise<readonly Row[]> {
-  const entries = Object.entries(columns)
-  // As text, as the driver reads them.
-  const fields = Object.keys(columns).map((column) => `${sqlName(column)}::text`)
+export async function readTable(pool: Pick<Pool, 'query'>, table: Table): Promise<readonly Row[]> {
+  const { all } = layoutOf(table)
   const { rows } = await pool.query<(string | null)[]>({
-    text: `select ${fields.join(', ')} from ${name}`,
+    text: `select ${all.map(({ name }) => `${sqlName(name)}::text`).join(', ')} from ${table.name}`,
     rowMode: 'array',
   })
-  return rows.map((row) =>
-    Object.fromEntries(
-      entries.map(([column, declared], index) => [column, decoderOf(declared)(row[index] ?? null)]),
-    ),
-  )
+  return rows.map((fields) => decodeInto({}, all, fields, 0))
 }
 
-/** What a transaction writes: one statement for each table and kind of change. */
+/** Writes changes, with one statement per table and kind of change. */
 export function writeStatements(
   changes: readonly NetChange[],
   { versions, shardOf }: WriteOptions = {},
@@ -277,15 +275,15 @@ export function writeStatements(
   }
   return [...byKind.values()].map((same) => {
     const [{ before, now }] = same as [NetChange]
-    if (!before) return shardOf ? insertSpreadRows(same) : insertRows(same)
-    const options = { versions, isSpread: shardOf !== undefined }
+    if (!before) return shardOf ? insertDistributedRows(same) : insertRows(same)
+    const options = { versions, isDistributed: shardOf !== undefined }
     return now ? updateRows(same, options) : deleteRows(same, options)
   })
 }
 
 interface WriteOptions {
   readonly versions?: Versions
-  /** Which rows of a table are on one machine, where there are several. */
+  /** For a distributed database. */
   readonly shardOf?: ShardOf | undefined
 }
 
@@ -293,23 +291,22 @@ export type ShardOf = (table: Table, row: Row) => number | undefined
 
 interface ChangeOptions {
   readonly versions: Versions | undefined
-  readonly isSpread: boolean
+  readonly isDistributed: boolean
 }
 
-/** The transactions that have written rows which change. A change then fails when another has written its row since. */
+/** The transactions that wrote the rows which change. A change fails if its row has been written since. */
 type Versions = ReadonlyMap<NetChange, string | null>
 
-/** Whether a row is another one afterwards: an operation may put one that is as it was. */
+/** Whether a change changes anything: an operation may put an equal row. */
 export function isReal({ table, before, now }: NetChange): boolean {
-  return !before || !now || layoutOf(table).names.some((column) => before[column] !== now[column])
+  return !before || !now || layoutOf(table).all.some(({ name }) => before[name] !== now[name])
 }
 
-/** Columns that are null in every row are left out. */
 function insertRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
   const { name } = table
   const rows = changes.map(({ now }) => now as Row)
-  const filled = layoutOf(table).names.filter((column) => rows.some((row) => row[column] !== null))
+  const filled = filledIn(table, rows)
   return {
     ...prepared(
       'insert',
@@ -323,13 +320,13 @@ function insertRows(changes: readonly NetChange[]): Statement {
 }
 
 /**
- * Row by row: what is selected, Citus copies to the other machine, and answers every failure of that with one code. It has no
- * name, since there would be one for each number of rows.
+ * Lists the rows as values: Citus would copy selected rows to the other machine, and report every failure of that with the same
+ * code. Not prepared, because each number of rows is another statement.
  */
-function insertSpreadRows(changes: readonly NetChange[]): Statement {
+function insertDistributedRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
   const rows = changes.map(({ now }) => now as Row)
-  const filled = layoutOf(table).names.filter((column) => rows.some((row) => row[column] !== null))
+  const filled = filledIn(table, rows)
   const columns = filled.map((name) => ({ name, column: table.columns[name] as Column }))
   let parameters = 0
   const lists = rows.map(
@@ -342,20 +339,30 @@ function insertSpreadRows(changes: readonly NetChange[]): Statement {
   }
 }
 
-/** Only columns that change in one of the rows are sent and written. */
-function updateRows(changes: readonly NetChange[], { versions, isSpread }: ChangeOptions): Statement {
+/** Omits columns that are null in every row. */
+function filledIn({ columns }: Table, rows: readonly Row[]): readonly string[] {
+  return Object.keys(columns).filter((name) => rows.some((row) => row[name] !== null))
+}
+
+/** Sends and writes only columns that change in one of the rows. */
+function updateRows(changes: readonly NetChange[], { versions, isDistributed }: ChangeOptions): Statement {
   const { table } = changes[0] as NetChange
   const { name, key } = table
-  const changed = layoutOf(table).others.filter((column) =>
-    changes.some(({ before, now }) => before?.[column] !== now?.[column]),
+  const changed = layoutOf(table).others.flatMap(({ name }) =>
+    changes.some(({ before, now }) => before?.[name] !== now?.[name]) ? [name] : [],
   )
   const sent = columnsOf(table, [...key, ...changed])
   return {
-    ...prepared(versions ? 'update_known' : `update${suffixOf(isSpread)}`, table, changed.join(), () => {
-      const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-      const from = located(table, sent, 'changed', { isKnown: versions !== undefined, isSpread })
-      return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
-    }),
+    ...prepared(
+      versions ? 'update_unchanged' : `update${suffixOf(isDistributed)}`,
+      table,
+      changed.join(),
+      () => {
+        const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
+        const from = located(table, sent, 'changed', { hasVersions: versions !== undefined, isDistributed })
+        return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
+      },
+    ),
     values: [
       ...arrays(
         sent,
@@ -366,13 +373,13 @@ function updateRows(changes: readonly NetChange[], { versions, isSpread }: Chang
   }
 }
 
-function deleteRows(changes: readonly NetChange[], { versions, isSpread }: ChangeOptions): Statement {
+function deleteRows(changes: readonly NetChange[], { versions, isDistributed }: ChangeOptions): Statement {
   const { table } = changes[0] as NetChange
   const sent = columnsOf(table, table.key)
   return {
-    ...prepared(versions ? 'delete_known' : `delete${suffixOf(isSpread)}`, table, '', () =>
+    ...prepared(versions ? 'delete_unchanged' : `delete${suffixOf(isDistributed)}`, table, '', () =>
       counted(
-        `delete from ${table.name} own using ${located(table, sent, 'removed', { isKnown: versions !== undefined, isSpread })}`,
+        `delete from ${table.name} own using ${located(table, sent, 'removed', { hasVersions: versions !== undefined, isDistributed })}`,
       ),
     ),
     values: [
@@ -393,50 +400,50 @@ function xids(versions: readonly (string | null)[]): string {
   return `{${versions.map((version) => version ?? 'null').join()}}`
 }
 
-/** Rows by their keys, as they are known: null for one that is not there. */
-export interface KnownRow {
+/** The expected version of a row; null if there must be none. */
+export interface RowVersion {
   readonly key: Row
   readonly version: string | null
 }
 
-/**
- * Fails unless every row was written last by the transaction that is named, or is not there where none is: with `rowChanged`,
- * which nothing else answers.
- */
-export function checkRows(rows: ReadonlyMap<Table, readonly KnownRow[]>, isSpread = false): Statement {
+/** Fails with `rowChanged`, which has no other cause, unless every row has its expected version. */
+export function checkVersions(
+  rows: ReadonlyMap<Table, readonly RowVersion[]>,
+  isDistributed = false,
+): Statement {
   const parts = [...rows]
-  const values = parts.flatMap(([table, known]) => [
+  const values = parts.flatMap(([table, expected]) => [
     ...arrays(
       layoutOf(table).keyColumns,
-      known.map(({ key }) => key),
+      expected.map(({ key }) => key),
     ),
-    xids(known.map(({ version }) => version)),
+    xids(expected.map(({ version }) => version)),
   ])
   const tables = parts.map(([{ name }]) => name).join()
   return {
-    ...prepared(`check${suffixOf(isSpread)}`, { name: '' }, tables, () => {
+    ...prepared(`check${suffixOf(isDistributed)}`, { name: '' }, tables, () => {
       let parameters = 1
       const counts = parts.map(([table]) => {
         const { keyColumns } = layoutOf(table)
         const list = unnest(keyColumns, 'wanted', parameters, true)
-        const machine = machineOf(table, isSpread, [parameters + 1])
+        const machine = machineOf(table, isDistributed, [parameters + 1])
         parameters += table.key.length + 1
         return `(select count(*) from ${list} where (
           select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
       })
       return `select ln((${counts.join(' + ')} = $1::int)::int)`
     }),
-    values: [parts.reduce((sum, [, known]) => sum + known.length, 0), ...values],
+    values: [parts.reduce((sum, [, expected]) => sum + expected.length, 0), ...values],
     decodeRow: () => undefined,
   }
 }
 
-/** Locks rows, and fails unless every one was written last by the transaction that is named. */
-export function lockKnownRows(table: Table, known: readonly KnownRow[]): Statement {
+/** Locks rows, and fails unless every one has its expected version. */
+export function lockUnchangedRows(table: Table, expected: readonly RowVersion[]): Statement {
   const { keyColumns } = layoutOf(table)
   return {
     ...prepared(
-      'lock_known',
+      'lock_unchanged',
       table,
       '',
       () => `
@@ -449,40 +456,37 @@ export function lockKnownRows(table: Table, known: readonly KnownRow[]): Stateme
     values: [
       ...arrays(
         keyColumns,
-        known.map(({ key }) => key),
+        expected.map(({ key }) => key),
       ),
-      xids(known.map(({ version }) => version)),
+      xids(expected.map(({ version }) => version)),
     ],
     decodeRow: () => undefined,
   }
 }
 
-/**
- * A change that fails unless it finds every row that it names. A row that was read and locked and is gone is a bug, of which
- * nothing may be committed.
- */
+/** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
 function counted(change: string): string {
   return `with done as (${change} returning 1) select 1 / (count(*) = cardinality($1))::int from done`
 }
 
 /**
- * The parameters of a change, each with the place of its row. Joined to the table by the key, they could be joined the other
- * way round, which reads the whole table.
+ * The parameters of a change, each with the location of its row. With a plain join by key, the planner could scan the whole
+ * table and look up the parameters.
  */
 function located(
   table: Table,
   sent: Readonly<Record<string, Column>>,
   alias: string,
-  { isKnown, isSpread }: { readonly isKnown: boolean; readonly isSpread: boolean },
+  { hasVersions, isDistributed }: { readonly hasVersions: boolean; readonly isDistributed: boolean },
 ): string {
   const { name, key } = table
-  // There a statement is planned whenever it is run, for the tables as they are.
-  if (isSpread) {
-    return `${unnest(sent, alias)} where ${machineOf(table, isSpread, [1])}${equal(key, 'own', alias)}`
+  // Planned on every run, for the current tables.
+  if (isDistributed) {
+    return `${unnest(sent, alias)} where ${machineOf(table, isDistributed, [1])}${equal(key, 'own', alias)}`
   }
-  return `${unnest(sent, alias, 0, isKnown)} cross join lateral (
+  return `${unnest(sent, alias, 0, hasVersions)} cross join lateral (
     select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
-    where own.ctid = found.ctid${isKnown ? ` and own.xmin = ${alias}.version` : ''}`
+    where own.ctid = found.ctid${hasVersions ? ` and own.xmin = ${alias}.version` : ''}`
 }
 
 function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Record<string, Column>> {
@@ -490,20 +494,20 @@ function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Reco
 }
 
 /**
- * The parameters of a statement as a table, one array for each column; `place` counts its rows from 1. As columns of a query
- * the arrays are gone through in step, where the function as a table would first copy each into one of its own.
+ * The parameters of a statement as a table, one array per column; `place` counts the rows from 1. In the select list the arrays
+ * are expanded in step; in the from list each would be copied first.
  */
 function unnest(
   columns: Readonly<Record<string, Column>>,
   alias: string,
   before = 0,
-  isKnown = false,
+  hasVersions = false,
 ): string {
   const parts = Object.entries(columns).map(
     ([name, { kind }], index) =>
       `unnest($${before + index + 1}::${columnTypes[kind].name}[]) as ${sqlName(name)}`,
   )
-  const last = isKnown
+  const last = hasVersions
     ? `unnest($${before + parts.length + 1}::xid[]) as version`
     : `generate_subscripts($${before + 1}, 1) as place`
   return `(select ${[...parts, last].join(', ')}) ${alias}`
@@ -515,11 +519,11 @@ function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[])
 
 type Prepared = Required<Pick<Statement, 'name' | 'text'>>
 
-const known = new Map<string, Prepared>()
+const preparedStatements = new Map<string, Prepared>()
 
 /**
- * A statement of a shape, whose text is made once. Its name depends on its text: a pool may share what a process has prepared
- * with one of another version.
+ * A prepared statement, whose text is built once per shape. Its name contains a hash of the text, because a pooler may share it
+ * with a process of another release.
  */
 function prepared(
   verb: string,
@@ -528,12 +532,12 @@ function prepared(
   makeText: () => string,
 ): Prepared {
   const id = `${verb} ${name} ${shape}`
-  const found = known.get(id)
+  const found = preparedStatements.get(id)
   if (found) return found
   const text = makeText()
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 12)
   const made = { name: `purser_${verb}_${name}_${digest}`, text }
-  known.set(id, made)
+  preparedStatements.set(id, made)
   return made
 }
 

@@ -7,7 +7,7 @@ import type { PoolClient } from 'pg'
 import { createIds } from '../../src/ids.ts'
 import { Ledger } from '../../src/store/ledger/ledger.ts'
 import { lock, look } from '../../src/store/ledger/operation.ts'
-import { KnownRows } from '../../src/store/ledger/postgres/known-rows.ts'
+import { CachedRows } from '../../src/store/ledger/postgres/cached-rows.ts'
 import { createPostgresDriver } from '../../src/store/ledger/postgres/postgres-driver.ts'
 import { releaseExpiredPayments } from '../../src/store/ledger/operations/mandates.ts'
 import { agents, identities, mandates } from '../../src/store/ledger/tables.ts'
@@ -22,7 +22,7 @@ const stopwatch = { nowMs: () => performance.now(), sleep }
 for (const server of postgresServers.filter(({ missing, isDistributed }) => !missing && !isDistributed)) {
   const about = (title: string) => `${server.name}: ${title}`
 
-  test(about('payments whose rows are known take one round trip each'), async (context) => {
+  test(about('payments whose rows are cached take one round trip each'), async (context) => {
     const { tenant, trips } = await openTenant(context)
     const mandateId = await tenant.mandate()
     await tenant.capture(await tenant.proof(mandateId))
@@ -32,7 +32,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   })
 
   test(
-    about('a row that another process has changed is read anew before anything is decided on it'),
+    about('a row that another process has changed is read again before a decision uses it'),
     async (context) => {
       const { bed, tenant } = await openTenant(context)
       const mandateId = await tenant.mandate()
@@ -48,17 +48,17 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
 
   test(
     about(
-      'a payment that another process has captured is refused, also by one that knows its mandate as it is',
+      'a payment that another process has captured is refused, even if the mandate in the cache is current',
     ),
     async (context) => {
       const { bed, tenant, clock } = await openTenant(context)
       const mandateId = await tenant.mandate()
-      // Only rows of tables that it reads are kept.
+      // Only rows of tables that it reads are cached.
       await tenant.capture(await tenant.proof(mandateId))
       const held = await tenant.proof(mandateId)
       const other = createPostgresDriver(bed.pool)
       await tenant.on(new Ledger({ driver: other, stopwatch, random: Math.random })).capture(held)
-      // It reads the mandate, and still knows the payment as open: together they would release what is not held.
+      // It reads the mandate, and its cache still has the payment as open: together they would release what is not held.
       const { accountId } = tenant.caller
       const sweep = { accountId, mandateId, nowMs: clock.ms, countId: 'unused' }
       for (let time = 0; time < 4; time++) await tenant.run(releaseExpiredPayments, sweep)
@@ -66,47 +66,44 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     },
   )
 
-  test(
-    about('a row that has changed is read anew also when the connection breaks meanwhile'),
-    async (context) => {
-      const { bed, tenant } = await openTenant(context)
-      const mandateId = await tenant.mandate()
-      await tenant.proof(mandateId)
-      await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
-      let errors = 0
-      bed.pool.once('acquire', ({ connection }: PoolClient) => {
-        connection.once('errorMessage', () => {
-          errors += 1
-          connection.stream.destroy()
-        })
+  test(about('a changed row is read again even if the connection breaks meanwhile'), async (context) => {
+    const { bed, tenant } = await openTenant(context)
+    const mandateId = await tenant.mandate()
+    await tenant.proof(mandateId)
+    await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
+    let errors = 0
+    bed.pool.once('acquire', ({ connection }: PoolClient) => {
+      connection.once('errorMessage', () => {
+        errors += 1
+        connection.stream.destroy()
       })
-      await tenant.proof(mandateId)
-      assert.equal(errors, 1)
-    },
-  )
+    })
+    await tenant.proof(mandateId)
+    assert.equal(errors, 1)
+  })
 
-  test(about('a row that was only looked at is checked, also one that was not there'), async (context) => {
+  test(about('a row that was read without a lock is checked, and so is a missing one'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const { accountId } = tenant.caller
     const key = { idpUserId: 'somebody' }
     const agent = { accountId, id: tenant.agentId }
-    const see = () =>
+    const readNames = () =>
       bed.driver.transaction(async ({ read, commit }) => {
         const { found } = await read([look(identities, key), look(agents, agent)], { waitsForLocks: false })
         await commit([])
         return found.map(([row]) => row?.['accountId'] ?? row?.['name'])
       })
-    assert.deepEqual(await see(), [undefined, accountId])
+    assert.deepEqual(await readNames(), [undefined, accountId])
     await execute(
       bed.url,
       `insert into identities (idp_user_id, account_id) select 'somebody', id from accounts`,
     )
-    assert.deepEqual(await see(), [accountId, accountId])
+    assert.deepEqual(await readNames(), [accountId, accountId])
     await execute(bed.url, 'delete from identities')
-    assert.deepEqual(await see(), [undefined, accountId])
+    assert.deepEqual(await readNames(), [undefined, accountId])
   })
 
-  test(about('what was looked at is as it is once the locks are held'), async (context) => {
+  test(about('rows that were read without a lock are current once the locks are held'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const { accountId } = tenant.caller
     const mandate = { accountId, id: await tenant.mandate() }
@@ -115,16 +112,16 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       bed.driver.transaction(async ({ read, commit }) => {
         const { found } = await read([lock(mandates, mandate), look(agents, agent)], { waitsForLocks: false })
         await work()
-        const [[before] = [], [looked] = []] = found
+        const [[before] = [], [agentRow] = []] = found
         await commit([
           { table: mandates, before, now: { ...before, denials: Number(before?.['denials']) + 1 } },
         ])
-        return looked?.['status']
+        return agentRow?.['status']
       })
     assert.equal(await hold(async () => undefined), 'active')
     const statuses = await hold(async () => {
       await execute(bed.url, `update agents set status = 'revoked' where status = 'active'`)
-      // What others read meanwhile is not taken for what was decided on.
+      // Reads of other transactions do not replace the facts of this one.
       await bed.driver.transaction(({ read }) =>
         read([look(agents, agent), look(mandates, mandate)], { waitsForLocks: true }),
       )
@@ -133,35 +130,32 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
     assert.equal((await bed.rowsOf(mandates))[0]?.['denials'], 2)
   })
 
-  test(about('nothing is decided on known rows without a commit that checks them'), async (context) => {
+  test(about('a decision on cached rows needs a commit that checks them'), async (context) => {
     const { bed, tenant } = await openTenant(context)
     const key = { accountId: tenant.caller.accountId, id: tenant.agentId }
-    const see = () =>
+    const readName = () =>
       bed.driver.transaction(({ read }) => read([look(agents, key)], { waitsForLocks: false }))
-    await see()
+    await readName()
     await execute(bed.url, `update agents set name = 'renamed'`)
-    assert.equal((await see()).found[0]?.[0]?.['name'], 'renamed')
+    assert.equal((await readName()).found[0]?.[0]?.['name'], 'renamed')
+  })
+
+  test(about('a row that others keep changing is soon no longer taken from the cache'), async (context) => {
+    const { bed, tenant, trips } = await openTenant(context)
+    const mandateId = await tenant.mandate()
+    const rounds = 60
+    await tenant.proof(mandateId)
+    const before = trips()
+    for (let round = 0; round < rounds; round++) {
+      await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
+      await tenant.proof(mandateId)
+    }
+    // Two for each, and two for each time that it was tried in one.
+    assert.ok(trips() - before <= rounds * 2 + 16, `${trips() - before} trips`)
   })
 
   test(
-    about('a row that others change all the time is not taken for known again and again'),
-    async (context) => {
-      const { bed, tenant, trips } = await openTenant(context)
-      const mandateId = await tenant.mandate()
-      const rounds = 60
-      await tenant.proof(mandateId)
-      const before = trips()
-      for (let round = 0; round < rounds; round++) {
-        await execute(bed.url, 'update mandates set updated_at_ms = updated_at_ms + 1')
-        await tenant.proof(mandateId)
-      }
-      // Two for each, and two for each time that it was tried in one.
-      assert.ok(trips() - before <= rounds * 2 + 16, `${trips() - before} trips`)
-    },
-  )
-
-  test(
-    about('a process that freezes with a row that is known delays only the calls for it'),
+    about('a process that freezes with a lock on a cached row delays only the calls for it'),
     async (context) => {
       const { bed, tenant } = await openTenant(context)
       const [frozen, other] = [await tenant.mandate(), await tenant.mandate()]
@@ -177,7 +171,7 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
       const startedAtMs = performance.now()
       const waiting = tenant.capture(held[0])
       assert.equal((await tenant.capture(held[1])).outcome, 'captured')
-      assert.ok(performance.now() - startedAtMs < 150, 'it was not waited for')
+      assert.ok(performance.now() - startedAtMs < 150, 'the other call did not wait for it')
       await client.query('rollback')
       client.release()
       assert.equal((await waiting).outcome, 'captured')
@@ -203,14 +197,14 @@ for (const server of postgresServers.filter(({ missing, isDistributed }) => !mis
   }
 }
 
-test('What is known of one server is forgotten when another takes its place', () => {
-  const known = new KnownRows()
+test('The cache is cleared when another server takes over', () => {
+  const cache = new CachedRows()
   const read = look(identities, { idpUserId: 'somebody' })
-  known.meet('one')
-  known.learn([read], new Map())
-  assert.equal(known.find([read])?.length, 1)
-  known.meet('one')
-  assert.equal(known.find([read])?.length, 1)
-  known.meet('another')
-  assert.equal(known.find([read]), undefined)
+  cache.meet('one')
+  cache.learn([read], new Map())
+  assert.equal(cache.find([read])?.length, 1)
+  cache.meet('one')
+  assert.equal(cache.find([read])?.length, 1)
+  cache.meet('another')
+  assert.equal(cache.find([read]), undefined)
 })

@@ -5,63 +5,63 @@ import { KeyMap } from '../key-map.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
 import {
-  checkRows,
-  lockKnownRows,
+  checkVersions,
+  lockUnchangedRows,
   writeStatements,
   type FoundRow,
-  type KnownRow,
+  type RowVersion,
   type ShardOf,
 } from './statements.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
-/** A row as this process knows it, from when it has read or written it last. */
-export interface Known {
-  /** Undefined when there was none. */
+/** A row as this process last read or wrote it. */
+export interface CachedRow {
+  /** Undefined if there was none. */
   readonly row: Row | undefined
-  /** The transaction that has written it. */
+  /** The transaction that wrote it. */
   readonly version: string | null
   /** Whether a transaction of this process may be writing it. */
   isBusy: boolean
-  /** How often it must be read unchanged before it is used again: others write it, too. */
+  /** How often it must be read unchanged before it is used again, because other processes write it too. */
   waits: number
   readonly penalty: number
 }
 
 /**
- * The rows that this process has read or written last. A transaction can decide on them without a trip to the server: the
- * one trip in which it writes and commits locks them, and fails unless each was written last by the transaction that is known
- * here. So no decision is kept whose facts the same transaction has not checked.
+ * The rows that this process last read or wrote. A transaction can decide on them without asking the server: the round trip
+ * that writes and commits also locks them, and fails unless each still has the cached version. So every decision is
+ * checked by the transaction that commits it.
  */
-export class KnownRows {
-  #rows = new RowCache<Known>()
-  /** Tables of which rows were read: rows of others are not kept. */
+export class CachedRows {
+  #rows = new RowCache<CachedRow>()
+  /** Tables that were read: rows of other tables are not cached. */
   readonly #read = new Set<Table>()
-  /** When the server was started, which tells it from another that has taken its place, and numbers transactions anew. */
+  /** The server's start time, which identifies it: another server numbers its transactions differently. */
   server: string | undefined
 
-  /** Forgets everything unless it is the same server as before. */
+  /** Clears the cache if the server is a different one. */
   meet(server: string | undefined): void {
-    if (server !== undefined && server !== this.server) this.forget()
+    if (server !== undefined && server !== this.server) this.clear()
     this.server = server ?? this.server
   }
 
-  forget(): void {
+  clear(): void {
     this.#rows = new RowCache()
   }
 
-  /** What was asked for, if all of it is known well enough. */
-  find(reads: readonly Read[]): readonly Known[] | undefined {
-    const found: Known[] = []
+  /** The requested rows, if all of them are cached and usable. */
+  find(reads: readonly Read[]): readonly CachedRow[] | undefined {
+    const found: CachedRow[] = []
     for (const read of reads) {
-      const known = read.kind === 'row' ? this.#rows.get(read.table, read.key) : undefined
-      if (!known || known.isBusy || known.waits > 0) return undefined
-      found.push(known)
+      const cached = read.kind === 'row' ? this.#rows.get(read.table, read.key) : undefined
+      if (!cached || cached.isBusy || cached.waits > 0) return undefined
+      found.push(cached)
     }
     return found
   }
 
-  /** Takes in what was read by keys: rows, or that there are none. */
+  /** Caches what was read by key, including missing rows. */
   learn(reads: readonly RowRead[], answers: ReadonlyMap<Read, FoundRow>): void {
     for (const read of reads) {
       this.#read.add(read.table)
@@ -70,15 +70,15 @@ export class KnownRows {
     }
   }
 
-  /** Uses no row that is being written. */
+  /** Marks rows that are being written: they are not used. */
   begin(changes: readonly NetChange[]): void {
     for (const { table, before } of changes) {
-      const known = before && this.#rows.get(table, before)
-      if (known) known.isBusy = true
+      const cached = before && this.#rows.get(table, before)
+      if (cached) cached.isBusy = true
     }
   }
 
-  /** Takes in what was committed. */
+  /** Caches what was committed. */
   end(changes: readonly NetChange[], version: string): void {
     for (const { table, before, now } of changes) {
       if (now && this.#read.has(table)) this.#set(table, now, now, version, true)
@@ -101,21 +101,21 @@ export class KnownRows {
 const maxPenalty = 255
 
 /**
- * What checks the rows that were decided on, as they were found, and writes: first all that were locked are locked, table by
- * table; last those that were looked at are checked.
+ * Writes changes that were decided on cached rows, and checks those rows: first it locks the ones that were to be locked,
+ * table by table; last it checks the others.
  */
 export function checkAndWrite(
   reads: readonly RowRead[],
-  found: readonly Known[],
+  found: readonly CachedRow[],
   changes: readonly NetChange[],
 ): Statement[] {
   const updates = new Map<Row, NetChange>()
   for (const change of changes) if (change.before) updates.set(change.before, change)
   const versions = new Map<NetChange, string | null>()
-  const looked: LookedRow[] = []
-  const locked = new Map<Table, { readonly rows: KnownRow[]; readonly updates: NetChange[] }>()
+  const unlocked: UnlockedRow[] = []
+  const locked = new Map<Table, { readonly rows: RowVersion[]; readonly updates: NetChange[] }>()
   for (const [index, { table, key, isLocked }] of reads.entries()) {
-    const { row, version } = found[index] as Known
+    const { row, version } = found[index]!
     const change = row && updates.get(row)
     if (change) versions.set(change, version)
     if (row && isLocked) {
@@ -123,51 +123,49 @@ export function checkAndWrite(
       locked.set(table, own)
       own.rows.push({ key, version })
       if (change) own.updates.push(change)
-    } else if (!change) looked.push({ table, key, version })
+    } else if (!change) unlocked.push({ table, key, version })
   }
   const first: Statement[] = []
   const written = new Set<NetChange>()
   for (const [table, own] of [...locked].sort(([one], [other]) => one.lockOrder - other.lockOrder)) {
-    if (own.updates.length < own.rows.length) first.push(lockKnownRows(table, own.rows))
+    if (own.updates.length < own.rows.length) first.push(lockUnchangedRows(table, own.rows))
     else {
       first.push(...writeStatements(own.updates, { versions }))
       for (const change of own.updates) written.add(change)
     }
   }
   const rest = changes.filter((change) => !written.has(change))
-  return [...first, ...writeStatements(rest, { versions }), ...checkLooked(looked, changes)]
+  return [...first, ...writeStatements(rest, { versions }), ...checkUnlocked(unlocked, changes)]
 }
 
-/** A row that was looked at, as it was found. */
-export interface LookedRow extends KnownRow {
+/** A row that was read without a lock. */
+export interface UnlockedRow extends RowVersion {
   readonly table: Table
 }
 
 /**
- * What fails unless rows that were looked at are as they were found. Only the commit follows it, since what is written may
- * have to wait. A row that was not there and is added is checked by its key.
+ * Fails unless rows that were read without a lock are unchanged. Only the commit may follow, since a write may wait for a
+ * lock. A missing row that is now added is checked by its primary key.
  */
-export function checkLooked(
-  looked: readonly LookedRow[],
+export function checkUnlocked(
+  rows: readonly UnlockedRow[],
   changes: readonly NetChange[],
   shardOf?: ShardOf,
 ): Statement[] {
-  const missing = new Set(looked.flatMap(({ table, version }) => (version === null ? [table] : [])))
+  const missing = new Set(rows.flatMap(({ table, version }) => (version === null ? [table] : [])))
   const added = new KeyMap<true>()
-  if (missing.size > 0) {
-    for (const { table, before, now } of changes) {
-      if (now && !before && missing.has(table)) added.set(table, now, true)
-    }
+  for (const { table, before, now } of changes) {
+    if (now && !before && missing.has(table)) added.set(table, now, true)
   }
-  const byShard = new Map<number | undefined, Map<Table, KnownRow[]>>()
-  for (const row of looked) {
+  const byShard = new Map<number | undefined, Map<Table, RowVersion[]>>()
+  for (const row of rows) {
     if (row.version === null && added.get(row.table, row.key)) continue
     const shard = shardOf?.(row.table, row.key)
-    const byTable = byShard.get(shard) ?? new Map<Table, KnownRow[]>()
+    const byTable = byShard.get(shard) ?? new Map<Table, RowVersion[]>()
     byShard.set(shard, byTable)
     const own = byTable.get(row.table)
     if (own) own.push(row)
     else byTable.set(row.table, [row])
   }
-  return [...byShard.values()].map((byTable) => checkRows(byTable, shardOf !== undefined))
+  return [...byShard.values()].map((byTable) => checkVersions(byTable, shardOf !== undefined))
 }
