@@ -1,24 +1,22 @@
 import { statSync } from 'node:fs'
 
-import { createPrivateFile } from './private-file.ts'
-import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 import { withClient } from '../ledger/postgres/connection.ts'
+import { progressMs } from './copy-file.ts'
+import { createPrivateFile } from './private-file.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'
+import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 
 export interface DumpOptions extends Pick<RunOptions, 'environment'> {
-  /** Where the archive goes; nothing may be there. */
+  /** A path without a file, for the archive. */
   readonly path: string
   readonly signal: AbortSignal
   /** Called a few times a second with the bytes that are written. */
   readonly onProgress: (bytes: number) => void
 }
 
-/** How often progress is reported. */
-const progressMs = 200
-
 /**
- * Writes a PostgreSQL ledger to an archive of `pg_dump`, without the secret that signs proofs. Resolves to what the
- * ledger adds up to at the very moment that the archive shows. Throws a `StoreOpenError` when it cannot be written.
+ * Writes a PostgreSQL ledger to an archive of `pg_dump`, without the secret that signs proofs. Resolves to the sums of the
+ * ledger, read from the same snapshot. Throws a `StoreOpenError` if it fails.
  */
 export async function dumpPostgres(
   url: string,
@@ -28,27 +26,28 @@ export async function dumpPostgres(
   createPrivateFile(path)
   const progress = setInterval(() => onProgress(statSync(path).size), progressMs)
   try {
-    return await sumUpPostgres(url, (snapshot) => {
-      const flags = [
-        '--format=custom',
-        '--no-owner',
-        '--no-privileges',
-        '--no-password',
-        `--snapshot=${snapshot}`,
-      ]
-      return runProgram(program, {
+    return await sumUpPostgres(url, (snapshot) =>
+      runProgram(program, {
         url,
-        flags: [...flags, '--exclude-table-data=service_secrets', `--file=${path}`],
+        flags: [
+          '--format=custom',
+          '--no-owner',
+          '--no-privileges',
+          '--no-password',
+          `--snapshot=${snapshot}`,
+          '--exclude-table-data=service_secrets',
+          `--file=${path}`,
+        ],
         environment,
         signal,
-      })
-    })
+      }),
+    )
   } finally {
     clearInterval(progress)
   }
 }
 
-/** The release of the server of a database, such as 18. */
+/** The release of a database's server, such as 18. */
 export function readServerMajor(url: string): Promise<number> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ version: string }>(

@@ -5,12 +5,12 @@ import { partsOf } from '../ledger/sqlite/schema.ts'
 import { mandates } from '../ledger/tables.ts'
 import { countOpen, endOpen } from './end-open.ts'
 
-/** The table that has what payments change in a mandate. */
+/** The table with the sums of the mandates. */
 const sums = partsOf(mandates).at(-1)?.name ?? mandates.name
 
 /**
- * Brings the file of a restored ledger up to this release, ends its open proofs, since they may have been charged
- * after the backup, and signs everybody out of the console. Resolves to the number of proofs that it ended.
+ * Upgrades a restored SQLite ledger to the schema of this release, ends its open proofs, because they may have been charged
+ * after the backup, and signs everybody out of the console. Returns the number of ended proofs.
  */
 export function forgetOpen(path: string): number {
   const { database, close } = openSqliteFile(path)
@@ -25,7 +25,7 @@ export function forgetOpen(path: string): number {
   }
 }
 
-/** Copies the log of a ledger that nobody uses into its file, so that the file is the whole ledger. */
+/** Copies the write-ahead log of an unused ledger into its file, so that the file is the whole ledger. */
 export function absorbLog(path: string): void {
   const database = new Database(path, { timeout: 0 })
   try {

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { codeOf } from '../error-code.ts'
 import { StoreOpenError } from '../open-error.ts'
 
-/** Makes an empty file that only this user may read. Throws a `StoreOpenError` when it cannot. */
+/** Creates an empty file that only this user may read. Throws a `StoreOpenError` if it fails. */
 export function createPrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -13,7 +13,7 @@ export function createPrivateFile(path: string): void {
   }
 }
 
-/** Makes durable what was written to a file, and that the file is where it is. */
+/** Makes a file and its name durable. */
 export function syncFile(path: string): void {
   for (const place of [path, dirname(path)]) {
     const file = openSync(place, 'r')

@@ -1,20 +1,20 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { text } from 'node:stream/consumers'
 
 import { Client } from 'pg'
 
 import { StoreOpenError } from '../open-error.ts'
+import { runToEnd } from './run-program.ts'
 
-/** A program of PostgreSQL, such as `pg_dump`, and the release that it is of. */
+/** A program of PostgreSQL, such as `pg_dump`, with its release. */
 export interface PostgresProgram {
   readonly path: string
   readonly major: number
 }
 
 /**
- * The `pg_dump` or `pg_restore` that suits a server best: of its own release, else of the next newer one. Throws a
- * `StoreOpenError` that says what to install when there is none.
+ * The `pg_dump` or `pg_restore` that suits a server best: of the same release, otherwise of the next newer one. Throws a
+ * `StoreOpenError` that says what to install if there is none.
  */
 export function findProgram(name: 'pg_dump' | 'pg_restore', serverMajor: number): PostgresProgram {
   const found = [...globSync(`/usr/lib/postgresql/*/bin/${name}`), name].flatMap(
@@ -36,7 +36,7 @@ export interface RunOptions {
   /** The database. */
   readonly url: string
   readonly flags: readonly string[]
-  /** The variables of this process, such as PGPASSFILE; the address wins over them. */
+  /** This process's variables, such as PGPASSFILE; the address takes precedence. */
   readonly environment: Environment
   readonly signal?: AbortSignal | undefined
 }
@@ -44,57 +44,42 @@ export interface RunOptions {
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Runs a program of PostgreSQL on a database, and rejects with a `StoreOpenError` that has the end of what it wrote to
- * standard error when it fails. The password goes through the environment, where other users do not see it.
+ * Runs a program of PostgreSQL on a database. If it fails, rejects with a `StoreOpenError` that has the end of its standard
+ * error. The password is passed in the environment, where other users do not see it.
  */
 export async function runProgram(
   { path }: PostgresProgram,
   { url, flags, environment, signal }: RunOptions,
 ): Promise<void> {
-  signal?.throwIfAborted()
-  const running = spawn(path, flags, {
-    env: { ...environment, ...libpqEnvironment(url) },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const stop = () => void running.kill('SIGKILL')
-  signal?.addEventListener('abort', stop)
   try {
-    const ended = new Promise<number | null>((resolve, reject) => {
-      running.once('error', reject)
-      running.once('close', resolve)
-    })
-    const [code, said] = await Promise.all([ended, text(running.stderr)])
+    await runToEnd(path, flags, { env: { ...environment, ...libpqEnvironment(url) }, signal })
+  } catch (error) {
     signal?.throwIfAborted()
-    if (code === 0) return
-    const cause = said.trim().slice(-toldCharacters) || `${path} ended with ${code}`
-    throw new StoreOpenError('program_failed', { cause })
-  } finally {
-    signal?.removeEventListener('abort', stop)
+    throw new StoreOpenError('program_failed', { cause: (error as Error).message.slice(-maxCauseLength) })
   }
 }
 
-/** How much of what a program says is repeated. */
-const toldCharacters = 1_000
+/** How much of a program's standard error is repeated. */
+const maxCauseLength = 1_000
 
-/** The address of a database as programs of PostgreSQL read it from the environment. */
+/** A database's address as libpq's environment variables. */
 function libpqEnvironment(url: string): Record<string, string> {
   const { host, port, user, password, database } = new Client({ connectionString: url })
   const parameters = new URLSearchParams(url.split('?')[1] ?? '')
-  // `pg` alone knows this mode.
-  const sslmode = parameters.get('sslmode')?.replace('no-verify', 'require')
   const variables = {
     PGHOST: host,
     PGPORT: String(port),
     PGUSER: user,
-    PGPASSWORD: password ?? undefined,
+    PGPASSWORD: password,
     PGDATABASE: database,
-    PGSSLMODE: sslmode,
-    PGSSLROOTCERT: parameters.get('sslrootcert') ?? undefined,
-    PGSSLCERT: parameters.get('sslcert') ?? undefined,
-    PGSSLKEY: parameters.get('sslkey') ?? undefined,
+    // Only `pg` knows `no-verify`.
+    PGSSLMODE: parameters.get('sslmode')?.replace('no-verify', 'require'),
+    PGSSLROOTCERT: parameters.get('sslrootcert'),
+    PGSSLCERT: parameters.get('sslcert'),
+    PGSSLKEY: parameters.get('sslkey'),
     PGAPPNAME: 'purser',
   }
   return Object.fromEntries(
-    Object.entries(variables).filter(([, value]) => typeof value === 'string'),
-  ) as Record<string, string>
+    Object.entries(variables).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+  )
 }

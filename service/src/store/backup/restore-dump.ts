@@ -1,14 +1,13 @@
 import { restoreMark } from '../copy/unfinished-copy.ts'
-import { StoreOpenError } from '../open-error.ts'
-import { countOpen, endOpen } from './end-open.ts'
-import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 import { withClient } from '../ledger/postgres/connection.ts'
-import { readServerMajor } from './dump.ts'
 import { refuseForeignTables } from '../ledger/postgres/foreign-tables.ts'
 import { migrate, readSchemaVersion } from '../ledger/postgres/migrate.ts'
+import { StoreOpenError } from '../open-error.ts'
+import { readServerMajor } from './dump.ts'
+import { countOpen, endOpen } from './end-open.ts'
 import { findProgram, runProgram, type Environment } from './programs.ts'
+import { sumUpPostgres, type LedgerSums } from './sum-up.ts'
 
-/** What was restored. */
 export interface RestoredDump {
   /** How many open proofs were ended. */
   readonly endedProofs: number
@@ -16,9 +15,9 @@ export interface RestoredDump {
 }
 
 /**
- * Restores an archive of `pg_dump` to an empty database, ends the proofs that are open in it, takes the secret away
- * that signed them, and signs everybody out of the console. A table marks the database until that is done, and no
- * service starts on it meanwhile. Throws a `StoreOpenError` when it cannot be restored.
+ * Restores an archive of `pg_dump` to an empty database, ends its open proofs, deletes the secret that signed them, and signs
+ * everybody out of the console. Until that is done, a table marks the database, and no service starts on it. Throws a
+ * `StoreOpenError` if it fails.
  */
 export async function restoreDump(
   url: string,
@@ -27,15 +26,31 @@ export async function restoreDump(
 ): Promise<RestoredDump> {
   const program = findProgram('pg_restore', await readServerMajor(url))
   const database = await withClient(url, async (client, place) => {
-    if ((await readSchemaVersion(client)) > 0) {
-      throw new StoreOpenError('restore_not_empty', { place })
-    }
+    if ((await readSchemaVersion(client)) > 0) throw new StoreOpenError('restore_not_empty', { place })
     await refuseForeignTables(client, place)
     await client.query(`create table ${restoreMark} ()`)
     const { rows } = await client.query<{ name: string }>('select current_database() as name')
     return rows[0]?.name ?? ''
   })
-  await runRestore()
+  const removeMark = () => withClient(url, (client) => client.query(`drop table ${restoreMark}`))
+  try {
+    await runProgram(program, {
+      url,
+      flags: [
+        '--single-transaction',
+        '--exit-on-error',
+        '--no-owner',
+        '--no-privileges',
+        '--no-password',
+        `--dbname=${database}`,
+        archive,
+      ],
+      environment,
+    })
+  } catch (error) {
+    await removeMark()
+    throw error
+  }
   const endedProofs = await withClient(url, async (client, place) => {
     await migrate(client, place)
     await client.query('begin')
@@ -49,24 +64,4 @@ export async function restoreDump(
   const sums = await sumUpPostgres(url)
   if (sums.faults.length === 0) await removeMark()
   return { endedProofs, sums }
-
-  async function runRestore(): Promise<void> {
-    const flags = [
-      '--single-transaction',
-      '--exit-on-error',
-      '--no-owner',
-      '--no-privileges',
-      '--no-password',
-    ]
-    try {
-      await runProgram(program, { url, flags: [...flags, `--dbname=${database}`, archive], environment })
-    } catch (error) {
-      await removeMark()
-      throw error
-    }
-  }
-
-  async function removeMark(): Promise<void> {
-    await withClient(url, (client) => client.query(`drop table ${restoreMark}`))
-  }
 }

@@ -9,53 +9,52 @@ import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
 import type { Table } from '../ledger/table.ts'
 import { agents, apiKeys, mandates } from '../ledger/tables.ts'
 
-/** A record that works in a restored ledger. */
+/** A record that is active in a restored ledger. */
 export interface RevivedRecord {
   readonly id: string
   readonly accountId: string
-  /** What its owner knows it by. */
+  /** Its label, name or purpose. */
   readonly name: string
 }
 
-/** What works in a restored ledger and may have been stopped since its backup. */
+/** Records that are active in a restored ledger, and may have been revoked or paused since its backup. */
 export interface Revived {
   readonly keys: readonly RevivedRecord[]
   readonly agents: readonly RevivedRecord[]
   readonly mandates: readonly RevivedRecord[]
 }
 
-/** A ledger that is only read. */
 export type ReadableLedger =
   { readonly kind: 'sqlite'; readonly path: string } | { readonly kind: 'postgres'; readonly url: string }
 
-/** Records that can be stopped: where they are, when they work, and what their owner knows them by. */
+/** Records that can be revoked or paused. */
 interface Stoppable {
   readonly kind: IdKind
   readonly table: Table
-  readonly works: RawBuilder<unknown>
+  readonly isActive: RawBuilder<unknown>
   readonly name: RawBuilder<unknown>
 }
 
 const stoppable: Readonly<Record<keyof Revived, Stoppable>> = {
-  keys: { kind: 'apiKey', table: apiKeys, works: sql`revoked_at_ms is null`, name: sql`label` },
-  agents: { kind: 'agent', table: agents, works: sql`status = 'active'`, name: sql`name` },
-  mandates: { kind: 'mandate', table: mandates, works: sql`status = 'active'`, name: sql`purpose` },
+  keys: { kind: 'apiKey', table: apiKeys, isActive: sql`revoked_at_ms is null`, name: sql`label` },
+  agents: { kind: 'agent', table: agents, isActive: sql`status = 'active'`, name: sql`name` },
+  mandates: { kind: 'mandate', table: mandates, isActive: sql`status = 'active'`, name: sql`purpose` },
 }
 
-/** What was revoked or stopped in one ledger and works in another, which is an earlier state of it. */
+/** Records that were revoked or paused in one ledger, and are active in another, which is an earlier state of it. */
 export async function findRevived(before: ReadableLedger, restored: ReadableLedger): Promise<Revived> {
-  return withLedger(before, (stopped) =>
-    withLedger(restored, async (working) => ({
-      keys: await findOfBoth(stoppable.keys, stopped, working),
-      agents: await findOfBoth(stoppable.agents, stopped, working),
-      mandates: await findOfBoth(stoppable.mandates, stopped, working),
+  return withLedger(before, (later) =>
+    withLedger(restored, async (earlier) => ({
+      keys: await findRevivedOf(stoppable.keys, later, earlier),
+      agents: await findRevivedOf(stoppable.agents, later, earlier),
+      mandates: await findRevivedOf(stoppable.mandates, later, earlier),
     })),
   )
 }
 
-/** Every key that works in a ledger. */
+/** Every active key of a ledger. */
 export async function listWorkingKeys(ledger: ReadableLedger): Promise<RevivedRecord[]> {
-  return withLedger(ledger, (opened) => findWorking(stoppable.keys, opened, sql`true`))
+  return withLedger(ledger, (opened) => findActive(stoppable.keys, opened, sql`true`))
 }
 
 interface OpenedLedger {
@@ -63,34 +62,34 @@ interface OpenedLedger {
   readonly dialect: TableDialect
 }
 
-/** How many ids one statement names. */
-const idsAtOnce = 500
+/** Max ids in one statement. */
+const maxIds = 500
 
-async function findOfBoth(
+async function findRevivedOf(
   of: Stoppable,
-  stopped: OpenedLedger,
-  working: OpenedLedger,
+  later: OpenedLedger,
+  earlier: OpenedLedger,
 ): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown }>`
-    select id from ${tableOf(stopped.dialect, of.table)} where not (${of.works}) order by id`.execute(
-    stopped.db,
+    select id from ${tableOf(later.dialect, of.table)} where not (${of.isActive}) order by id`.execute(
+    later.db,
   )
   const found: RevivedRecord[] = []
-  for (let start = 0; start < rows.length; start += idsAtOnce) {
-    const ids = rows.slice(start, start + idsAtOnce).map(({ id }) => idFrom(of.kind, id))
-    found.push(...(await findWorking(of, working, sql`id in (${idsOf(working.dialect, of.kind, ids)})`)))
+  for (let start = 0; start < rows.length; start += maxIds) {
+    const ids = rows.slice(start, start + maxIds).map(({ id }) => idFrom(of.kind, id))
+    found.push(...(await findActive(of, earlier, sql`id in (${idsOf(earlier.dialect, of.kind, ids)})`)))
   }
   return found
 }
 
-async function findWorking(
-  { kind, table, works, name }: Stoppable,
+async function findActive(
+  { kind, table, isActive, name }: Stoppable,
   { db, dialect }: OpenedLedger,
   condition: RawBuilder<unknown>,
 ): Promise<RevivedRecord[]> {
   const { rows } = await sql<{ id: unknown; account_id: unknown; name: string | null }>`
     select id, account_id, ${name} as name from ${tableOf(dialect, table)}
-    where ${works} and ${condition} order by id`.execute(db)
+    where ${isActive} and ${condition} order by id`.execute(db)
   return rows.map((row) => ({
     id: idFrom(kind, row.id),
     accountId: idFrom('account', row.account_id),

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { Kysely, sql, SqliteDialect, type RawBuilder, type Transaction } from 'kysely'
+import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely'
 
 import type { MicroUsdc } from '../../domain/money.ts'
 import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
@@ -8,17 +8,18 @@ import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../le
 import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
 import { tableOf, type TableDialect, type Reader } from '../ledger/reads/dialect.ts'
 import { findLedgerFaults } from '../ledger/reads/faults.ts'
-import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
-import { mandates, payments } from '../ledger/tables.ts'
+import { amountFrom, countFrom, sumAmount, type Sums } from '../ledger/reads/sums.ts'
 import { explainOpenFailure } from '../ledger/sqlite/open.ts'
 import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
+import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
+import { mandates, payments } from '../ledger/tables.ts'
 import { StoreOpenError } from '../open-error.ts'
 import type { LedgerFault } from '../store.ts'
 
-/** What a whole ledger adds up to at one moment, and what in it does not. */
+/** The sums of a whole ledger at one moment, and its inconsistencies. */
 export interface LedgerSums {
   readonly mandates: number
-  /** Payments that were verified. */
+  /** Verified payments. */
   readonly payments: number
   readonly spentMicro: MicroUsdc
   readonly heldMicro: MicroUsdc
@@ -26,15 +27,12 @@ export interface LedgerSums {
 }
 
 /**
- * Adds a SQLite ledger up anew, over a connection that cannot write: a service may use the file meanwhile,
- * since the whole is read as it was at one moment. Throws a `StoreOpenError` when there is no ledger of
- * this release's schema.
+ * Computes the sums of a SQLite ledger from one snapshot, over a read-only connection. A service may use the file meanwhile.
+ * Throws a `StoreOpenError` if there is no ledger with the schema of this release.
  */
 export async function sumUpSqlite(path: string): Promise<LedgerSums> {
   const version = readSqliteVersion(path)
-  if (version === undefined) {
-    throw new StoreOpenError('no_ledger', { place: path })
-  }
+  if (version === undefined) throw new StoreOpenError('no_ledger', { place: path })
   refuseOtherSchema(path, version, neededSqliteVersion)
   try {
     const database = new Database(path, { readonly: true, timeout: 5_000 }).defaultSafeIntegers(true)
@@ -45,22 +43,20 @@ export async function sumUpSqlite(path: string): Promise<LedgerSums> {
 }
 
 /**
- * Adds a PostgreSQL ledger up anew, as it is at one moment. `withSnapshot` may look at that very moment, by the name of
- * its snapshot. Throws a `StoreOpenError` as above.
+ * Computes the sums of a PostgreSQL ledger from one snapshot, whose name it passes to `withSnapshot`. Throws a
+ * `StoreOpenError` like `sumUpSqlite`.
  */
 export async function sumUpPostgres(
   url: string,
   withSnapshot?: (snapshot: string) => Promise<void>,
 ): Promise<LedgerSums> {
   await withClient(url, async (client, place) => {
-    if (await hasUnfinishedCopy(client)) {
-      throw new StoreOpenError('copy_unfinished', { place })
-    }
+    if (await hasUnfinishedCopy(client)) throw new StoreOpenError('copy_unfinished', { place })
     refuseOtherSchema(place, await readSchemaVersion(client), neededPostgresVersion)
   })
-  return sumUp(readerOn(openPool(url, { max: 1 })), postgresDialect, async (moment) => {
+  return sumUp(readerOn(openPool(url, { max: 1 })), postgresDialect, async (transaction) => {
     if (!withSnapshot) return
-    const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(moment)
+    const { rows } = await sql<{ name: string }>`select pg_export_snapshot() as name`.execute(transaction)
     await withSnapshot(rows[0]?.name ?? '')
   })
 }
@@ -74,54 +70,26 @@ function refuseOtherSchema(place: string, found: number, needed: number): void {
 async function sumUp(
   db: Reader,
   dialect: TableDialect,
-  onMoment: (moment: Transaction<unknown>) => Promise<void> = async () => undefined,
+  onSnapshot: (transaction: Transaction<unknown>) => Promise<void> = async () => undefined,
 ): Promise<LedgerSums> {
   try {
-    // SQLite's transactions are of one moment anyway.
-    const moments = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-    return await moments.execute(async (moment) => {
-      await onMoment(moment)
-      return { ...(await readTotals(moment, dialect)), faults: await findLedgerFaults(moment, dialect) }
+    // SQLite's transactions are snapshots anyway.
+    const snapshots = db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+    return await snapshots.execute(async (transaction) => {
+      await onSnapshot(transaction)
+      const { rows } = await sql<Sums>`
+        select count(*) as mandates, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
+          (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
+        from ${tableOf(dialect, mandates)}`.execute(transaction)
+      return {
+        mandates: countFrom(rows[0], 'mandates'),
+        payments: countFrom(rows[0], 'payments'),
+        spentMicro: amountFrom(rows[0], 'spent'),
+        heldMicro: amountFrom(rows[0], 'held'),
+        faults: await findLedgerFaults(transaction, dialect),
+      }
     })
   } finally {
     await db.destroy()
   }
-}
-
-async function readTotals(moment: Reader, dialect: TableDialect): Promise<Omit<LedgerSums, 'faults'>> {
-  const { rows } = await sql<Totals>`
-    select count(*) as mandates, ${halves('spent_micro')}, ${halves('held_micro')},
-      (select count(*) from ${tableOf(dialect, payments)} where status = 'captured') as payments
-    from ${tableOf(dialect, mandates)}`.execute(moment)
-  const [found] = rows
-  if (!found) throw new Error('a ledger has no totals')
-  return {
-    mandates: Number(found.mandates),
-    payments: Number(found.payments),
-    spentMicro: wholeOf(found.spent_micro_high, found.spent_micro_low),
-    heldMicro: wholeOf(found.held_micro_high, found.held_micro_low),
-  }
-}
-
-/** The sum of a column, as that of its upper and that of its lower half. */
-function halves(column: string): RawBuilder<unknown> {
-  const amount = sql.ref(column)
-  return sql`sum(${amount} / ${sql.lit(half)}) as ${sql.ref(`${column}_high`)},
-    sum(${amount} % ${sql.lit(half)}) as ${sql.ref(`${column}_low`)}`
-}
-
-type Count = bigint | string | null
-
-type Totals = Readonly<
-  Record<
-    'mandates' | 'payments' | 'spent_micro_high' | 'spent_micro_low' | 'held_micro_high' | 'held_micro_low',
-    Count
-  >
->
-
-/** Ten mandates may have spent more than 63 bits hold, which SQLite refuses to add up: so halves are added. */
-const half = 2n ** 32n
-
-function wholeOf(high: Count, low: Count): MicroUsdc {
-  return (BigInt(high ?? 0) * half + BigInt(low ?? 0)) as MicroUsdc
 }

@@ -1,6 +1,6 @@
 /**
- * The process in which a SQLite file is copied: one statement, which nothing can interrupt but a signal. It is called
- * with the file and the empty file that the copy goes to; standard error gets the code of an error.
+ * The process that copies a SQLite file: one statement, which only a signal can interrupt. Its args are the file, and an empty
+ * file for the copy. Writes the code of an error to standard error.
  */
 
 import { setPriority } from 'node:os'

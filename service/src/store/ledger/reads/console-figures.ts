@@ -8,6 +8,7 @@ import type { Table } from '../table.ts'
 import { activity, activityParts, agents, mandates, payments, refusals, sellers } from '../tables.ts'
 import { toConsoleMandate, withAgent, type ConsoleMandateRow } from './console-mandates.ts'
 import { idOf, tableOf, type ReadDialect, type Reader, type Int } from './dialect.ts'
+import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
 
 /** Max open payments that are counted. */
 const maxCounted = 10_000
@@ -68,15 +69,11 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
 
     async readBudgets(scope, nowMs): Promise<Budgets> {
       const isActive = isActiveMandate(dialect, scope, nowMs)
-      const left = sql`(max_total_micro - spent_micro)`
-      const { rows } = await sql<BudgetsRow>`
+      const { rows } = await sql<Sums>`
         select ${sumWhere(isActive, sql`1`)} as active_mandates,
-          ${sumWhere(isActive, sql`${left} >> 32`)} as remaining_high,
-          ${sumWhere(isActive, sql`${left} & 4294967295`)} as remaining_low,
-          ${sumWhere(sql`held_micro > 0`, sql`held_micro >> 32`)} as held_high,
-          ${sumWhere(sql`held_micro > 0`, sql`held_micro & 4294967295`)} as held_low,
-          ${sumWhere(isStopped, sql`1`)} as stopped_mandates,
-          ${sumWhere(sql`open_payments > 0`, sql`open_payments`)} as open_payments
+          ${sumAmount('remaining', sql`(max_total_micro - spent_micro)`, isActive)},
+          ${sumAmount('held', sql`held_micro`)},
+          ${sumWhere(isStopped, sql`1`)} as stopped_mandates, sum(open_payments) as open_payments
         from ${from(mandates)} where ${inScope(scope)} ${inTime}`.execute(db)
       const [sums] = rows
       const nearest = await sql<ConsoleMandateRow>`
@@ -85,21 +82,21 @@ export function prepareFigures(db: Reader, dialect: ReadDialect): Figures {
           order by cast(spent_micro as double precision) / max_total_micro desc, id desc
           limit ${sql.lit(maxNearest)}) m`.execute(db)
       return {
-        activeMandates: Number(sums?.active_mandates ?? 0),
-        remainingMicro: halves(sums?.remaining_high, sums?.remaining_low),
-        heldMicro: halves(sums?.held_high, sums?.held_low),
-        stoppedMandates: Number(sums?.stopped_mandates ?? 0),
-        openHolds: Math.min(maxCounted, Number(sums?.open_payments ?? 0)),
+        activeMandates: countFrom(sums, 'active_mandates'),
+        remainingMicro: amountFrom(sums, 'remaining'),
+        heldMicro: amountFrom(sums, 'held'),
+        stoppedMandates: countFrom(sums, 'stopped_mandates'),
+        openHolds: Math.min(maxCounted, countFrom(sums, 'open_payments')),
         nearest: nearest.rows.map(toConsoleMandate),
       }
     },
 
     async countStoppedMandates(scope): Promise<number> {
-      const { rows } = await sql<{ stopped: Int }>`
+      const { rows } = await sql<Sums>`
         select count(*) as stopped from ${from(mandates)} where ${inScope(scope)} and ${isStopped} ${inTime}`.execute(
         db,
       )
-      return Number(rows[0]?.stopped ?? 0)
+      return countFrom(rows[0], 'stopped')
     },
 
     async readChecklist(scope) {
@@ -176,16 +173,6 @@ interface ActivityRow {
   readonly parts: string | null
 }
 
-interface BudgetsRow {
-  readonly active_mandates: Int
-  readonly remaining_high: Int
-  readonly remaining_low: Int
-  readonly held_high: Int
-  readonly held_low: Int
-  readonly stopped_mandates: Int
-  readonly open_payments: Int
-}
-
 interface RefusalRow {
   readonly subject: string
   readonly reason: Refusal['reason']
@@ -253,13 +240,4 @@ function bucketText({ fromMs, bucketMs }: ActivityQuestion): string {
   if (bucketMs === undefined) return 'starts_at_ms'
   const [from, width] = [BigInt(fromMs), BigInt(bucketMs)]
   return `starts_at_ms - (starts_at_ms - ${from}) % ${width}`
-}
-
-export function sumWhere(condition: RawBuilder<unknown>, value: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`cast(coalesce(sum(case when ${condition} then ${value} else 0 end), 0) as bigint)`
-}
-
-/** A sum of amounts, from its two halves. */
-export function halves(high: Int | null | undefined, low: Int | null | undefined): MicroUsdc {
-  return sumOfHalves(high ?? 0, low ?? 0)
 }

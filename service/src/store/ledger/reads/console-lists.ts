@@ -16,7 +16,7 @@ import {
   sellerDomains,
   sellers,
 } from '../tables.ts'
-import { halves, isActiveMandate, sumWhere } from './console-figures.ts'
+import { isActiveMandate } from './console-figures.ts'
 import {
   fitsMandate,
   holdsText,
@@ -38,6 +38,7 @@ import {
   type Int,
 } from './dialect.ts'
 import { toAgent, toApiKey, toHold, toListedSeller } from './records.ts'
+import { amountFrom, countFrom, sumAmount, sumWhere, type Sums } from './sums.ts'
 
 /** Max rows that a page reads; a page with few matches is short. */
 const maxLookedAt = 5_000
@@ -107,17 +108,10 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
       found.map(({ id }) => id),
     )
     const isActive = isActiveMandate(dialect, scope, nowMs)
-    const left = sql`(max_total_micro - spent_micro)`
-    const { rows } = await sql<AgentSums>`
-      select agent_id,
-        ${sumWhere(sql`1 = 1`, sql`spent_micro >> 32`)} as spent_high,
-        ${sumWhere(sql`1 = 1`, sql`spent_micro & 4294967295`)} as spent_low,
-        ${sumWhere(sql`1 = 1`, sql`held_micro >> 32`)} as held_high,
-        ${sumWhere(sql`1 = 1`, sql`held_micro & 4294967295`)} as held_low,
-        ${sumWhere(isActive, sql`${left} >> 32`)} as remaining_high,
-        ${sumWhere(isActive, sql`${left} & 4294967295`)} as remaining_low,
-        ${sumWhere(isActive, sql`1`)} as active_mandates,
-        ${sumWhere(sql`1 = 1`, sql`open_payments`)} as open_payments
+    const { rows } = await sql<Sums & { agent_id: Int }>`
+      select agent_id, ${sumAmount('spent', sql`spent_micro`)}, ${sumAmount('held', sql`held_micro`)},
+        ${sumAmount('remaining', sql`(max_total_micro - spent_micro)`, isActive)},
+        ${sumWhere(isActive, sql`1`)} as active_mandates, sum(open_payments) as open_payments
       from ${from(mandates)} where account_id = ${account(scope)} and agent_id in (${ids}) ${inTime}
       group by agent_id`.execute(db)
     const { rows: keys } = await sql<{ agent_id: unknown; working_keys: Int }>`
@@ -130,11 +124,11 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
       const sums = sumsOf.get(agent.id)
       return {
         ...agent,
-        spentMicro: halves(sums?.spent_high, sums?.spent_low),
-        heldMicro: halves(sums?.held_high, sums?.held_low),
-        remainingMicro: halves(sums?.remaining_high, sums?.remaining_low),
-        activeMandates: Number(sums?.active_mandates ?? 0),
-        openHolds: Number(sums?.open_payments ?? 0),
+        spentMicro: amountFrom(sums, 'spent'),
+        heldMicro: amountFrom(sums, 'held'),
+        remainingMicro: amountFrom(sums, 'remaining'),
+        activeMandates: countFrom(sums, 'active_mandates'),
+        openHolds: countFrom(sums, 'open_payments'),
         workingKeys: keysOf.get(agent.id) ?? 0,
       }
     })
@@ -304,16 +298,4 @@ export function prepareConsoleLists(db: Reader, dialect: ReadDialect): Lists {
       return [...found.flat(), ...transactions].slice(0, limit)
     },
   }
-}
-
-interface AgentSums {
-  readonly agent_id: unknown
-  readonly spent_high: Int
-  readonly spent_low: Int
-  readonly held_high: Int
-  readonly held_low: Int
-  readonly remaining_high: Int
-  readonly remaining_low: Int
-  readonly active_mandates: Int
-  readonly open_payments: Int
 }

@@ -1,0 +1,34 @@
+import { sql, type RawBuilder } from 'kysely'
+
+import type { MicroUsdc } from '../../../domain/money.ts'
+import { sumOfHalves } from '../activity.ts'
+import type { Int } from './dialect.ts'
+
+/** A row of sums by column. */
+export type Sums = Readonly<Record<string, Int | null>>
+
+type Sql = RawBuilder<unknown>
+
+/** The sum of a value in the rows that meet a condition; 0 for no rows. */
+export function sumWhere(condition: Sql, value: Sql): Sql {
+  return sql`cast(coalesce(sum(case when ${condition} then ${value} else 0 end), 0) as bigint)`
+}
+
+/**
+ * The sum of an amount in two columns, its upper and its lower half, because it may exceed 64 bits. `amountFrom` reads it under
+ * the same name.
+ */
+export function sumAmount(name: string, amount: Sql, condition = sql`1 = 1`): Sql {
+  return sql`${sumWhere(condition, sql`${amount} >> 32`)} as ${sql.ref(`${name}_high`)},
+    ${sumWhere(condition, sql`${amount} & 4294967295`)} as ${sql.ref(`${name}_low`)}`
+}
+
+/** A sum of `sumAmount`; 0 without a row. */
+export function amountFrom(row: Sums | undefined, name: string): MicroUsdc {
+  return sumOfHalves(row?.[`${name}_high`] ?? 0, row?.[`${name}_low`] ?? 0)
+}
+
+/** A count, or a sum of counts; 0 without a row. */
+export function countFrom(row: Sums | undefined, name: string): number {
+  return Number(row?.[name] ?? 0)
+}
