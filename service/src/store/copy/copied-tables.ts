@@ -1,16 +1,15 @@
 import type { Table } from '../ledger/table.ts'
 import { allTables, sessions } from '../ledger/tables.ts'
 
-/** Tables whose rows are not carried over: who is signed in to the console. */
+/** Console sessions are not copied. */
 export const leftOutTables: readonly Table[] = [sessions]
 
-/** The tables whose rows are carried over. */
 export const copiedTables: readonly Table[] = allTables.filter((table) => !leftOutTables.includes(table))
 
-/** A row as operations see it. */
+/** A row, as operations see it. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** What a table adds up to: the sum of each column of numbers, and the bytes of each other one. */
+/** The totals of a table: the sum of each numeric column, and the bytes of each other one. */
 export interface TableTotals {
   readonly table: string
   readonly rows: bigint

@@ -9,37 +9,36 @@ import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'
 import { openSqliteSource, type SqliteSource } from './sqlite-source.ts'
 
 export interface CopyOptions {
-  /** The SQLite file, which no service may use meanwhile. */
+  /** The SQLite file; no service may be using it. */
   readonly from: string
   /** The address of the PostgreSQL database. */
   readonly to: string
-  /** What proofs are signed with, when it is kept beside the file and not among the settings. */
+  /** The proof secret, if it is stored beside the file and not in the settings. */
   readonly proofSecret: string | undefined
-  /** Called once the target is claimed: nothing is written before. */
+  /** Called once the target is claimed, before anything is written. */
   readonly onBegin?: () => void
-  /** Called after each batch; what it throws ends the copy, which another run goes on with. */
+  /** Called after each batch; if it throws, the copy ends, and another run can continue it. */
   readonly onProgress?: (progress: CopyProgress) => void
-  /** How much is written at once. */
   readonly batch?: BatchSize
 }
 
-/** How far a table is. */
+/** The progress of a table. */
 export interface CopyProgress {
   readonly table: string
   readonly copied: bigint
   readonly rows: bigint
 }
 
-/** What the copy has proved, or what did not agree. */
+/** The result of the comparison of both ledgers. */
 export interface CopyReport {
   readonly isContinued: boolean
-  /** Whether the copy had been finished before, so that nothing was done. */
+  /** Whether an earlier run had finished the copy, so that nothing was done. */
   readonly wasFinished: boolean
-  /** Where the ledger stands now, without the password. */
+  /** The target's address, without the password. */
   readonly place: string
   readonly tables: readonly { readonly name: string; readonly rows: bigint; readonly agrees: boolean }[]
   readonly ledgerFaults: readonly LedgerFault[]
-  /** Whether all agrees; only then may a service start on the copy. */
+  /** Whether everything agrees; only then may a service start on the copy. */
   readonly isProven: boolean
 }
 
@@ -48,13 +47,13 @@ interface BatchSize {
   readonly bytes: number
 }
 
-/** Large enough that a round trip costs little, small enough that memory stays bounded whatever rows hold. */
+/** Large enough for few round trips, small enough to bound memory. */
 const defaultBatch: BatchSize = { rows: 2_000, bytes: 1024 * 1024 }
 
 /**
- * Carries a ledger over from SQLite to PostgreSQL, and proves that both add up to the same. Each table is
- * copied in the order of its key, so a copy that was interrupted goes on after the last row that is there.
- * Throws a `StoreOpenError` when the source is in use, or the target holds something else.
+ * Copies a ledger from SQLite to PostgreSQL, and verifies that both have the same totals. Each table is copied in the order of
+ * its key, so an interrupted copy continues after the last row. Throws a `StoreOpenError` if the source is in use, or the
+ * target contains something else.
  */
 export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
   const source = openSqliteSource(options.from)
@@ -69,7 +68,7 @@ export async function copyLedger(options: CopyOptions): Promise<CopyReport> {
         await copyTable(source, target, table, rows, options)
       }
       if (options.proofSecret !== undefined) await keepSecret(options.to, 'proof', options.proofSecret)
-      return prove(target, sourceTotals)
+      return verify(target, sourceTotals)
     })
     return report ?? reportFinished(describeUrl(options.to), sourceTotals)
   } finally {
@@ -92,7 +91,7 @@ async function copyTable(
     report()
   }
   report()
-  // While one batch is written, the next one is read.
+  // Reads the next batch while one is written.
   let writing = Promise.resolve()
   for (const read of batchesOf(source.rowsAfter(table, await target.lastKey(table)), batch)) {
     await writing
@@ -115,14 +114,14 @@ function* batchesOf(rows: Iterable<Row>, max: BatchSize): Iterable<readonly Row[
   if (batch.length > 0) yield batch
 }
 
-/** About how much memory a value takes, where that is not little. */
+/** The approximate size of a long value in memory. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length
   return typeof value === 'object' && value !== null ? JSON.stringify(value).length : 0
 }
 
-/** Compares what both add up to; only a copy that is whole and sound is given free. */
-async function prove(target: PostgresTarget, sourceTotals: readonly TableTotals[]): Promise<CopyReport> {
+/** Compares the totals of both. Releases the target only if the copy is complete and consistent. */
+async function verify(target: PostgresTarget, sourceTotals: readonly TableTotals[]): Promise<CopyReport> {
   const targetTotals = await target.totals()
   const tables = sourceTotals.map((totals, index) => ({
     name: totals.table,
@@ -136,7 +135,7 @@ async function prove(target: PostgresTarget, sourceTotals: readonly TableTotals[
   return { place, isContinued, wasFinished: false, tables, ledgerFaults, isProven }
 }
 
-/** The report about a copy that was finished before: it adds up to the same. */
+/** The report on a copy that an earlier run had finished. */
 function reportFinished(place: string, sourceTotals: readonly TableTotals[]): CopyReport {
   const tables = sourceTotals.map(({ table, rows }) => ({ name: table, rows, agrees: true }))
   return { place, isContinued: false, wasFinished: true, tables, ledgerFaults: [], isProven: true }

@@ -13,26 +13,26 @@ import { sqlName, type Column, type Table } from '../ledger/table.ts'
 import { StoreOpenError } from '../open-error.ts'
 import type { LedgerFault } from '../store.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
-import { hasUnfinishedCopy } from './unfinished-copy.ts'
+import { copyMark, hasUnfinishedCopy } from './unfinished-copy.ts'
 
-/** The database that a ledger is copied to, claimed for this copy alone. */
+/** The database that a ledger is copied to, claimed exclusively. */
 export interface PostgresTarget {
-  /** The database as a person may see it. */
+  /** The database's address, without the password. */
   readonly place: string
-  /** Whether an earlier run of the same copy has begun. */
+  /** Whether this continues an earlier run. */
   readonly isContinued: boolean
   readonly rowsOf: (table: Table) => Promise<bigint>
-  /** The key of the last row that is there already. */
+  /** The key of the last copied row. */
   readonly lastKey: (table: Table) => Promise<Row | undefined>
-  /** Writes rows, all of them or none. */
+  /** Writes all of the rows or none. */
   readonly insert: (table: Table, rows: readonly Row[]) => Promise<void>
   readonly totals: () => Promise<TableTotals[]>
   readonly findLedgerFaults: () => Promise<LedgerFault[]>
-  /** Gives the database free: it is a whole ledger from now on. */
+  /** Marks the copy as finished, so that services can start on it. */
   readonly release: () => Promise<void>
 }
 
-/** What a target is asked for, and what tells its source from others. */
+/** The target's address, and what identifies the source. */
 interface TargetOptions {
   readonly url: string
   readonly sourcePath: string
@@ -41,10 +41,9 @@ interface TargetOptions {
 }
 
 /**
- * Claims a database as the target of a copy and hands it to `work`: an empty one, or one that holds an
- * unfinished copy of the same source, as its totals say. A table named `purser_copy` stands in it until
- * the copy is whole, and no service starts on it meanwhile. Resolves to undefined, with nothing done, where it
- * holds a finished copy of the source already. Throws a `StoreOpenError` when it cannot be claimed.
+ * Claims a database as the target of a copy: an empty one, or one with an unfinished copy of the same source, according to its
+ * totals. Until the copy is finished, a table named `purser_copy` exists in it, and no service starts on it. Resolves to
+ * undefined, and does nothing, if it has a finished copy of the source. Throws a `StoreOpenError` if it cannot be claimed.
  */
 export async function withPostgresTarget<Result>(
   options: TargetOptions,
@@ -61,7 +60,7 @@ export async function withPostgresTarget<Result>(
       await refuseUnlessFinishedCopy(writer, place, options)
       return undefined
     }
-    // The claim is held by a transaction that stays open on a connection of its own and ends with it.
+    // A transaction on a separate connection holds the claim, and ends with the connection.
     return withClient(url, async (claim) => {
       await lockClaim(claim, place, source)
       return work({ place, isContinued, ...prepareTarget(writer, claim, url) })
@@ -69,13 +68,13 @@ export async function withPostgresTarget<Result>(
   })
 }
 
-/** Resolves to false, with nothing claimed, when something is there already. */
+/** Resolves to false, and claims nothing, if the database is not empty. */
 async function claimEmpty(client: ClientBase, source: string): Promise<boolean> {
   const tables = [...copiedTables.map(({ name }) => name), 'service_secrets']
   try {
     await client.query('begin')
-    await client.query('create table purser_copy (source text not null)')
-    await client.query('insert into purser_copy (source) values ($1)', [source])
+    await client.query(`create table ${copyMark} (source text not null)`)
+    await client.query(`insert into ${copyMark} (source) values ($1)`, [source])
     const filled = tables.map((table) => `exists (select from ${table})`).join(' or ')
     const { rows } = await client.query<{ is_filled: boolean }>(`select ${filled} as is_filled`)
     const isFilled = rows[0]?.is_filled === true
@@ -83,13 +82,13 @@ async function claimEmpty(client: ClientBase, source: string): Promise<boolean> 
     return !isFilled
   } catch (error) {
     await client.query('rollback')
-    // Another copy made the claim a moment ago, which is looked at next.
+    // Another copy has just claimed it; the caller checks that claim next.
     if (codeOf(error) !== '42P07' && codeOf(error) !== '23505') throw error
     return true
   }
 }
 
-/** Throws a `StoreOpenError`, unless a ledger adds up to the same as the source. */
+/** Throws a `StoreOpenError`, unless the ledger has the same totals as the source. */
 async function refuseUnlessFinishedCopy(
   client: ClientBase,
   place: string,
@@ -99,9 +98,7 @@ async function refuseUnlessFinishedCopy(
   const { rows } = await client.query('select from accounts where id = $1', [
     anyAccountId === undefined ? null : uuidOf('account', anyAccountId),
   ])
-  if (rows.length === 0) {
-    throw new StoreOpenError('copy_target_taken', { place })
-  }
+  if (rows.length === 0) throw new StoreOpenError('copy_target_taken', { place })
   if (isDeepStrictEqual(sourceTotals, await totalsOf(client))) return
   throw new StoreOpenError('copy_changed_since', { place, source: sourcePath })
 }
@@ -116,14 +113,12 @@ async function lockClaim(client: ClientBase, place: string, source: string): Pro
   await client.query('begin')
   await client.query('set local idle_in_transaction_session_timeout = 0')
   const { rows } = await client
-    .query<{ source: string }>('select source from purser_copy for update nowait')
+    .query<{ source: string }>(`select source from ${copyMark} for update nowait`)
     .catch((error: unknown) => {
       if (codeOf(error) !== '55P03') throw error
       throw new StoreOpenError('copy_running', { place })
     })
-  if (rows[0]?.source !== source) {
-    throw new StoreOpenError('copy_of_another', { place })
-  }
+  if (rows[0]?.source !== source) throw new StoreOpenError('copy_of_another', { place })
 }
 
 function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
@@ -153,7 +148,7 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
     totals: () => totalsOf(writer),
 
     async findLedgerFaults(): Promise<LedgerFault[]> {
-      // Tables that were filled a moment ago have no statistics yet, and would be joined in slow ways.
+      // Tables that were just filled have no statistics yet, and would get slow joins.
       for (const { name } of copiedTables) await writer.query(`analyze ${name}`)
       const ledger = readerOn(openPool(url, { max: 1 }))
       try {
@@ -164,7 +159,7 @@ function prepareTarget(writer: ClientBase, claim: ClientBase, url: string) {
     },
 
     async release(): Promise<void> {
-      await claim.query('drop table purser_copy')
+      await claim.query(`drop table ${copyMark}`)
       await claim.query('commit')
     },
   }
@@ -186,7 +181,7 @@ async function addUp(client: ClientBase, { name: table, columns }: Table): Promi
   }
 }
 
-/** A number, or how many bytes the source keeps of it. */
+/** A number, or the bytes of the value in the source. */
 function sizeOf(name: string, { kind }: Column): string {
   switch (kind) {
     case 'integer':

@@ -10,20 +10,19 @@ import { sqlName, type Column, type Table } from '../ledger/table.ts'
 import { StoreOpenError } from '../open-error.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 
-/** The ledger that is copied, which nobody else may use meanwhile. */
+/** The ledger that is copied, locked against other processes. */
 export interface SqliteSource {
-  readonly path: string
-  /** The rows of a table in the order of its key, those after a key. */
+  /** The rows of a table after a key, in order. */
   readonly rowsAfter: (table: Table, key: Row | undefined) => Iterable<Row>
   readonly totals: () => TableTotals[]
-  /** One of its accounts, which no other ledger has; undefined when there is none. */
+  /** The id of an account, which no other ledger has; undefined if there is none. */
   readonly anyAccountId: () => string | undefined
   readonly close: () => void
 }
 
 /**
- * Opens a file as the source of a copy, under the lock of the file. Throws a `StoreOpenError` when there
- * is none, a service uses it, or its schema is not the one of this release.
+ * Opens and locks a file as the source of a copy. Throws a `StoreOpenError` if it does not exist, is in use, or has another
+ * schema than that of this release.
  */
 export function openSqliteSource(path: string): SqliteSource {
   refuseUnlessCurrent(path)
@@ -32,7 +31,6 @@ export function openSqliteSource(path: string): SqliteSource {
     BigInt(Buffer.byteLength(storable(text))),
   )
   return {
-    path,
     rowsAfter: (table, key) => readRows(database, table, key),
     totals: () => copiedTables.map((table) => addUp(database, table)),
     anyAccountId: () => {
@@ -85,11 +83,11 @@ function sumOf([column, { kind }]: readonly [string, Column]): string {
   switch (kind) {
     case 'integer':
     case 'micro':
-      // In two halves: the sum of amounts may pass what SQLite's integers hold.
+      // In two halves, because a sum of amounts may exceed SQLite's integers.
       return `coalesce(sum(${name} >> 32), 0) as ${name}_high, coalesce(sum(${name} & 4294967295), 0) as ${name}`
     case 'text':
     case 'json':
-      // NUL is written in another way to PostgreSQL, and takes more bytes there.
+      // NUL is replaced in PostgreSQL, and takes more bytes there.
       return `coalesce(sum(
         case when instr(cast(${name} as blob), x'00') > 0 then storable_bytes(${name}) else octet_length(${name}) end
       ), 0) as ${name}`
