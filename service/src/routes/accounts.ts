@@ -74,7 +74,7 @@ export function serveAccounts(serve: Serve, { store, now, ids, randomBytes }: Ro
     for (const environment of environments) {
       const scope = { accountId: account.id, environment }
       // Void its proofs, so that captures already in progress charge nothing after this response.
-      while ((await store.voidSomeHolds(scope, accountEvent(caller, scope, 'proofs.voided'))).isMoreLeft);
+      await store.voidHolds(scope, accountEvent(caller, scope, 'proofs.voided'))
     }
     return ok(toWire(account))
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { storeConformance } from '../../testing/stores.ts'
-import { mandatesVoidedAtOnce } from './store.ts'
+import { mandatesVoidedAtOnce } from './ledger/operations/voids.ts'
 
 // How one proof is voided by itself.
 storeConformance((open) => {

@@ -3,7 +3,7 @@ import type { AuditEventType } from '@purser/wire/audit-log'
 import type { Environment } from '@purser/wire/fields'
 import type { MandateStatus } from '@purser/wire/mandates'
 
-import type { ConsoleActs, ConsoleReads, StoredSession } from './console/store.ts'
+import type { ConsoleOperations, ConsoleReads, StoredSession } from './console/store.ts'
 import type { CollectionRefusal } from '../domain/collection.ts'
 import type { PolicyDecision, PolicyFacts } from '../domain/policy.ts'
 import type {
@@ -25,18 +25,18 @@ import type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './
 export type { AgentFilter, Page, PageOf, RecordKey, TransactionFilter } from './lists.ts'
 
 /**
- * Where the ledger lives. One method is one business act and one transaction: it resolves when the act
- * is durable. Refusals are values; a rejection is a bug or a `StoreUnavailableError`.
+ * The port of the ledger. One method is one business operation, and resolves once its outcome is durable. Refusals are
+ * values; a rejection is a bug or a `StoreUnavailableError`.
  */
-export interface Store extends StoreActs, StoreReads, ConsoleActs, ConsoleReads {
-  /** Resolves when the store answers and its schema is the one this release needs. */
+export interface Store extends StoreOperations, StoreReads, ConsoleOperations, ConsoleReads {
+  /** Resolves if the store responds, can commit, and has the schema of this release. */
   checkReady(): Promise<void>
-  /** Writes what was accepted, then lets go of the store. */
+  /** Finishes accepted operations, then closes the store. */
   close(): Promise<void>
 }
 
-export interface StoreActs {
-  /** Records an account with its first keys, unless one of the same identity-provider user exists. */
+export interface StoreOperations {
+  /** Records an account with its first keys, unless one with the same identity provider user exists. */
   createAccount(
     account: Account,
     keys: readonly NewApiKey[],
@@ -46,18 +46,15 @@ export interface StoreActs {
   /** Records a key. `not_found`: no such account, or no such agent in the key's scope. */
   issueApiKey(key: NewApiKey, event: AuditEvent): Promise<'created' | 'not_found' | 'agent_revoked'>
 
-  /**
-   * Revokes a key of the account; the same answer again when it is revoked already. The account's last key of an owner is
-   * refused, unless `mayBeLast`.
-   */
+  /** Revokes a key of the account. Idempotent. Refuses to revoke the last owner key, unless `mayBeLast`. */
   revokeApiKey(
     key: { readonly accountId: string; readonly id: string; readonly mayBeLast?: boolean },
     event: AuditEvent,
   ): Promise<ApiKey | 'not_found' | 'last_owner_key'>
 
   /**
-   * Disables or enables an account; the same answer again when it is so already. While an account is disabled,
-   * `authenticate` and `findSession` find none of its keys and sessions, and `capture` captures nothing from it.
+   * Disables or enables an account. Idempotent. While it is disabled, `authenticate` and `findSession` do not find its keys
+   * and sessions, and `capture` captures nothing from it.
    */
   moveAccount(
     id: string,
@@ -65,20 +62,17 @@ export interface StoreActs {
     move: { readonly atMs: number; readonly events: readonly AuditEvent[] },
   ): Promise<Account | 'not_found'>
 
-  /**
-   * Voids open holds of a scope, those of a bounded number of mandates; whether more are left. The store completes the
-   * event with how many, and records it when there were any.
-   */
-  voidSomeHolds(scope: Scope, event: AuditEvent): Promise<{ readonly isMoreLeft: boolean }>
+  /** Voids the open holds of a scope. For each step that voided any, the store records the event with their number. */
+  voidHolds(scope: Scope, event: AuditEvent): Promise<void>
 
   createAgent(agent: Agent, event: AuditEvent): Promise<void>
 
-  /** Revokes an agent and voids its open holds; the same answer again when it is revoked already. */
+  /** Revokes an agent and voids its open holds. Idempotent. */
   revokeAgent(agent: RecordKey, event: AuditEvent): Promise<Agent | 'not_found'>
 
   createMandate(mandate: Mandate, event: AuditEvent): Promise<'created' | 'not_found' | 'agent_revoked'>
 
-  /** Moves a mandate to a status; leaving `active` voids its open holds. `revoked` is for good. */
+  /** Changes the status of a mandate; leaving `active` voids its open holds. `revoked` is permanent. */
   moveMandate(
     mandate: RecordKey,
     to: MandateStatus,
@@ -86,31 +80,30 @@ export interface StoreActs {
   ): Promise<Mandate | 'not_found' | 'mandate_revoked'>
 
   /**
-   * Registers a seller under its domain, unless somebody has it. One that is pending is written without the domain, so it
-   * collects nothing, and others may ask for the domain, too.
+   * Registers a seller under its domain, unless the domain is taken. A pending seller is recorded without the domain: it
+   * cannot collect, and others may claim the domain too.
    */
   createSeller(seller: ListedSeller, event: AuditEvent): Promise<'created' | 'seller_exists'>
 
-  /** Gives a domain to the pending seller of an account, unless somebody has it; `claimed` again when it has it itself. */
+  /** Assigns a domain to an account's pending seller, unless it is taken. Idempotent. */
   claimDomain(seller: OwnDomain, event: AuditEvent): Promise<'claimed' | 'seller_exists' | 'not_found'>
 
   /**
-   * Removes the seller that is registered under a domain, whoever owns it; undefined when there is none. Payments keep the
-   * seller's id. The store completes the events with the seller: `own` is recorded in the operator's account, and `theirs`
-   * in the seller's when that is another.
+   * Removes the seller under a domain, whichever account owns it; undefined if there is none. Payments keep the seller's id.
+   * The store adds the seller to the events: `own` is recorded in the operator's account, and `theirs` in the seller's, if
+   * that is a different one.
    */
   releaseDomain(registration: Registration, events: ReleaseEvents): Promise<RegisteredSeller | undefined>
 
   /**
-   * Holds the amount of a proof when the policy approves on the facts inside the transaction. A request that carries a key
-   * finds the hold that the same key made before, and then makes none.
+   * Holds the amount of a proof if the policy approves it inside the transaction. If an earlier request with the same key made
+   * a hold, returns that one.
    */
   issueProof(hold: Hold, requestKey?: RequestKey): Promise<ProofOutcome>
 
   /**
-   * Voids an open hold of this scope, and of this agent where the filter names one: its amount is free at once. Resolves
-   * to the hold as it then is, changed or not; undefined when there is none. The store completes the event with what
-   * the hold was for, and records it when the hold was voided.
+   * Voids an open hold of the scope, and of the filter's agent if it has one, and releases its amount at once. Resolves to the
+   * resulting hold; undefined if there is none. If the hold was voided, the store records the event with its details.
    */
   voidProof(
     proof: Scope & { readonly nonce: string },
@@ -119,22 +112,21 @@ export interface StoreActs {
   ): Promise<Hold | undefined>
 
   /**
-   * Captures a hold, once: steps 4 to 8 of a verification. Of a caller who is only remembered, `confirmCaller` says
-   * whether the key is still good; it is asked unless the transaction that captures looks itself.
+   * Captures a hold once: steps 4 to 8 of a verification. For a cached caller, `confirmCaller` rechecks the key, unless the
+   * capturing transaction has checked it.
    */
   capture(capture: Capture, confirmCaller?: () => Promise<boolean>): Promise<CaptureOutcome>
 
   /**
-   * Answers a proof whose window is closed, in the order of captures: with the transaction of a capture that this very
-   * key made for this domain, with this idempotency key. Where there is none, its hold is ended, so that no capture of it
-   * that is still on its way is done after the answer.
+   * Answers a verification after the proof's window: a retry gets the transaction of its earlier capture. Otherwise ends the
+   * hold, so that no capture in progress succeeds after the answer.
    */
   settleLate(attempt: LateAttempt): Promise<LateOutcome>
 
-  /** Records an evaluation with the decision of the policy on the facts inside the transaction. */
+  /** Records an evaluation, with the policy's decision inside the transaction. */
   evaluate(proposal: ProposedTransaction): Promise<PolicyDecision>
 
-  /** Gives the amounts of expired holds back, those of at most `maxMandates`; resolves to the holds ended. */
+  /** Releases the amounts of expired holds of at most `maxMandates`; resolves to the number of holds. */
   releaseExpiredHolds(nowMs: number, maxMandates: number): Promise<number>
 }
 
@@ -142,30 +134,30 @@ export interface StoreReads {
   /** Whether no account exists yet. */
   isEmpty(): Promise<boolean>
 
-  /** Whether `capture` can look at the key of its caller itself, so that nobody need look it up before. */
+  /** Whether `capture` checks its caller's key itself, so that callers may be cached. */
   readonly confirmsCallers: boolean
 
   /**
-   * The caller whose key has this SHA-256, unless it is unknown or revoked, or its account is disabled. Every call asks this,
-   * so there is a promise only where there is something to wait for.
+   * The caller whose key has this SHA-256; undefined if the key is unknown or revoked, or its account disabled. Synchronous if
+   * possible, because every request calls it.
    */
   authenticate(secretHash: Buffer): Caller | undefined | Promise<Caller | undefined>
 
-  /** What verify-agent reports on, from one moment. */
+  /** The facts for verify-agent, from one snapshot. */
   readAgentFacts(question: AgentQuestion): Promise<AgentFacts>
 
   findAgent(agent: RecordKey): Promise<Agent | undefined>
   findMandate(mandate: RecordKey): Promise<Mandate | undefined>
   findTransaction(transaction: RecordKey, filter: TransactionFilter): Promise<Transaction | undefined>
 
-  /** What has become of a proof of this scope, or of one that this scope's account collected. */
+  /** The hold of a proof of this scope, or of one that this scope's account collected. */
   findProof(proof: Scope & { readonly nonce: string }): Promise<Hold | undefined>
 
   /** Whether the account has registered a seller under this domain in this environment. */
   ownsDomain(question: Scope & { readonly domain: string }): Promise<boolean>
 
   listAccounts(page: Page): Promise<PageOf<Account>>
-  /** The sessions of an account that are not over, without links that nobody has followed. */
+  /** An account's current sessions, without unused links. */
   listSessions(
     account: { readonly accountId: string },
     nowMs: number,
@@ -180,11 +172,10 @@ export interface StoreReads {
   listTransactions(scope: Scope, filter: TransactionFilter, page: Page): Promise<PageOf<Transaction>>
   listAuditEvents(scope: Scope, filter: AuditFilter, page: Page): Promise<PageOf<AuditEvent>>
 
-  /** Everything in the ledger that does not add up; empty when all is well. Reads the whole ledger. */
+  /** Every inconsistency in the ledger. Reads the whole ledger. */
   findLedgerFaults(): Promise<LedgerFault[]>
 }
 
-/** What a seller is found by. */
 export interface Registration {
   readonly environment: Environment
   readonly domain: string
@@ -195,7 +186,7 @@ export interface OwnDomain extends Scope {
   readonly domain: string
 }
 
-/** What a release is recorded as, before the seller is known. */
+/** The events of a release, before the seller is known. */
 export interface ReleaseEvents {
   /** In the log of the operator. */
   readonly own: AuditEvent
@@ -203,10 +194,7 @@ export interface ReleaseEvents {
   readonly theirs: AuditEvent
 }
 
-/** How many mandates one `voidSomeHolds` covers, so that no payment waits long for it. */
-export const mandatesVoidedAtOnce = 100
-
-/** A key with the SHA-256 of its text, which is all that is stored of it. */
+/** A key with the SHA-256 of its text, which is not stored itself. */
 export interface NewApiKey extends ApiKey {
   readonly secretHash: Buffer
 }
@@ -222,12 +210,12 @@ export interface RequestKey {
 
 export type ProofOutcome =
   | PolicyDecision
-  /** The hold that the first request with the key made, whatever has become of it. */
+  /** The hold of the first request with the key, whatever its status. */
   | { readonly decision: 'replayed'; readonly hold: Hold }
   /** The key was used for another request. */
   | { readonly decision: 'key_reused' }
 
-/** What a proof says that it pays. Its hold must say the same, so that a leaked proof secret changes no amount. */
+/** The terms of a proof. Its hold must have the same, so that a leaked proof secret cannot change an amount. */
 interface ProofTerms {
   readonly agentId: string
   readonly mandateId: string
@@ -236,7 +224,6 @@ interface ProofTerms {
   readonly resourceUrl: string
 }
 
-/** Who tries to capture which proof, and whether it is a retry. */
 export interface CaptureAttempt extends ProofTerms {
   readonly caller: Caller
   readonly nonce: string
@@ -271,7 +258,7 @@ export interface AgentQuestion {
   readonly nowMs: number
 }
 
-/** The agent and mandate as far as the caller may know them; risk facts when both are known. */
+/** The agent and mandate, if the caller may see them; risk facts if both are present. */
 export interface AgentFacts extends PolicyFacts {
   readonly risk: RiskFacts | undefined
 }
@@ -288,10 +275,9 @@ export interface LedgerFault {
   readonly fault: string
 }
 
-/** The store cannot do the act now. Nothing was charged, or a retry will tell. */
+/** The operation is not possible now. Nothing was charged, or a retry returns the outcome. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError'
-  /** When it is worth trying again. */
   readonly retryAfterSeconds: number
   constructor(message: string, options: { retryAfterSeconds: number; cause?: unknown }) {
     super(message, { cause: options.cause })
@@ -299,7 +285,7 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** A read of the console took longer than it may; payments go on. */
+/** A query of the console exceeded its time limit; payments are not affected. */
 export class QueryTooSlowError extends Error {
   override readonly name = 'QueryTooSlowError'
 }

@@ -19,80 +19,80 @@ import type {
 } from '../../domain/records.ts'
 import type { Page, PageOf, RecordKey, TransactionFilter } from '../lists.ts'
 
-/** What the console does beside what every owner can do. One method is one transaction, and a short one. */
-export interface ConsoleActs {
-  /** Records a session, and forgets those of the account that are over. */
+/** Operations for the console only. */
+export interface ConsoleOperations {
+  /** Records a session, and deletes ended ones of the account. */
   createSession(session: StoredSession, event: AuditEvent | undefined): Promise<void>
 
-  /** Moves the end of a session that is used. */
+  /** Extends a session that is used. */
   touchSession(session: SessionKey, usedAtMs: number): Promise<void>
 
-  /** Ends a session, once; whether it was there. */
+  /** Ends a session once; resolves to whether it existed. */
   endSession(session: SessionKey, event: AuditEvent | undefined): Promise<boolean>
 
-  /** Ends a session of the account by its id, once; whether it was there. */
+  /** Ends a session of the account by its id, once; resolves to whether it existed. */
   endSessionById(
     session: { readonly accountId: string; readonly id: string },
     event: AuditEvent,
   ): Promise<boolean>
 
   /**
-   * Pauses every active mandate of a scope and ends its open holds. One that cannot be paused, because its row is locked for
-   * example, holds up no other: it is named in the outcome, and `continueStops` tries it again.
+   * Pauses every active mandate of a scope and ends its open holds. A mandate that cannot be paused, for example because its
+   * row is locked, does not delay the others: the outcome names it, and `continueStops` retries it.
    */
   stopMandates(scope: Scope, stop: StopCall): Promise<StopOutcome>
 
   /**
-   * Goes on with stops that could not pause every mandate, or that were cut short with their service; to how many mandates
-   * it paused. Each stop that paused any is recorded once more.
+   * Continues stops that could not pause every mandate, or were interrupted; resolves to the number of mandates paused. Records
+   * another event for each stop that paused any.
    */
   continueStops(now: () => number): Promise<number>
 
   /**
-   * Resumes what a stop paused, or what any did when none is named, and nothing once another stop is pressed; to the ids of
-   * the mandates.
+   * Resumes the mandates that a stop has paused, or any stop if none is named, but none once another stop has begun. Resolves
+   * to their ids.
    */
   resumeMandates(scope: Scope, undo: UndoCall): Promise<readonly string[]>
 
-  /** Writes an event that tells of many changes, each of which left its own. */
+  /** Writes the summary event of many changes, each of which has its own event. */
   recordEvent(event: AuditEvent): Promise<void>
 
-  /** Does some of what is done behind the payments, first of all adding them up; whether more are left to be added. */
+  /** Adds some payments to the console's sums; resolves to whether more are left. */
   addUpActivity(): Promise<boolean>
 
-  /** Adds what was counted in memory. */
+  /** Adds the counters from memory. */
   addTallies(tallies: Tallies): Promise<void>
 }
 
-/** What the console shows; none of it holds up a payment, and each read is bounded in time. */
+/** Queries of the console. They have a time limit, and no payment waits for them. */
 export interface ConsoleReads {
-  /** A session that was not ended, unless its key is revoked, or its account disabled. Whether its time is over says `sessionEndMs`. */
+  /** A session, unless its key is revoked or its account disabled. It may have timed out: see `sessionEndMs`. */
   findSession(session: SessionKey): Promise<StoredSession | undefined>
   findAccount(account: { readonly id: string } | { readonly idpUserId: string }): Promise<Account | undefined>
 
-  /** The sums of some subjects from one moment on, by quarter of an hour, or by day (UTC) for sellers; exact. */
+  /** The exact sums of some subjects since a time, by quarter of an hour, or by day (UTC) for sellers. */
   readActivity(scope: Scope, question: ActivityQuestion): Promise<Activity[]>
-  /** What the active mandates of a scope add up to, with those that are nearest to their end. */
+  /** The sums of a scope's mandates, and the budgets closest to their limits. */
   readBudgets(scope: Scope, nowMs: number): Promise<Budgets>
-  /** How many mandates a stop paused that are still paused. */
+  /** The number of mandates that a stop has paused and that are still paused. */
   countStoppedMandates(scope: Scope): Promise<number>
   readChecklist(scope: Scope): Promise<ChecklistFacts>
-  /** What was refused without a record, as counted in memory and written down since. */
+  /** Failed verifications, as far as `addTallies` has recorded them. */
   readRefusals(scope: Scope, question: RefusalQuestion): Promise<Refusal[]>
 
   listConsoleMandates(scope: Scope, filter: MandateFilter, page: Page): Promise<PageOf<ConsoleMandate>>
   findConsoleMandate(mandate: RecordKey): Promise<ConsoleMandate | undefined>
   /** The open holds of a mandate, soonest to expire first. */
   listOpenHolds(mandate: RecordKey, nowMs: number, limit: number): Promise<Hold[]>
-  /** Those that fit, of a bounded number that is looked at: a page may be short and have a next one. */
+  /** Matching transactions, from a bounded number: a page may be short and have a next one. */
   listConsoleTransactions(
     scope: Scope,
     filter: ConsoleFilter & TransactionFilter,
     page: Page,
   ): Promise<PageOf<Transaction>>
-  /** Of the newest transactions of the account after an id, those of the scope, newest first. */
+  /** The newest transactions of the scope after an id, newest first, from a bounded number of the account's. */
   newestTransactions(scope: Scope, after: { readonly id: string; readonly limit: number }): Promise<Newest>
-  /** The names of agents and sellers, and the purposes of mandates, by their ids; of the account's own alone. */
+  /** The names of the account's own agents and sellers, and the purposes of its mandates, by id. */
   findNames(scope: Scope, ids: NamedIds): Promise<ReadonlyMap<string, string>>
   findDecision(transaction: RecordKey): Promise<Decision | undefined>
   listConsoleAgents(scope: Scope, nowMs: number, page: Page): Promise<PageOf<ConsoleAgent>>
@@ -101,17 +101,16 @@ export interface ConsoleReads {
   listConsoleKeys(account: { readonly accountId: string }, page: Page): Promise<PageOf<ConsoleKey>>
   search(scope: Scope, text: string, limit: number): Promise<FoundRecord[]>
   readFigures(): Promise<StoreFigures>
-  /** The open holds of the whole ledger. Reads all of them. */
+  /** The open holds of the whole ledger. Reads every mandate. */
   readOpenHolds(): Promise<OpenHolds>
 }
 
-/** A session that is about to be kept. */
 export interface StoredSession extends SessionKey {
   readonly id: string
   readonly kind: SessionKind | 'set_up_link'
   readonly role: Extract<Role, 'operator' | 'owner'>
   readonly keyId: string | null
-  /** The only environment that it sees; both when null. */
+  /** The only visible environment; null for both. */
   readonly environment: Environment | null
   readonly createdAtMs: number
   readonly usedAtMs: number
@@ -126,28 +125,27 @@ export interface SessionKey {
 
 /** A stop of all agents. */
 export interface StopCall {
-  /** The same stop again goes on where it ended, and tells the whole of it. */
+  /** With the same id, the stop continues, and its outcome includes what it did before. */
   readonly stopId: string
   readonly actor: string
   readonly now: () => number
   readonly nextEventId: () => string
 }
 
-/** The undo of a stop; of every stop without a `stopId`. */
+/** The undo of a stop, or of every stop if `stopId` is null. */
 export type UndoCall = Omit<StopCall, 'stopId'> & { readonly stopId: string | null }
 
 export interface StopOutcome {
-  /** The mandates that are paused by the stop: those that it paused now, and before. */
+  /** The mandates that the stop has paused, now or before. */
   readonly mandateIds: readonly string[]
-  /** How many of them it paused now. */
   readonly pausedNow: number
-  /** The holds that it ended, now and before. */
+  /** The number of holds that it has ended, now or before. */
   readonly voidedHolds: number
-  /** The mandates that it could not pause yet. */
+  /** Mandates that could not be paused yet. */
   readonly failedIds: readonly string[]
 }
 
-/** What was counted in memory since the last time. */
+/** Counters from memory, since the last call. */
 export interface Tallies {
   readonly refusals: readonly Refusal[]
   readonly keyUses: readonly {
@@ -157,7 +155,7 @@ export interface Tallies {
   }[]
 }
 
-/** Failed verifications in one quarter of an hour; they leave no transaction. */
+/** Failed verifications in a quarter of an hour, which have no transaction. */
 export interface Refusal extends Scope {
   /** The merchant domain. */
   readonly subject: string
@@ -175,9 +173,9 @@ export interface ActivityQuestion {
   readonly dimension: 'all' | 'mandate' | 'reason' | 'domain' | 'seller' | 'seller_total'
   readonly subjects: readonly string[]
   readonly fromMs: number
-  /** Adds the quarters of each subject up to one, whose `startsAtMs` is the first of them. */
+  /** Returns one total per subject, with the start of its first quarter. */
   readonly isTotal?: boolean
-  /** Adds up the quarters in buckets of this width, the first of which begins at `fromMs`. */
+  /** Returns buckets of this width, the first of which starts at `fromMs`. */
   readonly bucketMs?: number
 }
 
@@ -190,7 +188,6 @@ export interface Activity {
   readonly deniedCount: number
 }
 
-/** What the mandates of a scope add up to, and those whose budgets are nearest to their end. */
 export interface Budgets {
   readonly activeMandates: number
   readonly remainingMicro: MicroUsdc
@@ -225,7 +222,7 @@ export interface MandateFilter {
 
 export interface Newest {
   readonly items: Transaction[]
-  /** Whether there may be more of them than were looked at. */
+  /** Whether there may be more than were read. */
   readonly isCutOff: boolean
 }
 
@@ -247,16 +244,16 @@ export interface ConsoleFilter {
   readonly beforeMs?: number | undefined
 }
 
-/** What is known of a decision that was made: limits never change, and what does was written down with it. */
+/** The facts of a past decision. Limits never change; facts that change were recorded with it. */
 export interface Decision {
   readonly transaction: Transaction
-  /** Whether it was received from another account, whose mandate is its own affair. */
+  /** Whether it was received from another account, whose mandate is not disclosed. */
   readonly isReceived: boolean
   readonly failedCheck: number | null
   readonly spentBeforeMicro: MicroUsdc | null
   readonly agent: Agent | undefined
   readonly mandate: Mandate | undefined
-  /** The hold that a payment captured, and what its mandate had spent and held when it was granted. */
+  /** The hold of a payment, and what its mandate had spent and held when the proof was issued. */
   readonly hold: Hold | undefined
   readonly holdSpentBeforeMicro: MicroUsdc | null
   readonly holdHeldBeforeMicro: MicroUsdc | null
@@ -282,27 +279,26 @@ export interface FoundRecord {
   readonly label: string
 }
 
-/** How the store is. */
 export interface StoreFigures {
   readonly kind: 'sqlite' | 'postgres'
   readonly schemaVersion: number
   readonly waiting: number
   readonly mostWaiting: number
   readonly commits: number
-  /** How long the latest transactions took, in milliseconds. */
+  /** The durations of the latest transactions. */
   readonly commitMs: readonly number[]
   readonly ledgerBytes: number
 }
 
-/** The open holds of the whole ledger, with those that have expired and are not released yet. */
+/** The open holds of the whole ledger, including expired ones that are not released yet. */
 export interface OpenHolds {
   readonly count: number
-  /** When the first of them expires, or did; null when there is none. */
+  /** The earliest expiry, which may be past; null if there is no hold. */
   readonly firstExpiresAtMs: number | null
 }
 
-/** How long a read of the console may take. */
+/** Time limit for a query of the console. */
 export const consoleQueryMs = 2_000
 
-/** Most reads of the console that wait; one more is turned away. */
+/** Max waiting queries of the console; more are refused. */
 export const maxConsoleQueries = 256

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 
 import { auditEvent, dataOfStop } from '../../domain/audit.ts'
 import type { IdKind } from '../../domain/type-id.ts'
-import type { ConsoleActs } from '../console/store.ts'
+import type { ConsoleOperations } from '../console/store.ts'
 import {
   StoreUnavailableError,
   type Capture,
   type CaptureAttempt,
   type CaptureOutcome,
-  type StoreActs,
+  type StoreOperations,
 } from '../store.ts'
-import { issueProof, revokeAgent, voidAll } from './acts.ts'
+import { issueProof, revokeAgent, voidAll } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
 import { createAccount, moveAccount } from './operations/accounts.ts'
 import { createAgent } from './operations/agents.ts'
@@ -28,39 +28,39 @@ import { continueStop, resumeAll, stopAll } from './stop-all.ts'
 import type { Sweep } from './sweep.ts'
 import type { RunningStop } from './tables.ts'
 
-/** A new id for a record that the port does not name, with the time of the record. */
+/** Creates an id with the time of its record. */
 export type NextId = (kind: IdKind, atMs: number) => string
 
-export interface LedgerActsOptions {
+export interface LedgerOperationsOptions {
   readonly ledger: Pick<Ledger, 'run'>
   /** The account of a mandate; undefined for an unknown mandate. */
   readonly accountOfMandate: (mandateId: string) => string | undefined | Promise<string | undefined>
   readonly sweep: Sweep
   readonly rollup: Rollup
   readonly nextId: NextId
-  /** Called before the response to an operation that changes what a key may do, whatever its outcome. */
+  /** Called before the response to an operation that may change a key's permissions. */
   readonly onKeysChanged?: () => void
 }
 
-export type LedgerActs = StoreActs & ConsoleActs & { readonly close: () => Promise<void> }
+export type LedgerOperations = StoreOperations & ConsoleOperations & { readonly close: () => Promise<void> }
 
-/** The port's operations on a ledger. `close` resolves when every accepted operation has been answered. */
-export function createLedgerActs({
+/** The port's operations on a ledger. `close` resolves once every accepted operation has been answered. */
+export function createLedgerOperations({
   ledger,
   accountOfMandate,
   sweep,
   rollup,
   nextId,
   onKeysChanged = () => undefined,
-}: LedgerActsOptions): LedgerActs {
-  /** Of this process: of the tallies that it adds, a rerun recognizes the last. So they are added one after the other. */
+}: LedgerOperationsOptions): LedgerOperations {
+  // A rerun recognizes only the last tallies of a process, so they are added one after the other.
   const writerId = randomUUID()
   let tallying: Promise<void> = Promise.resolve()
   let isClosing = false
   let underWay = 0
   let onIdle: (() => void) | undefined
 
-  async function act<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+  async function track<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
     begin()
     try {
       return await work()
@@ -79,11 +79,11 @@ export function createLedgerActs({
     if (underWay === 0) onIdle?.()
   }
 
-  function actOnKeys<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
-    return act(() => work().finally(onKeysChanged))
+  function trackKeyChange<Outcome>(work: () => Promise<Outcome>): Promise<Outcome> {
+    return track(() => work().finally(onKeysChanged))
   }
 
-  // One promise instead of three: captures are most of all calls.
+  // With one promise instead of three, because most calls are captures.
   async function captureOnce(
     attempt: Capture,
     confirmCaller: (() => Promise<boolean>) | undefined,
@@ -93,7 +93,7 @@ export function createLedgerActs({
       const found = accountOfMandate(attempt.mandateId)
       const call = withPayer(attempt, found instanceof Promise ? await found : found)
       const outcome = await ledger.run(capture, call)
-      // The transaction that captures has looked at the key itself.
+      // The capturing transaction has checked the key.
       if (outcome.outcome === 'captured' || !confirmCaller || (await confirmCaller())) return outcome
       return { outcome: 'refused', code: 'invalid_api_key' }
     } finally {
@@ -102,7 +102,7 @@ export function createLedgerActs({
   }
 
   /** Continues a stop; resolves to the number of mandates that it paused. */
-  async function goOn(running: RunningStop, now: () => number): Promise<number> {
+  async function resumeStop(running: RunningStop, now: () => number): Promise<number> {
     const { accountId, environment, stopId, actor, press } = running
     const scope = { accountId, environment }
     const nextEventId = () => nextId('auditEvent', now())
@@ -116,56 +116,50 @@ export function createLedgerActs({
 
   return {
     createAccount: (account, keys, events) =>
-      actOnKeys(() => ledger.run(createAccount, { account, keys, events })),
+      trackKeyChange(() => ledger.run(createAccount, { account, keys, events })),
 
-    issueApiKey: (key, event) => actOnKeys(() => ledger.run(issueApiKey, { key, event })),
+    issueApiKey: (key, event) => trackKeyChange(() => ledger.run(issueApiKey, { key, event })),
 
     revokeApiKey: (key, event) =>
-      actOnKeys(async () => {
+      trackKeyChange(async () => {
         const revoked = await ledger.run(revokeApiKey, { ...key, event })
         return typeof revoked === 'string' ? revoked : toApiKey(revoked)
       }),
 
     moveAccount: (id, to, move) =>
-      actOnKeys(async () => {
+      trackKeyChange(async () => {
         const moved = await ledger.run(moveAccount, { id, to, ...move })
         return moved === 'not_found' ? moved : toAccount(moved)
       }),
 
-    voidSomeHolds: ({ accountId, environment }, event) =>
-      act(async () => {
-        const events = [event]
-        await voidAll(ledger, { accountId, environment }, () => {
-          return events.pop() ?? { ...event, id: nextId('auditEvent', event.createdAtMs) }
-        })
-        return { isMoreLeft: false }
-      }),
+    voidHolds: (scope, event) =>
+      track(() => voidAll(ledger, scope, () => ({ ...event, id: nextId('auditEvent', event.createdAtMs) }))),
 
     createAgent: (agent, event) =>
-      act(async () => {
+      track(async () => {
         await ledger.run(createAgent, { agent, event })
       }),
 
     revokeAgent: (agent, event) =>
-      act(async () => {
+      track(async () => {
         const revoked = await revokeAgent(ledger, { agent, event })
         return revoked === 'not_found' ? revoked : toAgent(revoked)
       }),
 
-    createMandate: (mandate, event) => act(() => ledger.run(createMandate, { mandate, event })),
+    createMandate: (mandate, event) => track(() => ledger.run(createMandate, { mandate, event })),
 
     moveMandate: (mandate, to, event) =>
-      act(async () => {
+      track(async () => {
         const moved = await ledger.run(moveMandate, { mandate, to, event })
         return typeof moved === 'string' ? moved : toMandate(moved)
       }),
 
-    createSeller: (seller, event) => act(() => ledger.run(createSeller, { seller, event })),
-    claimDomain: (own, event) => act(() => ledger.run(claimDomain, { own, event })),
-    releaseDomain: (registration, events) => act(() => ledger.run(releaseDomain, { registration, events })),
+    createSeller: (seller, event) => track(() => ledger.run(createSeller, { seller, event })),
+    claimDomain: (own, event) => track(() => ledger.run(claimDomain, { own, event })),
+    releaseDomain: (registration, events) => track(() => ledger.run(releaseDomain, { registration, events })),
 
     issueProof: (hold, requestKey) =>
-      act(async () => {
+      track(async () => {
         const outcome = await issueProof(ledger, { hold, requestKey })
         if (outcome.decision !== 'replayed') return outcome
         const { nonce, issuedAtMs, expiresAtMs, status, transactionId } = outcome.hold
@@ -173,7 +167,7 @@ export function createLedgerActs({
       }),
 
     voidProof: ({ accountId, environment, nonce }, { agentId }, event) =>
-      act(async () => {
+      track(async () => {
         const call = { accountId, environment, nonce, agentId, event }
         const payment = await ledger.run(voidPayment, call)
         return payment && toHold(payment, payment.epoch)
@@ -181,33 +175,33 @@ export function createLedgerActs({
 
     capture: captureOnce,
     settleLate: (attempt) =>
-      act(async () => {
+      track(async () => {
         const accountId = await accountOfMandate(attempt.mandateId)
         return ledger.run(settleLate, withPayer(attempt, accountId))
       }),
-    evaluate: (proposal) => act(() => ledger.run(evaluate, proposal)),
+    evaluate: (proposal) => track(() => ledger.run(evaluate, proposal)),
 
     releaseExpiredHolds: (nowMs, maxMandates) =>
-      act(() => sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) })),
+      track(() => sweep.releaseSome({ nowMs, maxMandates, nextCountId: () => nextId('transaction', nowMs) })),
 
-    createSession: (session, event) => act(() => ledger.run(createSession, { session, event })),
-    touchSession: (session, usedAtMs) => act(() => ledger.run(touchSession, { session, usedAtMs })),
-    endSession: (session, event) => act(() => ledger.run(endSession, { session, event })),
-    endSessionById: (session, event) => act(() => ledger.run(endSessionById, { session, event })),
+    createSession: (session, event) => track(() => ledger.run(createSession, { session, event })),
+    touchSession: (session, usedAtMs) => track(() => ledger.run(touchSession, { session, usedAtMs })),
+    endSession: (session, event) => track(() => ledger.run(endSession, { session, event })),
+    endSessionById: (session, event) => track(() => ledger.run(endSessionById, { session, event })),
     stopMandates: ({ accountId, environment }, stop) =>
-      act(() => stopAll({ ...stop, ledger, scope: { accountId, environment } })),
+      track(() => stopAll({ ...stop, ledger, scope: { accountId, environment } })),
     continueStops: (now) =>
-      act(async () => {
+      track(async () => {
         const due = await sweep.dueStops(now())
-        const paused = await Promise.all(due.map((running) => goOn(running, now)))
+        const paused = await Promise.all(due.map((running) => resumeStop(running, now)))
         return paused.reduce((sum, one) => sum + one, 0)
       }),
     resumeMandates: ({ accountId, environment }, undo) =>
-      act(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
-    recordEvent: (event) => act(() => ledger.run(recordEvent, event)),
-    addUpActivity: () => act(() => rollup.addSome()),
+      track(() => resumeAll({ ...undo, ledger, scope: { accountId, environment } })),
+    recordEvent: (event) => track(() => ledger.run(recordEvent, event)),
+    addUpActivity: () => track(() => rollup.addSome()),
     addTallies: (tallies) =>
-      act(() => {
+      track(() => {
         const call = { ...tallies, writerId, id: randomUUID() }
         tallying = tallying.catch(() => undefined).then(() => ledger.run(addTallies, call))
         return tallying

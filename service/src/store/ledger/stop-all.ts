@@ -1,7 +1,7 @@
 import type { Scope } from '../../domain/records.ts'
 import type { StopCall, StopOutcome, UndoCall } from '../console/store.ts'
 import { StoreUnavailableError } from '../store.ts'
-import { forEachMandate } from './acts.ts'
+import { forEachMandate } from './several-transactions.ts'
 import type { Ledger } from './ledger.ts'
 import {
   endStop,

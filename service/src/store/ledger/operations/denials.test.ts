@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { openMemoryLedger, scope } from '../../../../testing/memory-ledger.ts'
-import { issueProof } from '../acts.ts'
+import { issueProof } from '../several-transactions.ts'
 import { entries, evaluations, mandates, strayDenials } from '../tables.ts'
 import { denialId, maxDenialsPerMinute } from './denials.ts'
 import { releaseExpiredPayments } from './mandates.ts'

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { openMemoryLedger, scope, type MemoryLedger } from '../../../../testing/memory-ledger.ts'
-import { mandatesVoidedAtOnce } from '../../store.ts'
-import { revokeAgent, voidAll } from '../acts.ts'
+import { revokeAgent, voidAll } from '../several-transactions.ts'
 import { OutcomeUnknownError, type Driver } from '../driver.ts'
 import { Ledger } from '../ledger.ts'
 import {
@@ -23,6 +22,7 @@ import { addTallies, recordEvent } from './figures.ts'
 import { createMandate, releaseExpiredPayments } from './mandates.ts'
 import { statusOf } from './payment-rows.ts'
 import { claimDomain, createSeller } from './sellers.ts'
+import { mandatesVoidedAtOnce } from './voids.ts'
 
 test('A revoked agent has no open payment left, under however many mandates, and no row of a payment is written', async () => {
   const ledger = await openMemoryLedger()

@@ -1,5 +1,4 @@
 import type { AuditEvent, Caller, Scope } from '../../../domain/records.ts'
-import { mandatesVoidedAtOnce } from '../../store.ts'
 import { lock, look, put, unchanged, type Change, type Operation, type RangeRead } from '../operation.ts'
 import { auditEvents, mandates, payments, type PaymentRow } from '../tables.ts'
 import { endPayments } from './mandates.ts'
@@ -46,6 +45,9 @@ export const voidPayment: Operation<VoidCall, PaymentRow | undefined> = {
     return { outcome: ended, changes }
   },
 }
+
+/** Max mandates in one step, so that no payment waits long for it. */
+export const mandatesVoidedAtOnce = 100
 
 /** The mandates of a scope, after an id. */
 export interface VoidStep {
@@ -120,7 +122,7 @@ export const voidPaymentsOfRevoked: Operation<RevocationStep, 'voided'> = {
     const mandate = facts.row(mandates, { accountId, id: mandateId })
     if (!mandate || mandate.openPayments === 0) return unchanged('voided')
     const { voided, changes } = endPayments(mandate, facts, event.createdAtMs)
-    // Who goes on with what another call has begun does not know its event.
+    // A call that continues an interrupted revocation has another event.
     const recorded = facts.row(auditEvents, event)
     if (!recorded) return { outcome: 'voided', changes }
     const data = { ...recorded.data, voided_holds: Number(recorded.data['voided_holds']) + voided }

@@ -23,7 +23,7 @@ import { withRetries } from './retries.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import { StoreUnavailableError, type Store } from '../../store.ts'
 import type { Driver } from '../driver.ts'
-import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
+import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { Ledger } from '../ledger.ts'
 import { idFrom } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
@@ -188,7 +188,7 @@ function createStore(
     retry,
     isDistributed: shardOfAccount !== undefined,
   })
-  const acts = createLedgerActs({
+  const operations = createLedgerOperations({
     ledger,
     nextId,
     // It never changes, so it is cached.
@@ -207,14 +207,14 @@ function createStore(
   })
 
   async function close(): Promise<void> {
-    await acts.close()
+    await operations.close()
     await Promise.all([callers.drain(), accountLookUps.drain()])
     isEnded = true
     await Promise.all([writing, reading, auditing, watching].map((pool) => pool.end()))
   }
 
   return {
-    ...acts,
+    ...operations,
     ...reads,
     checkReady: () =>
       read(async () => {

@@ -14,7 +14,7 @@ import { openSqliteFile, type OpenedFile } from './open.ts'
 import { QueryThread } from './query-thread.ts'
 import type { StoreMetrics } from '../../store-metrics.ts'
 import type { Store } from '../../store.ts'
-import { closedError, createLedgerActs, type NextId } from '../ledger-store.ts'
+import { closedError, createLedgerOperations, type NextId } from '../ledger-store.ts'
 import { readStops } from '../operations/stops.ts'
 import { joinPayments, rowOf, type ReadDialect, type Reader } from '../reads/dialect.ts'
 import { prepareLedgerReads } from '../reads/ledger-reads.ts'
@@ -64,7 +64,7 @@ function createStore(
   const writing = new SqliteDialect({ database })
   const db: Reader = new Kysely<unknown>({ dialect: writing })
   /** For operations that read first. */
-  const actsDb = kyselyOver(async (text, values) => {
+  const operationsDb = kyselyOver(async (text, values) => {
     try {
       return database.prepare(text).all(...values)
     } catch (error) {
@@ -150,12 +150,12 @@ function createStore(
   }
 
   const readAgentFacts = prepareAgentFacts(database, indexed)
-  const acts = createLedgerActs({
+  const operations = createLedgerOperations({
     ledger: indexed,
     nextId,
     accountOfMandate,
-    sweep: new Sweep({ ledger, db: actsDb, dialect }),
-    rollup: new Rollup({ ledger, findParts: findPartsIn(actsDb, dialect) }),
+    sweep: new Sweep({ ledger, db: operationsDb, dialect }),
+    rollup: new Rollup({ ledger, findParts: findPartsIn(operationsDb, dialect) }),
     // Only this process writes the file.
     onKeysChanged: () => callers.forget(),
   })
@@ -171,14 +171,14 @@ function createStore(
   })
 
   async function close(): Promise<void> {
-    await acts.close()
+    await operations.close()
     await queries.close()
     await ledger.close()
     file.close()
   }
 
   return {
-    ...acts,
+    ...operations,
     ...reads,
     checkReady: () =>
       read(async () => {

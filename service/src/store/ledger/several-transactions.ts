@@ -8,7 +8,7 @@ import { listMandatesOf, type MandatePage } from './operations/stops.ts'
 import { voidPayments, voidPaymentsOfRevoked, type VoidProgress } from './operations/voids.ts'
 import type { AgentRow, MandateRow } from './tables.ts'
 
-// The operations that take several short transactions.
+// Operations that take several short transactions.
 
 /** Issues a proof, or records its denial. */
 export async function issueProof(ledger: Pick<Ledger, 'run'>, call: ProofCall): Promise<ProofOutcome> {
@@ -20,8 +20,8 @@ export async function issueProof(ledger: Pick<Ledger, 'run'>, call: ProofCall): 
 }
 
 /**
- * How long the answer to a revocation waits for one mandate. None of its payments is captured any more; the sweep ends them
- * when the mandate is locked for longer.
+ * How long a revocation waits for one mandate. Its payments can no longer be captured; if the mandate is locked for longer, the
+ * sweep ends them.
  */
 const revocationPatienceMs = 1_000
 
@@ -61,30 +61,30 @@ export async function voidAll(
   }
 }
 
-/** How many mandates are under way at once. One that is locked holds up no other, until so many are. */
+/** Max mandates in progress: up to so many locked ones delay no other. */
 const mandatesAtOnce = 100
 
 /** How many mandates are read in one step. */
 const pageSize = 500
 
-/** Does something for each mandate of a scope or of an agent, several at once. */
+/** Runs `work` for each mandate of a scope or of an agent, several at a time. */
 export async function forEachMandate(
   ledger: Pick<Ledger, 'run'>,
   of: MandatePage['of'],
   work: (mandate: MandateRow) => Promise<void>,
 ): Promise<void> {
-  const underWay = new Set<string>()
+  const inProgress = new Set<string>()
   let onEnd: (() => void) | undefined
   const untilFewer = async (than: number) => {
-    while (underWay.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
+    while (inProgress.size >= than) await new Promise<void>((resolve) => (onEnd = resolve))
   }
   let failure: unknown
   const start = (mandate: MandateRow) => {
-    underWay.add(mandate.id)
+    inProgress.add(mandate.id)
     void work(mandate)
       .catch((error: unknown) => (failure ??= error))
       .finally(() => {
-        underWay.delete(mandate.id)
+        inProgress.delete(mandate.id)
         onEnd?.()
       })
   }
