@@ -1,19 +1,29 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 import { projectFolder } from './source-files.ts'
 
 /**
- * Folders whose test files share a process. Most of them start services, and a process that has started one starts
- * the next in half the time.
+ * Folders whose test files, with those of folders below them, share a process. Most of them start services, or servers of PostgreSQL: a process that has
+ * started one starts the next service in half the time, and needs no second server.
  */
 const sharedFolders = [
+  'console/src',
+  'packages/cli/src',
+  'packages/client/src',
+  'packages/mcp/src',
+  'service/src/commands',
   'service/src/domain',
   'service/src/http',
   'service/src/http/validation',
   'service/src/routes',
   'service/src/routes/console',
+  'service/src/store',
+  'service/src/store/ledger/operations',
+  'service/src/store/ledger/postgres',
+  'service/src/store/ledger/sqlite',
+  'service/test/console',
 ] as const
 
 /** Files that measure time or exit their process, so that others must not share it. */
@@ -23,26 +33,39 @@ const aloneFiles = new Set(['service/src/http/connections.test.ts'])
 export const longest = [
   'console/test/every-screen.test.ts',
   'service/src/routes',
+  'service/src/store',
   'service/test/workers.test.ts',
-  'service/test/kill.test.ts',
-  'service/test/shutdown.test.ts',
-  'tools/pack/service.test.ts',
   'tools/pack/pack.test.ts',
-  'service/test/several-processes.test.ts',
-  'service/test/postgres.test.ts',
   'console/test/service-down.test.ts',
-  'service/test/hostile-tenant.test.ts',
-  'service/test/faults/faults.test.ts',
-  'packages/merchant/src/next.test.ts',
-  'service/test/first-start.test.ts',
-  'service/test/rolling.test.ts',
+  'service/test/simulation/simulation.test.ts',
+  'packages/mcp/src',
+  'service/test/shutdown.test.ts',
   'service/test/hostile-input.test.ts',
-  'service/test/large-copy.test.ts',
-  'service/test/simulation/postgres-driver.test.ts',
-  'service/test/simulation/postgres-plans.test.ts',
+  'service/src/store/ledger/postgres',
+  'service/test/first-start.test.ts',
+  'service/test/hostile-tenant.test.ts',
+  'tools/pack/service.test.ts',
   'console/test/watch-and-stop.test.ts',
+  'service/test/rolling.test.ts',
+  'service/test/kill.test.ts',
+  'service/test/several-processes.test.ts',
+  'service/test/console',
+  'service/test/simulation/postgres-driver.test.ts',
+  'service/test/faults/faults.test.ts',
+  'console/test/look-after.test.ts',
+  'console/test/lists.test.ts',
+  'service/test/large-copy.test.ts',
+  'console/test/first-day.test.ts',
+  'service/test/simulation/postgres-plans.test.ts',
   'console/test/find-the-way.test.ts',
+  'service/test/postgres.test.ts',
+  'console/test/hostile-text.test.ts',
+  'service/test/stop-many.test.ts',
+  'packages/merchant/src/next.test.ts',
+  'packages/client/src',
+  'packages/cli/src',
   'service/test/backup.test.ts',
+  'service/test/backup-postgres.test.ts',
 ] as const
 
 /** A file to run, and the file or folder that it represents. */
@@ -70,8 +93,9 @@ export function testUnits(paths: readonly string[], into = join(projectFolder, g
 const generated = 'node_modules/.cache/purser-tests'
 
 function unitOf(path: string): string {
-  const folder = dirname(path)
-  return sharedFolders.some((one) => one === folder) && !aloneFiles.has(path) ? folder : path
+  if (aloneFiles.has(path)) return path
+  const around = sharedFolders.filter((folder) => path.startsWith(`${folder}/`))
+  return around.toSorted((a, b) => b.length - a.length)[0] ?? path
 }
 
 function urlOf(path: string): string {

@@ -62,7 +62,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'an evaluation approves what does not fit the budget',
-    firstSeed: 343,
+    firstSeed: 598,
     ...inOperation(
       'evaluate',
       seeing(mandates, (row) => ({ ...row, spentMicro: 0n })),
@@ -82,7 +82,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   { bug: 'a proof is granted and not written', ...inOperation('issueProof', without(payments)) },
   {
     bug: 'a capture does not look whether its agent is revoked, and its proofs are left to the sweep',
-    firstSeed: 124,
+    firstSeed: 304,
     ...inOperations({
       capture: seeing(agents, (row) => ({ ...row, status: 'active' })),
       voidPaymentsOfRevoked: changing(() => []),
@@ -91,7 +91,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
   },
   {
     bug: 'what was looked at is not looked at again before the commit',
-    firstSeed: 64,
+    firstSeed: 110,
     minCalls: 600,
     ...inTransaction((transaction) => ({
       read: async (reads, options) => {
@@ -227,7 +227,7 @@ export const plantedBugs: readonly (Planting & { readonly bug: string })[] = [
       changing((change) => (change.table === entries || change.table === evaluations ? [] : [change])),
     ),
   },
-  { bug: 'a revoked key goes on working', firstSeed: 129, ...inOperation('revokeApiKey', without(apiKeys)) },
+  { bug: 'a revoked key goes on working', firstSeed: 191, ...inOperation('revokeApiKey', without(apiKeys)) },
   { bug: 'a mandate is created and not written', ...inOperation('createMandate', without(mandates)) },
   { bug: 'a revoked agent stays active', ...inOperation('revokeAgent', without(agents)) },
   {
