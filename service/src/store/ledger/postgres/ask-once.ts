@@ -1,13 +1,13 @@
-import type { Pool, PoolClient, QueryConfig } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 
 import { breaksConnection } from './errors.ts'
-import { roundTrip, type Answer } from './round-trip.ts'
+import { roundTrip, type Answer, type Statement } from './round-trip.ts'
 
 /**
  * Sends statements in one round trip over a connection of a pool. A broken connection is discarded, as is one whose
  * transaction stays open after an error.
  */
-export async function askOnce(pool: Pool, statements: readonly QueryConfig[]): Promise<Answer[]> {
+export async function askOnce(pool: Pool, statements: readonly Statement[]): Promise<Answer[]> {
   const client = await pool.connect()
   let isBroken = false
   try {

@@ -157,7 +157,10 @@ export function checkUnlocked(
   for (const { table, before, now } of changes) {
     if (now && !before && missing.has(table)) added.set(table, now, true)
   }
-  const byShard = new Map<number | undefined, Map<Table, RowVersion[]>>()
+  // Without rows it still answers the id of the transaction.
+  const byShard = new Map<number | undefined, Map<Table, RowVersion[]>>(
+    shardOf ? [] : [[undefined, new Map()]],
+  )
   for (const row of rows) {
     if (row.version === null && added.get(row.table, row.key)) continue
     const shard = shardOf?.(row.table, row.key)

@@ -2,9 +2,11 @@ import type { Pool } from 'pg'
 
 import type { Caller } from '../../../domain/records.ts'
 import { idFrom, rowOf } from '../reads/dialect.ts'
+import { sqlName } from '../table.ts'
 import { apiKeys } from '../tables.ts'
 import { askOnce } from './ask-once.ts'
 import { BatchedReads, type BatchedReadsOptions } from './batched-reads.ts'
+import { decoderOf } from './column-types.ts'
 import type { ShardOfAccount } from './distribution.ts'
 
 interface CallerOptions extends Pick<BatchedReadsOptions<Buffer, Caller>, 'maxWaiting' | 'second'> {
@@ -36,16 +38,30 @@ export function prepareCallers(
 export type LookUpCallers = (pool: Pool, hashes: readonly string[]) => Promise<Map<string, Caller>>
 
 export const lookUpCallers: LookUpCallers = async (pool, hashes) => {
-  const { rows } = await pool.query<Record<string, unknown> & { readonly hash: string }>({
-    name: 'purser_ledger_callers',
-    text: `
-      select encode(h.secret_hash, 'hex') as hash, k.* from key_hashes h
-        join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
-        join accounts a on a.id = h.account_id and a.disabled_at_ms is null
-      where h.secret_hash = any ($1)`,
-    values: [hashes.map((hash) => Buffer.from(hash, 'hex'))],
-  })
-  return new Map(rows.map((row) => [row.hash, toCaller(row)]))
+  const [answer] = await askOnce(pool, [
+    {
+      name: 'purser_callers',
+      text: `
+        select h.secret_hash, ${callerColumns.map((name) => `k.${sqlName(name)}`).join(', ')} from key_hashes h
+          join api_keys k on k.account_id = h.account_id and k.id = h.key_id and k.revoked_at_ms is null
+          join accounts a on a.id = h.account_id and a.disabled_at_ms is null
+        where h.secret_hash = any ($1)`,
+      values: [`{${hashes.map((hash) => `"\\\\x${hash}"`).join()}}`],
+      decodeRow: decodeCaller,
+    },
+  ])
+  return new Map(answer?.rows as [string, Caller][])
+}
+
+const callerColumns = ['accountId', 'environment', 'id', 'role', 'agentId'] as const
+const decoders = callerColumns.map((name) => decoderOf(apiKeys.columns[name]))
+
+function decodeCaller([hash, ...fields]: readonly (string | null)[]): [string, Caller] {
+  const [accountId, environment, keyId, role, agentId] = decoders.map((decode, index) =>
+    decode(fields[index] ?? null),
+  )
+  // As text, bytes begin with `\x`.
+  return [hash?.slice(2) ?? '', { accountId, environment, keyId, role, agentId } as Caller]
 }
 
 /**

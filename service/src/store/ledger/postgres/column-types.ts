@@ -1,4 +1,4 @@
-import { idBytes, idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
+import { idPrefixes, idText, writeId, type IdKind } from '../../../domain/type-id.ts'
 import type { Column, ColumnKind } from '../table.ts'
 
 /** How PostgreSQL stores a kind of column, and its wire format. */
@@ -78,15 +78,23 @@ export function encodeArray(column: Column, rows: readonly Row[], name: string):
   return Buffer.from(scratch.subarray(0, at))
 }
 
-/** A value of a column as PostgreSQL reads it: text, or bytes. */
-export function encodeText({ kind, idKind = 'nonce' }: Column, value: unknown): string | Buffer | null {
+/** A value of a column as text, or in binary format where that is shorter. */
+export function encodeValue(column: Column, value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null
-  if (kind === 'bytes') return value as Buffer
-  if (kind === 'json') return JSON.stringify(value)
-  if (kind !== 'id') return `${value as string | number | bigint}`
-  const bytes = idBytes(idKind, value as string)
-  if (!bytes) throw new Error(`${JSON.stringify(value)} is not the id of a ${idKind}`)
-  return idText('nonce', bytes)
+  switch (column.kind) {
+    case 'id':
+      return Buffer.from(scratch.subarray(0, writeValue(column, value, 0)))
+    case 'bytes':
+      return value as Buffer
+    case 'json':
+      return JSON.stringify(value)
+    case 'text':
+    case 'micro':
+    case 'integer':
+      return `${value as string | number | bigint}`
+    default:
+      return column.kind satisfies never
+  }
 }
 
 type Row = Readonly<Record<string, unknown>>

@@ -173,11 +173,7 @@ class PostgresTransaction implements DriverTransaction {
     this.#cache.begin(real)
     this.#isCommitSent = true
     // Not prepared, so that the fault harness finds the word on the wire.
-    const answers = await this.#send([
-      ...statements,
-      ...(real.length > 0 ? [ownVersion] : []),
-      { text: 'commit' },
-    ])
+    const answers = await this.#send([...statements, { text: 'commit' }])
     // The server answers ROLLBACK if the transaction had already failed.
     if (answers.at(-1)?.command !== 'COMMIT') throw new RolledBackError('the server has rolled back')
     this.isCommitted = true
@@ -292,13 +288,6 @@ const settings = [
   ...['seqscan', 'sort', 'incremental_sort', 'memoize'].map((plan) => localSetting(`enable_${plan}`, 'off')),
   noJit,
 ]
-
-/** The id of the current transaction. */
-const ownVersion: Statement = {
-  name: 'purser_version',
-  text: 'select pg_current_xact_id()::xid',
-  decodeRow: ([version]) => version,
-}
 
 const serverStart = 'pg_postmaster_start_time()::text'
 const areSet = settings.map((setting) => `${setting} is not null`).join(' and ')

@@ -6,7 +6,7 @@ import type { Statement } from './round-trip.ts'
 import type { NetChange } from '../driver.ts'
 import type { RangeRead, Read, RowRead } from '../operation.ts'
 import { indexOf, sqlName, type Column, type Table } from '../table.ts'
-import { columnTypes, decoderOf, encodeArray, encodeText } from './column-types.ts'
+import { columnTypes, decoderOf, encodeArray, encodeValue } from './column-types.ts'
 import { guardOf } from './schema.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -36,10 +36,10 @@ export function lockRows(reads: readonly Read[], { waits, isDistributed = false 
       let parameters = 0
       const firsts: number[] = []
       const selects = parts.map(([, [first]], part) => {
-        const list = unnest(lists[part] ?? {}, 'wanted', parameters)
+        const list = listOf(lists[part] ?? [], 'wanted', { before: parameters })
         firsts.push(parameters + 1)
         const machine = machineOf(table, isDistributed, [parameters + 1])
-        parameters += Object.keys(lists[part] ?? {}).length
+        parameters += lists[part]?.length ?? 0
         if (first?.kind !== 'range') return `select ${part} as part, place, ${names(key)} from ${list}`
         const found = key.map((column) => `found.${sqlName(column)}`).join(', ')
         return `select ${part} as part, place, ${found} from ${list} cross join lateral (${rangeOf(first, machine)}) found`
@@ -50,7 +50,7 @@ export function lockRows(reads: readonly Read[], { waits, isDistributed = false 
           cross join lateral (
             select from ${name} own where ${machine}${equal(key, 'own', 'wanted')} for no key update${waits ? '' : ' skip locked'}) locked`
     }),
-    values: parts.flatMap(([, same], part) => arrays(lists[part] ?? {}, same.map(parametersOf))),
+    values: parts.flatMap(([, same], part) => arrays(lists[part] ?? [], same.map(parametersOf))),
     decodeRow: (fields): FoundRow => {
       const read = parts[Number(fields[0])]?.[1][Number(fields[1]) - 1]
       if (read?.kind === 'row') return { read, row: read.key }
@@ -83,17 +83,18 @@ export function findRows(reads: readonly RowRead[]): Statement {
   const { table } = reads[0] as RowRead
   const { key, name } = table
   const { others, keyColumns } = layoutOf(table)
+  const isOne = reads.length === 1
   return {
     ...prepared(
       'find',
       table,
-      '',
+      shapeOfList(isOne),
       () => `
       select place, version${others.map((column) => `, found.${sqlName(column.name)}`).join('')}
-      from ${unnest(keyColumns, 'wanted')}
+      from ${listOf(keyColumns, 'wanted', { isOne })}
         cross join lateral (select own.xmin as version, own.* from ${name} own where ${equal(key, 'own', 'wanted')} offset 0) found`,
     ),
-    values: arrays(keyColumns, reads.map(parametersOf)),
+    values: parametersOfList(keyColumns, reads.map(parametersOf), isOne),
     decodeRow: (fields): FoundRow => {
       const read = reads[Number(fields[0]) - 1] as RowRead
       // The key is known, so only the other columns are sent.
@@ -117,7 +118,7 @@ export function findDistributedRows(groups: readonly (readonly RowRead[])[]): St
       let parameters = 0
       const selects = tables.map((table, part) => {
         const { keyColumns, others } = layouts[part] as Layout
-        const list = unnest(keyColumns, 'wanted', parameters)
+        const list = listOf(keyColumns, 'wanted', { before: parameters })
         const machine = machineOf(table, true, [parameters + 1])
         parameters += table.key.length
         const columns = Array.from({ length: width }, (_, index) =>
@@ -148,7 +149,7 @@ interface Decoded {
 }
 
 interface Layout {
-  readonly keyColumns: Readonly<Record<string, Column>>
+  readonly keyColumns: readonly NamedColumn[]
   readonly key: readonly Decoded[]
   /** The columns besides the key. */
   readonly others: readonly Decoded[]
@@ -202,7 +203,7 @@ export function findRanges(ranges: readonly RangeRead[], isDistributed = false):
       shapeOf(range),
       () => `
       select place${all.map(({ name }) => `, found.${sqlName(name)}`).join('')}
-      from ${unnest(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isDistributed, [1]))}) found`,
+      from ${listOf(wanted, 'wanted')} cross join lateral (${rangeOf(range, machineOf(table, isDistributed, [1]))}) found`,
     ),
     values: arrays(wanted, ranges.map(parametersOf)),
     decodeRow: (fields): FoundRow => ({
@@ -218,14 +219,12 @@ function parametersOf(read: Read): Row {
   return { ...read.where, after_bound: read.after, up_to_bound: read.upTo, row_limit: read.limit }
 }
 
-function columnsOfRange({ table, where, orderBy, after, upTo }: RangeRead): Readonly<Record<string, Column>> {
+function columnsOfRange({ table, where, orderBy, after, upTo }: RangeRead): NamedColumn[] {
   const ordered = table.columns[orderBy] as Column
-  return {
-    ...columnsOf(table, Object.keys(where).sort()),
-    ...(after === undefined ? {} : { after_bound: ordered }),
-    ...(upTo === undefined ? {} : { up_to_bound: ordered }),
-    row_limit: { kind: 'integer', isNullable: false },
-  }
+  const wanted = columnsOf(table, Object.keys(where).sort())
+  if (after !== undefined) wanted.push(['after_bound', ordered])
+  if (upTo !== undefined) wanted.push(['up_to_bound', ordered])
+  return [...wanted, ['row_limit', { kind: 'integer', isNullable: false }]]
 }
 
 /** The rows of one range, in its order. */
@@ -306,16 +305,18 @@ function insertRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
   const { name } = table
   const rows = changes.map(({ now }) => now as Row)
+  const isOne = rows.length === 1
   const filled = filledIn(table, rows)
+  const sent = columnsOf(table, filled)
   return {
     ...prepared(
       'insert',
       table,
-      filled.join(),
+      `${shapeOfList(isOne)}${filled.join()}`,
       () =>
-        `insert into ${name} (${names(filled)}) select ${names(filled)} from ${unnest(columnsOf(table, filled), 'added')}`,
+        `insert into ${name} (${names(filled)}) select ${names(filled)} from ${listOf(sent, 'added', { isOne })}`,
     ),
-    values: arrays(columnsOf(table, filled), rows),
+    values: parametersOfList(sent, rows, isOne),
   }
 }
 
@@ -327,15 +328,14 @@ function insertDistributedRows(changes: readonly NetChange[]): Statement {
   const { table } = changes[0] as NetChange
   const rows = changes.map(({ now }) => now as Row)
   const filled = filledIn(table, rows)
-  const columns = filled.map((name) => ({ name, column: table.columns[name] as Column }))
+  const columns = columnsOf(table, filled)
   let parameters = 0
   const lists = rows.map(
-    () =>
-      `(${columns.map(({ column: { kind } }) => `$${++parameters}::${columnTypes[kind].name}`).join(', ')})`,
+    () => `(${columns.map(([, { kind }]) => `$${++parameters}::${columnTypes[kind].name}`).join(', ')})`,
   )
   return {
     text: `insert into ${table.name} (${names(filled)}) values ${lists.join(', ')}`,
-    values: rows.flatMap((row) => columns.map(({ name, column }) => encodeText(column, row[name]))),
+    values: rows.flatMap((row) => columns.map(([name, column]) => encodeValue(column, row[name]))),
   }
 }
 
@@ -352,23 +352,22 @@ function updateRows(changes: readonly NetChange[], { versions, isDistributed }: 
     changes.some(({ before, now }) => before?.[name] !== now?.[name]) ? [name] : [],
   )
   const sent = columnsOf(table, [...key, ...changed])
+  const isOne = changes.length === 1 && !isDistributed
+  const verb = versions ? 'update_unchanged' : `update${suffixOf(isDistributed)}`
   return {
-    ...prepared(
-      versions ? 'update_unchanged' : `update${suffixOf(isDistributed)}`,
-      table,
-      changed.join(),
-      () => {
-        const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
-        const from = located(table, sent, 'changed', { hasVersions: versions !== undefined, isDistributed })
-        return counted(`update ${name} own set ${sets.join(', ')} from ${from}`)
-      },
-    ),
+    ...prepared(verb, table, `${shapeOfList(isOne)}${changed.join()}`, () => {
+      const sets = changed.map((column) => `${sqlName(column)} = changed.${sqlName(column)}`)
+      const hasVersions = versions !== undefined
+      const from = located(table, sent, 'changed', { hasVersions, isDistributed, isOne })
+      return counted(`update ${name} own set ${sets.join(', ')} from ${from}`, isOne)
+    }),
     values: [
-      ...arrays(
+      ...parametersOfList(
         sent,
         changes.map(({ now }) => now as Row),
+        isOne,
       ),
-      ...versionsOf(changes, versions),
+      ...(versions ? [versionsOf(changes, versions, isOne)] : []),
     ],
   }
 }
@@ -387,16 +386,20 @@ function deleteRows(changes: readonly NetChange[], { versions, isDistributed }: 
         sent,
         changes.map(({ before }) => before as Row),
       ),
-      ...versionsOf(changes, versions),
+      ...(versions ? [versionsOf(changes, versions)] : []),
     ],
   }
 }
 
-function versionsOf(changes: readonly NetChange[], versions: Versions | undefined): string[] {
-  return versions ? [xids(changes.map((change) => versions.get(change) ?? null))] : []
+function versionsOf(changes: readonly NetChange[], versions: Versions, isOne = false): string | null {
+  return xids(
+    changes.map((change) => versions.get(change) ?? null),
+    isOne,
+  )
 }
 
-function xids(versions: readonly (string | null)[]): string {
+function xids(versions: readonly (string | null)[], isOne = false): string | null {
+  if (isOne) return versions[0] ?? null
   return `{${versions.map((version) => version ?? 'null').join()}}`
 }
 
@@ -406,35 +409,47 @@ export interface RowVersion {
   readonly version: string | null
 }
 
-/** Fails with `rowChanged`, which has no other cause, unless every row has its expected version. */
+/**
+ * Fails with `rowChanged`, which has no other cause, unless every row has its expected version. Its result is the id of the
+ * transaction, if it has written anything and is not distributed.
+ */
 export function checkVersions(
   rows: ReadonlyMap<Table, readonly RowVersion[]>,
   isDistributed = false,
 ): Statement {
-  const parts = [...rows]
-  const values = parts.flatMap(([table, expected]) => [
-    ...arrays(
+  const parts = [...rows].map(([table, expected]) => ({
+    table,
+    expected,
+    isOne: expected.length === 1 && !isDistributed,
+  }))
+  const values = parts.flatMap(({ table, expected, isOne }) => [
+    ...parametersOfList(
       layoutOf(table).keyColumns,
       expected.map(({ key }) => key),
+      isOne,
     ),
-    xids(expected.map(({ version }) => version)),
+    xids(
+      expected.map(({ version }) => version),
+      isOne,
+    ),
   ])
-  const tables = parts.map(([{ name }]) => name).join()
+  const shape = parts.map(({ table, isOne }) => `${shapeOfList(isOne)}${table.name}`).join()
   return {
-    ...prepared(`check${suffixOf(isDistributed)}`, { name: '' }, tables, () => {
+    ...prepared(`check${suffixOf(isDistributed)}`, { name: '' }, shape, () => {
       let parameters = 1
-      const counts = parts.map(([table]) => {
+      const counts = parts.map(({ table, isOne }) => {
         const { keyColumns } = layoutOf(table)
-        const list = unnest(keyColumns, 'wanted', parameters, true)
+        const list = listOf(keyColumns, 'wanted', { before: parameters, hasVersions: true, isOne })
         const machine = machineOf(table, isDistributed, [parameters + 1])
         parameters += table.key.length + 1
         return `(select count(*) from ${list} where (
           select own.xmin from ${table.name} own where ${machine}${equal(table.key, 'own', 'wanted')}) is not distinct from wanted.version)`
       })
-      return `select ln((${counts.join(' + ')} = $1::int)::int)`
+      const id = isDistributed ? 'null' : 'pg_current_xact_id_if_assigned()::xid'
+      return `select ${id}, ln((${['0', ...counts].join(' + ')} = $1::int)::int)`
     }),
-    values: [parts.reduce((sum, [, expected]) => sum + expected.length, 0), ...values],
-    decodeRow: () => undefined,
+    values: [parts.reduce((sum, { expected }) => sum + expected.length, 0), ...values],
+    decodeRow: ([id]) => id ?? undefined,
   }
 }
 
@@ -448,7 +463,7 @@ export function lockUnchangedRows(table: Table, expected: readonly RowVersion[])
       '',
       () => `
       with locked as materialized (
-        select from ${unnest(keyColumns, 'wanted', 0, true)} cross join lateral (
+        select from ${listOf(keyColumns, 'wanted', { hasVersions: true })} cross join lateral (
           select from ${table.name} own where ${equal(table.key, 'own', 'wanted')} and own.xmin = wanted.version
           for no key update) found)
       select 1 / (count(*) = cardinality($1))::int from locked`,
@@ -465,8 +480,9 @@ export function lockUnchangedRows(table: Table, expected: readonly RowVersion[])
 }
 
 /** Makes a change fail unless it finds every row: if a locked row is gone, that is a bug, and nothing must be committed. */
-function counted(change: string): string {
-  return `with done as (${change} returning 1) select 1 / (count(*) = cardinality($1))::int from done`
+function counted(change: string, isOne = false): string {
+  const count = isOne ? '1' : 'cardinality($1)'
+  return `with done as (${change} returning 1) select 1 / (count(*) = ${count})::int from done`
 }
 
 /**
@@ -475,46 +491,74 @@ function counted(change: string): string {
  */
 function located(
   table: Table,
-  sent: Readonly<Record<string, Column>>,
+  sent: readonly NamedColumn[],
   alias: string,
-  { hasVersions, isDistributed }: { readonly hasVersions: boolean; readonly isDistributed: boolean },
+  {
+    hasVersions,
+    isDistributed,
+    isOne = false,
+  }: { readonly hasVersions: boolean; readonly isDistributed: boolean; readonly isOne?: boolean },
 ): string {
   const { name, key } = table
-  // Planned on every run, for the current tables.
-  if (isDistributed) {
-    return `${unnest(sent, alias)} where ${machineOf(table, isDistributed, [1])}${equal(key, 'own', alias)}`
+  const unchanged = hasVersions ? ` and own.xmin = ${alias}.version` : ''
+  // A distributed statement is planned on every run, for the current tables; a single row is not joined.
+  if (isDistributed || isOne) {
+    const list = listOf(sent, alias, { hasVersions, isOne })
+    return `${list} where ${machineOf(table, isDistributed, [1])}${equal(key, 'own', alias)}${unchanged}`
   }
-  return `${unnest(sent, alias, 0, hasVersions)} cross join lateral (
+  return `${listOf(sent, alias, { hasVersions })} cross join lateral (
     select one.ctid from ${name} one where ${equal(key, 'one', alias)} offset 0) found
-    where own.ctid = found.ctid${hasVersions ? ` and own.xmin = ${alias}.version` : ''}`
+    where own.ctid = found.ctid${unchanged}`
 }
 
-function columnsOf({ columns }: Table, chosen: readonly string[]): Readonly<Record<string, Column>> {
-  return Object.fromEntries(chosen.map((name) => [name, columns[name] as Column]))
+type NamedColumn = readonly [name: string, column: Column]
+
+function columnsOf({ columns }: Table, chosen: readonly string[]): NamedColumn[] {
+  return chosen.map((name) => [name, columns[name] as Column])
 }
 
 /**
- * The parameters of a statement as a table, one array per column; `place` counts the rows from 1. In the select list the arrays
- * are expanded in step; in the from list each would be copied first.
+ * The parameters of a statement as a table: one array per column, or the values of a single row, which take the server less
+ * time. `place` counts the rows from 1. In the select list the arrays are expanded in step; in the from list each would be
+ * copied first.
  */
-function unnest(
-  columns: Readonly<Record<string, Column>>,
+function listOf(
+  columns: readonly NamedColumn[],
   alias: string,
-  before = 0,
-  hasVersions = false,
+  { before = 0, hasVersions = false, isOne = false }: ListOptions = {},
 ): string {
-  const parts = Object.entries(columns).map(
-    ([name, { kind }], index) =>
-      `unnest($${before + index + 1}::${columnTypes[kind].name}[]) as ${sqlName(name)}`,
+  const parameter = (index: number, type: string) =>
+    isOne ? `$${before + index}::${type}` : `unnest($${before + index}::${type}[])`
+  const parts = columns.map(
+    ([name, { kind }], index) => `${parameter(index + 1, columnTypes[kind].name)} as ${sqlName(name)}`,
   )
-  const last = hasVersions
-    ? `unnest($${before + parts.length + 1}::xid[]) as version`
-    : `generate_subscripts($${before + 1}, 1) as place`
+  const place = isOne ? '1' : `generate_subscripts($${before + 1}, 1)`
+  const last = hasVersions ? `${parameter(parts.length + 1, 'xid')} as version` : `${place} as place`
   return `(select ${[...parts, last].join(', ')}) ${alias}`
 }
 
-function arrays(columns: Readonly<Record<string, Column>>, rows: readonly Row[]): Buffer[] {
-  return Object.entries(columns).map(([name, column]) => encodeArray(column, rows, name))
+interface ListOptions {
+  /** The number of parameters before it. */
+  readonly before?: number
+  /** Whether the versions of the rows are the last parameter. */
+  readonly hasVersions?: boolean
+  readonly isOne?: boolean
+}
+
+function shapeOfList(isOne: boolean): string {
+  return isOne ? 'one ' : ''
+}
+
+function parametersOfList(
+  columns: readonly NamedColumn[],
+  rows: readonly Row[],
+  isOne: boolean,
+): (Buffer | string | null)[] {
+  return isOne ? columns.map(([name, column]) => encodeValue(column, rows[0]?.[name])) : arrays(columns, rows)
+}
+
+function arrays(columns: readonly NamedColumn[], rows: readonly Row[]): Buffer[] {
+  return columns.map(([name, column]) => encodeArray(column, rows, name))
 }
 
 type Prepared = Required<Pick<Statement, 'name' | 'text'>>
