@@ -14,7 +14,7 @@ import type { Purchase } from '../testing/service.ts'
 import { makeFolder, startProcess } from './process.ts'
 
 /** How often the service is killed. */
-const kills = Number(process.env['PURSER_TEST_KILLS'] ?? 20)
+const kills = Number(process.env['PURSER_TEST_KILLS'] ?? 12)
 /** What the moments of the kills follow from; a run prints it. */
 const seed = Number(process.env['PURSER_TEST_SEED'] ?? randomInt(2 ** 31))
 

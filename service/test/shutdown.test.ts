@@ -4,7 +4,7 @@ import { request as openRequest, type ClientRequest, type IncomingMessage } from
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { test, type TestContext } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 
 import type { Proof } from '@purser/wire/payments'
 
@@ -114,18 +114,6 @@ test('At SIGTERM under load nothing that was acknowledged is lost, and what was 
   assert.deepEqual(paid.sort(), [...acknowledged.values()].sort())
 })
 
-test('A client that never finishes its request holds a stopping service no longer than the bound', async (context) => {
-  const folder = makeFolder(context)
-  const service = await startProcess(context, { folder, settings })
-  const slow = await openHalfRequest(context, service.url)
-  const startedAtMs = performance.now()
-  const { code } = await service.kill('SIGTERM')
-  const tookMs = performance.now() - startedAtMs
-  assert.equal(code, 0)
-  assert.ok(tookMs < stopTimeoutMs + slackMs, `it took ${tookMs} ms`)
-  await slow.closed
-})
-
 test('A connection on which nothing was asked holds a stopping service not at all', async (context) => {
   const service = await startProcess(context, { folder: makeFolder(context), settings })
   const { hostname, port } = new URL(service.url)
@@ -154,42 +142,61 @@ test('SIGHUP does not stop the service', async (context) => {
   assert.deepEqual([code, signal], [0, null])
 })
 
-for (const workers of ['1', '2']) {
-  test(`With PURSER_DRAIN_SECONDS, SIGTERM turns /readyz to 503 while requests go on with Connection: close, in ${workers} process(es); Ctrl-C does not wait`, async (context) => {
+describe('Stops that wait', { concurrency: true }, () => {
+  test('A client that never finishes its request holds a stopping service no longer than the bound', async (context) => {
     const folder = makeFolder(context)
-    const { url, drop } = await postgres18.createDatabase()
-    context.after(drop)
-    const drained = { ...settings, PURSER_DATABASE: url, PURSER_WORKERS: workers, PURSER_DRAIN_SECONDS: '1' }
-    const service = await startProcess(context, { folder, settings: drained })
-    const client = openClient(context, service)
-    const purchase = await makePurchase(client)
-    const before = await client.askForProof(purchase)
-    assert.equal(before.headers['connection'], 'keep-alive')
-
-    const ended = service.kill('SIGTERM')
-    await service.sees(/Purser is stopping: it accepts requests for another 1 s/)
-    // A worker hears of it a moment later.
-    let ready = await client.send('GET', '/readyz')
-    while (ready.status === 200) ready = await client.send('GET', '/readyz')
-    assert.deepEqual([ready.status, ready.body], [503, { detail: 'shutting_down' }])
-    const healthy = await client.send('GET', '/healthz')
-    const paid = await client.verify(before.body.proof as Proof)
-    assert.deepEqual([healthy.status, labelOf(paid)], [200, '200 ok'])
-    if (workers === '1') {
-      assert.deepEqual([healthy.headers['connection'], paid.headers['connection']], ['close', 'close'])
-    }
-    const { code, stderr } = await ended
-    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
-
-    const again = await startProcess(context, {
-      folder,
-      settings: { ...drained, PURSER_DRAIN_SECONDS: '60' },
-    })
+    const service = await startProcess(context, { folder, settings })
+    const slow = await openHalfRequest(context, service.url)
     const startedAtMs = performance.now()
-    assert.equal((await again.kill('SIGINT')).code, 0)
-    assert.ok(performance.now() - startedAtMs < stopTimeoutMs)
+    const { code } = await service.kill('SIGTERM')
+    const tookMs = performance.now() - startedAtMs
+    assert.equal(code, 0)
+    assert.ok(tookMs < stopTimeoutMs + slackMs, `it took ${tookMs} ms`)
+    await slow.closed
   })
-}
+
+  for (const workers of ['1', '2']) {
+    test(`With PURSER_DRAIN_SECONDS, SIGTERM turns /readyz to 503 while requests go on with Connection: close, in ${workers} process(es); Ctrl-C does not wait`, async (context) => {
+      const folder = makeFolder(context)
+      const { url, drop } = await postgres18.createDatabase()
+      context.after(drop)
+      const drained = {
+        ...settings,
+        PURSER_DATABASE: url,
+        PURSER_WORKERS: workers,
+        PURSER_DRAIN_SECONDS: '1',
+      }
+      const service = await startProcess(context, { folder, settings: drained })
+      const client = openClient(context, service)
+      const purchase = await makePurchase(client)
+      const before = await client.askForProof(purchase)
+      assert.equal(before.headers['connection'], 'keep-alive')
+
+      const ended = service.kill('SIGTERM')
+      await service.sees(/Purser is stopping: it accepts requests for another 1 s/)
+      // A worker hears of it a moment later.
+      let ready = await client.send('GET', '/readyz')
+      while (ready.status === 200) ready = await client.send('GET', '/readyz')
+      assert.deepEqual([ready.status, ready.body], [503, { detail: 'shutting_down' }])
+      const healthy = await client.send('GET', '/healthz')
+      const paid = await client.verify(before.body.proof as Proof)
+      assert.deepEqual([healthy.status, labelOf(paid)], [200, '200 ok'])
+      if (workers === '1') {
+        assert.deepEqual([healthy.headers['connection'], paid.headers['connection']], ['close', 'close'])
+      }
+      const { code, stderr } = await ended
+      assert.deepEqual({ code, stderr }, { code: 0, stderr: '' })
+
+      const again = await startProcess(context, {
+        folder,
+        settings: { ...drained, PURSER_DRAIN_SECONDS: '60' },
+      })
+      const startedAtMs = performance.now()
+      assert.equal((await again.kill('SIGINT')).code, 0)
+      assert.ok(performance.now() - startedAtMs < stopTimeoutMs)
+    })
+  }
+})
 
 test('A second SIGTERM ends the service at once', async (context) => {
   const folder = makeFolder(context)
