@@ -4,6 +4,7 @@ import type { Read, RowRead } from '../operation.ts'
 import { KeyMap } from '../key-map.ts'
 import { RowCache } from '../row-cache.ts'
 import type { Table } from '../table.ts'
+import { payments } from '../tables.ts'
 import {
   checkVersions,
   lockUnchangedRows,
@@ -35,8 +36,8 @@ export interface CachedRow {
  */
 export class CachedRows {
   #rows = new RowCache<CachedRow>()
-  /** Tables that were read: rows of other tables are not cached. */
-  readonly #read = new Set<Table>()
+  /** Tables that were read, and payments, which are captured soon after they are added: rows of other tables are not cached. */
+  readonly #read = new Set<Table>([payments])
   /** The server's start time, which identifies it: another server numbers its transactions differently. */
   server: string | undefined
 
