@@ -5,14 +5,17 @@ import { pathToFileURL } from 'node:url'
 import { projectFolder } from './source-files.ts'
 
 /**
- * Folders whose test files, with those of folders below them, share a process. Most of them start services, or servers of PostgreSQL: a process that has
- * started one starts the next service in half the time, and needs no second server.
+ * Folders whose test files, with those of folders below them, share a process, except for the slowest. Most of them
+ * start services, or servers of PostgreSQL: a process that has started one starts the next service in half the time,
+ * and needs no second server.
  */
 const sharedFolders = [
   'console/src',
+  'examples',
   'packages/cli/src',
   'packages/client/src',
   'packages/mcp/src',
+  'packages/merchant/src',
   'service/src/commands',
   'service/src/domain',
   'service/src/http',
@@ -23,7 +26,9 @@ const sharedFolders = [
   'service/src/store/ledger/operations',
   'service/src/store/ledger/postgres',
   'service/src/store/ledger/sqlite',
+  'service/test',
   'service/test/console',
+  'service/test/simulation',
 ] as const
 
 /** Files that measure time or exit their process, so that others must not share it. */
@@ -34,11 +39,13 @@ export const longest = [
   'console/test/every-screen.test.ts',
   'service/src/routes',
   'service/src/store',
+  'service/test',
   'service/test/workers.test.ts',
   'tools/pack/pack.test.ts',
   'console/test/service-down.test.ts',
   'service/test/simulation/simulation.test.ts',
   'packages/mcp/src',
+  'packages/merchant/src',
   'service/test/shutdown.test.ts',
   'service/test/hostile-input.test.ts',
   'service/src/store/ledger/postgres',
@@ -49,7 +56,9 @@ export const longest = [
   'service/test/rolling.test.ts',
   'service/test/kill.test.ts',
   'service/test/several-processes.test.ts',
+  'examples',
   'service/test/console',
+  'service/test/simulation',
   'service/test/simulation/postgres-driver.test.ts',
   'service/test/faults/faults.test.ts',
   'console/test/look-after.test.ts',
@@ -93,7 +102,7 @@ export function testUnits(paths: readonly string[], into = join(projectFolder, g
 const generated = 'node_modules/.cache/purser-tests'
 
 function unitOf(path: string): string {
-  if (aloneFiles.has(path)) return path
+  if (aloneFiles.has(path) || longest.some((one) => one === path)) return path
   const around = sharedFolders.filter((folder) => path.startsWith(`${folder}/`))
   return around.toSorted((a, b) => b.length - a.length)[0] ?? path
 }
