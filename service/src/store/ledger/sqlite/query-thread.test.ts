@@ -52,7 +52,9 @@ test('A thread that was closed is asked nothing more', async (t) => {
 })
 
 test('What a thread leaves behind as it dies is nothing to the next one: nobody gets the answer of another', async (t) => {
-  const { queries, path } = prepare(t, { timeoutMs: 5_000, maxWaiting: 10 })
+  const { store, queries, path } = prepare(t, { timeoutMs: 5_000, maxWaiting: 10 })
+  // The store's threads would make another file in its place.
+  await store.close()
   // Without its file the thread ends as it starts.
   renameSync(path, `${path}.away`)
   await assert.rejects(queries.query("select 'first' as asked", []), /unable to open/)
