@@ -147,6 +147,8 @@ const areas: readonly Area[] = [
     types: ['service/src/store/store.ts', 'service/src/store/console/store.ts', 'service/src/ids.ts'],
   },
   // These may import everything before them.
+  { name: 'backup', path: 'service/src/backup/', values: everything },
+  { name: 'copy', path: 'service/src/copy/', values: everything },
   { name: 'settings', path: 'service/src/settings/', values: everything },
   { name: 'background', path: 'service/src/background/', values: everything },
   { name: 'metrics', path: 'service/src/metrics/', values: everything },

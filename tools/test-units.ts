@@ -22,6 +22,7 @@ const sharedFolders = [
   'service/src/http/validation',
   'service/src/routes',
   'service/src/routes/console',
+  'service/src/start',
   'service/src/store',
   'service/src/store/ledger/operations',
   'service/src/store/ledger/postgres',

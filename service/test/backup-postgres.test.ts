@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { testCommand } from '../../packages/cli/testing/command.ts'
-import { findProgram } from '../src/store/backup/programs.ts'
+import { findProgram } from '../src/backup/programs.ts'
 import { StoreOpenError } from '../src/store/open-error.ts'
 import { execute } from '../testing/postgres-databases.ts'
 import { postgresServers } from '../testing/postgres.ts'

@@ -80,7 +80,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
     isImported: false,
     processes: [
       'src/processes/worker.ts',
-      'src/store/backup/vacuum-into.ts',
+      'src/backup/vacuum-into.ts',
       'src/store/ledger/sqlite/quick-check.ts',
     ],
     folders: ['console'],

@@ -1,4 +1,4 @@
-import type { CopyProgress, CopyReport } from '../store/copy/copy-ledger.ts'
+import type { CopyProgress, CopyReport } from '../copy/copy-ledger.ts'
 import { StoreOpenError } from '../store/open-error.ts'
 import { CommandError, type Io } from './io.ts'
 

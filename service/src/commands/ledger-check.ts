@@ -1,7 +1,7 @@
 import type { Database } from '../settings/config.ts'
 import { formatSum } from '../domain/money.ts'
 import { placeOfLedger } from '../start/open-store.ts'
-import { sumUpPostgres, sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
+import { sumUpPostgres, sumUpSqlite, type LedgerSums } from '../backup/sum-up.ts'
 import { readDatabaseSetting } from './database-option.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'
 import { exitCodes, type Io } from './io.ts'

@@ -1,6 +1,6 @@
 import { placeOfLedger } from '../start/open-store.ts'
 import { readKeptProofSecret } from '../start/proof-secret.ts'
-import { copyLedger, type CopyOptions, type CopyReport } from '../store/copy/copy-ledger.ts'
+import { copyLedger, type CopyOptions, type CopyReport } from '../copy/copy-ledger.ts'
 import { describeReport, explainCopyFailure, showProgress, whatNext } from './copy-text.ts'
 import { readAddress } from './database-option.ts'
 import { CommandError, type Io } from './io.ts'

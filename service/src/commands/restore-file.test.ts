@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { copySqliteFile } from '../store/backup/copy-file.ts'
+import { copySqliteFile } from '../backup/copy-file.ts'
 import { restoreFile } from './restore-file.ts'
 import { createIdsOfTimes } from '../ids.ts'
 import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'

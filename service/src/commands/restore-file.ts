@@ -3,14 +3,14 @@ import { existsSync, linkSync, realpathSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 import { renewProofSecret } from '../start/proof-secret.ts'
-import { syncFile } from '../store/backup/private-file.ts'
-import { findRevived, type Revived } from '../store/backup/revived.ts'
-import { copySqliteFile, removeSqliteFile } from '../store/backup/copy-file.ts'
-import { absorbLog, forgetOpen } from '../store/backup/forget-open.ts'
+import { syncFile } from '../backup/private-file.ts'
+import { findRevived, type Revived } from '../backup/revived.ts'
+import { copySqliteFile, removeSqliteFile } from '../backup/copy-file.ts'
+import { absorbLog, forgetOpen } from '../backup/forget-open.ts'
 import { createFolder, lockFile } from '../store/ledger/sqlite/open.ts'
 import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'
-import { sumUpSqlite, type LedgerSums } from '../store/backup/sum-up.ts'
+import { sumUpSqlite, type LedgerSums } from '../backup/sum-up.ts'
 
 export interface RestoreFileOptions {
   readonly backup: string

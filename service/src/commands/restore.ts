@@ -2,15 +2,15 @@ import { resolve } from 'node:path'
 
 import { readConfig } from '../settings/config.ts'
 import { placeOfLedger } from '../start/open-store.ts'
-import { restoreDump } from '../store/backup/restore-dump.ts'
+import { restoreDump } from '../backup/restore-dump.ts'
 import {
   findRevived,
   listWorkingKeys,
   type ReadableLedger,
   type Revived,
   type RevivedRecord,
-} from '../store/backup/revived.ts'
-import type { LedgerSums } from '../store/backup/sum-up.ts'
+} from '../backup/revived.ts'
+import type { LedgerSums } from '../backup/sum-up.ts'
 import { readAddress, readDatabaseSetting } from './database-option.ts'
 import { describeSums, sumsAsJson } from './ledger-check.ts'
 import { refuseOtherOwner } from './ledger-owner.ts'

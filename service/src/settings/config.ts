@@ -17,7 +17,7 @@ import {
   type SettingFlag,
   type SettingKey,
 } from './settings.ts'
-import { addressFaults } from '../store/ledger/postgres/address.ts'
+import { addressFaults } from './database-address.ts'
 
 /** The configuration of the service. */
 export interface Config {

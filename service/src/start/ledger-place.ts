@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 
 import type { Config } from '../settings/config.ts'
-import { checkConnections } from '../store/ledger/postgres/connection-checks.ts'
+import { checkConnections } from './postgres-connections.ts'
 import { checkSqliteFile } from '../store/ledger/sqlite/check-file.ts'
 import { readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
 import { StoreOpenError } from '../store/open-error.ts'

@@ -1,6 +1,6 @@
 /** Copies a ledger, and is killed (`kill -9`) once it has written so many batches: `killed-copy.ts {…}`. */
 
-import { copyLedger, type CopyOptions } from '../../src/store/copy/copy-ledger.ts'
+import { copyLedger, type CopyOptions } from '../../src/copy/copy-ledger.ts'
 
 const order = JSON.parse(process.argv[2] ?? '') as CopyOptions & { readonly killedAfter: number }
 let reports = 0

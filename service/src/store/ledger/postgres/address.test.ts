@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { addressFaults, describeUrl } from './address.ts'
+import { describeUrl } from './address.ts'
 
 const described: readonly (readonly [address: string, shown: string])[] = [
   ['postgresql://purser:hush@db.example.com:5433/purser', 'postgresql://purser@db.example.com:5433/purser'],
@@ -21,7 +21,6 @@ for (const [address, shown] of described) {
   test(`${address} is shown as ${shown}, which is an address, too`, () => {
     assert.equal(describeUrl(address), shown)
     if (shown === 'the database') return
-    assert.deepEqual(addressFaults(address), [])
     assert.equal(describeUrl(shown), shown)
   })
 }
@@ -35,29 +34,3 @@ test('A socket is shown with the default user if the address has none', (context
   })
   assert.equal(describeUrl('postgresql:///purser?host=/run/pg'), 'postgresql://somebody@/purser?host=/run/pg')
 })
-
-const known =
-  'host, port, user, password, sslmode, sslnegotiation, uselibpqcompat, sslcert, sslkey, sslrootcert, application_name, options, statement_timeout, lock_timeout, idle_in_transaction_session_timeout'
-const faults: readonly (readonly [address: string, faults: readonly string[]])[] = [
-  [
-    'postgresql://host/purser?foo=bar',
-    [`PURSER_DATABASE has the parameter foo, which is not known; those that are: ${known}`],
-  ],
-  [
-    'postgresql://host/purser?hush-hush@host/purser',
-    [`PURSER_DATABASE has a parameter, which is not known; those that are: ${known}`],
-  ],
-  [
-    'postgresql://host/purser?sslmode=banana&port=http',
-    [
-      'PURSER_DATABASE: sslmode must be one of disable, prefer, require, verify-ca, verify-full, no-verify, not "banana"',
-      'PURSER_DATABASE: port must be a whole number, not "http"',
-    ],
-  ],
-  ['postgresql://host/purser?sslmode=verify-full&sslrootcert=/ca.pem&options=-c%20x%3Dy', []],
-]
-for (const [address, expected] of faults) {
-  test(`Errors in the parameters of ${address} list the known ones`, () => {
-    assert.deepEqual(addressFaults(address), expected)
-  })
-}

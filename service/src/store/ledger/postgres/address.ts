@@ -17,7 +17,7 @@ interface PostgresAddress {
 const hostless = /^(postgres(?:ql)?:\/\/[^@/?#]*@)(?=\/)/
 
 /** Parses an address like `pg` does; undefined if it is invalid. */
-function readPostgresAddress(text: string): PostgresAddress | undefined {
+export function readPostgresAddress(text: string): PostgresAddress | undefined {
   if (!/^postgres(ql)?:\/\//.test(text)) return undefined
   const isHostless = hostless.test(text)
   const address = isHostless ? text.replace(hostless, '$1none') : text
@@ -30,61 +30,6 @@ function readPostgresAddress(text: string): PostgresAddress | undefined {
     name: pathname.slice(1),
     parameters,
   }
-}
-
-/** Parameters with a fixed set of values. */
-const choices: Readonly<Record<string, readonly string[]>> = {
-  sslmode: ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'],
-  sslnegotiation: ['postgres', 'direct'],
-  uselibpqcompat: ['true', 'false'],
-}
-
-/** The parameters that `pg` supports; it ignores others. */
-const knownParameters = [
-  'host',
-  'port',
-  'user',
-  'password',
-  ...Object.keys(choices),
-  'sslcert',
-  'sslkey',
-  'sslrootcert',
-  'application_name',
-  'options',
-  'statement_timeout',
-  'lock_timeout',
-  'idle_in_transaction_session_timeout',
-]
-
-/** The errors in a configured address, each with the valid form, and without the password. */
-export function addressFaults(text: string, setting = 'PURSER_DATABASE'): string[] {
-  const address = readPostgresAddress(text)
-  // An unencoded slash ends the password: the rest of it would be in place of the database name.
-  if (!address || /[@/]/.test(address.name)) {
-    return [
-      `${setting} is no PostgreSQL address; write postgresql://user:password@host:5432/name, with special characters of the password percent-encoded`,
-    ]
-  }
-  if (address.name === '') {
-    return [`${setting} names a server but no database; add its name, as in postgresql://host:5432/purser`]
-  }
-  return [...address.parameters].flatMap(([name, value]) => parameterFault(setting, name, value) ?? [])
-}
-
-function parameterFault(setting: string, name: string, value: string): string | undefined {
-  if (!knownParameters.includes(name)) {
-    // Text that is not a word may be part of a password.
-    const named = /^\w{1,40}$/.test(name) ? `the parameter ${name}` : 'a parameter'
-    return `${setting} has ${named}, which is not known; those that are: ${knownParameters.join(', ')}`
-  }
-  const known = choices[name]
-  if (known && !known.includes(value)) {
-    return `${setting}: ${name} must be one of ${known.join(', ')}, not ${JSON.stringify(value)}`
-  }
-  if (name === 'port' && !/^\d{1,5}$/.test(value)) {
-    return `${setting}: port must be a whole number, not ${JSON.stringify(value)}`
-  }
-  return undefined
 }
 
 /** The address for display: without password and options; for a socket, with the user. */

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import { codeOf } from '../../error-code.ts'
 import { explainFailedStep } from '../../failed-step.ts'
 import { StoreOpenError } from '../../open-error.ts'
-import { refuseForeignTables } from './foreign-tables.ts'
+import { refuseForeignTables } from './refused-databases.ts'
 import { ledgerSteps } from './schema.ts'
 
 /** The schema version of this release, which is its number of steps. */

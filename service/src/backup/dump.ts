@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 
-import { withClient } from '../ledger/postgres/connection.ts'
+import { withClient } from '../store/ledger/postgres/connection.ts'
 import { progressMs } from './copy-file.ts'
 import { createPrivateFile } from './private-file.ts'
 import { findProgram, runProgram, type RunOptions } from './programs.ts'

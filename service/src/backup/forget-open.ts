@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
 
-import { openSqliteFile } from '../ledger/sqlite/open.ts'
-import { partsOf } from '../ledger/sqlite/schema.ts'
-import { mandates } from '../ledger/tables.ts'
+import { openSqliteFile } from '../store/ledger/sqlite/open.ts'
+import { partsOf } from '../store/ledger/sqlite/schema.ts'
+import { mandates } from '../store/ledger/tables.ts'
 import { countOpen, endOpen } from './end-open.ts'
 
 /** The table with the sums of the mandates. */

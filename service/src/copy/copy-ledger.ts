@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 
-import { describeUrl } from '../ledger/postgres/address.ts'
-import { keepSecret } from '../ledger/postgres/service-secrets.ts'
-import type { LedgerFault } from '../store.ts'
-import type { Table } from '../ledger/table.ts'
+import { describeUrl } from '../store/ledger/postgres/address.ts'
+import { keepSecret } from '../store/ledger/postgres/service-secrets.ts'
+import type { LedgerFault } from '../store/store.ts'
+import type { Table } from '../store/ledger/table.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 import { withPostgresTarget, type PostgresTarget } from './postgres-target.ts'
 import { openSqliteSource, type SqliteSource } from './sqlite-source.ts'

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
 import { Kysely, sql, SqliteDialect, type RawBuilder } from 'kysely'
 
-import type { IdKind } from '../../domain/type-id.ts'
-import { openPool } from '../ledger/postgres/connection.ts'
-import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
-import { idFrom, idsOf, tableOf, type TableDialect, type Reader } from '../ledger/reads/dialect.ts'
-import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
-import type { Table } from '../ledger/table.ts'
-import { agents, apiKeys, mandates } from '../ledger/tables.ts'
+import type { IdKind } from '../domain/type-id.ts'
+import { openPool } from '../store/ledger/postgres/connection.ts'
+import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { idFrom, idsOf, tableOf, type TableDialect, type Reader } from '../store/ledger/reads/dialect.ts'
+import { sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import type { Table } from '../store/ledger/table.ts'
+import { agents, apiKeys, mandates } from '../store/ledger/tables.ts'
 
 /** A record that is active in a restored ledger. */
 export interface RevivedRecord {

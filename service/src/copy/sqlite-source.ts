@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 
-import { idText } from '../../domain/type-id.ts'
-import { storable } from '../ledger/postgres/connection.ts'
-import { openSqliteFile, type SqliteDatabase } from '../ledger/sqlite/open.ts'
-import { RowCodec, type SqlValue } from '../ledger/sqlite/row-codec.ts'
-import { columnList, wholeName } from '../ledger/sqlite/schema.ts'
-import { neededVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
-import { sqlName, type Column, type Table } from '../ledger/table.ts'
-import { StoreOpenError } from '../open-error.ts'
+import { idText } from '../domain/type-id.ts'
+import { storable } from '../store/ledger/postgres/connection.ts'
+import { openSqliteFile, type SqliteDatabase } from '../store/ledger/sqlite/open.ts'
+import { RowCodec, type SqlValue } from '../store/ledger/sqlite/row-codec.ts'
+import { columnList, wholeName } from '../store/ledger/sqlite/schema.ts'
+import { neededVersion, readSqliteVersion } from '../store/ledger/sqlite/schema-version.ts'
+import { sqlName, type Column, type Table } from '../store/ledger/table.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { copiedTables, type Row, type TableTotals } from './copied-tables.ts'
 
 /** The ledger that is copied, locked against other processes. */

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Client } from 'pg'
 
-import { codeOf } from '../../error-code.ts'
-import { StoreOpenError } from '../../open-error.ts'
-import { connectionConfig, withClient } from './connection.ts'
-import { connectionCounts } from './connection-counts.ts'
-import { readDistribution } from './distribution.ts'
+import { codeOf } from '../store/error-code.ts'
+import { StoreOpenError } from '../store/open-error.ts'
+import { connectionConfig, withClient } from '../store/ledger/postgres/connection.ts'
+import { connectionCounts } from '../store/ledger/postgres/connection.ts'
+import { readDistribution } from '../store/ledger/postgres/distribution.ts'
 
 /** The requirements of a service for its connections. */
 export interface ConnectionNeeds {

@@ -1,8 +1,8 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-import { codeOf } from '../error-code.ts'
-import { StoreOpenError } from '../open-error.ts'
+import { codeOf } from '../store/error-code.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 
 /** Creates an empty file that only this user may read. Throws a `StoreOpenError` if it fails. */
 export function createPrivateFile(path: string): void {

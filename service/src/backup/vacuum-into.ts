@@ -7,7 +7,7 @@ import { setPriority } from 'node:os'
 
 import Database from 'better-sqlite3'
 
-import { codeOf } from '../error-code.ts'
+import { codeOf } from '../store/error-code.ts'
 
 const [from = '', to = ''] = process.argv.slice(2)
 // Payments go first.

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
-import { pgBouncerMissing, startPgBouncer } from '../../../../testing/pgbouncer.ts'
-import { execute } from '../../../../testing/postgres-databases.ts'
-import { postgres18, postgresServers, type PostgresServer } from '../../../../testing/postgres.ts'
-import { makeFolder, runProcess } from '../../../../test/process.ts'
-import { checkConnections } from './connection-checks.ts'
+import { pgBouncerMissing, startPgBouncer } from '../../testing/pgbouncer.ts'
+import { execute } from '../../testing/postgres-databases.ts'
+import { postgres18, postgresServers, type PostgresServer } from '../../testing/postgres.ts'
+import { makeFolder, runProcess } from '../../test/process.ts'
+import { checkConnections } from './postgres-connections.ts'
 
 const alone = { processes: 1 }
 

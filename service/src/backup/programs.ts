@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 
 import { Client } from 'pg'
 
-import { StoreOpenError } from '../open-error.ts'
+import { StoreOpenError } from '../store/open-error.ts'
 import { runToEnd } from './run-program.ts'
 
 /** A program of PostgreSQL, such as `pg_dump`, with its release. */

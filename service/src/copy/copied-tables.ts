@@ -1,5 +1,5 @@
-import type { Table } from '../ledger/table.ts'
-import { allTables, sessions } from '../ledger/tables.ts'
+import type { Table } from '../store/ledger/table.ts'
+import { allTables, sessions } from '../store/ledger/tables.ts'
 
 /** Console sessions are not copied. */
 export const leftOutTables: readonly Table[] = [sessions]

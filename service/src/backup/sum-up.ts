@@ -1,20 +1,26 @@
 import Database from 'better-sqlite3'
 import { Kysely, sql, SqliteDialect, type Transaction } from 'kysely'
 
-import type { MicroUsdc } from '../../domain/money.ts'
-import { hasUnfinishedCopy } from '../copy/unfinished-copy.ts'
-import { openPool, withClient } from '../ledger/postgres/connection.ts'
-import { neededVersion as neededPostgresVersion, readSchemaVersion } from '../ledger/postgres/migrate.ts'
-import { postgresDialect, readerOn } from '../ledger/postgres/postgres-reader.ts'
-import { tableOf, type TableDialect, type Reader } from '../ledger/reads/dialect.ts'
-import { findLedgerFaults } from '../ledger/reads/faults.ts'
-import { amountFrom, countFrom, sumAmount, type Sums } from '../ledger/reads/sums.ts'
-import { explainOpenFailure } from '../ledger/sqlite/open.ts'
-import { neededVersion as neededSqliteVersion, readSqliteVersion } from '../ledger/sqlite/schema-version.ts'
-import { sqliteTables } from '../ledger/sqlite/sqlite-reader.ts'
-import { mandates, payments } from '../ledger/tables.ts'
-import { StoreOpenError } from '../open-error.ts'
-import type { LedgerFault } from '../store.ts'
+import type { MicroUsdc } from '../domain/money.ts'
+import { hasUnfinishedCopy } from '../store/ledger/postgres/refused-databases.ts'
+import { openPool, withClient } from '../store/ledger/postgres/connection.ts'
+import {
+  neededVersion as neededPostgresVersion,
+  readSchemaVersion,
+} from '../store/ledger/postgres/migrate.ts'
+import { postgresDialect, readerOn } from '../store/ledger/postgres/postgres-reader.ts'
+import { tableOf, type TableDialect, type Reader } from '../store/ledger/reads/dialect.ts'
+import { findLedgerFaults } from '../store/ledger/reads/faults.ts'
+import { amountFrom, countFrom, sumAmount, type Sums } from '../store/ledger/reads/sums.ts'
+import { explainOpenFailure } from '../store/ledger/sqlite/open.ts'
+import {
+  neededVersion as neededSqliteVersion,
+  readSqliteVersion,
+} from '../store/ledger/sqlite/schema-version.ts'
+import { sqliteTables } from '../store/ledger/sqlite/sqlite-reader.ts'
+import { mandates, payments } from '../store/ledger/tables.ts'
+import { StoreOpenError } from '../store/open-error.ts'
+import type { LedgerFault } from '../store/store.ts'
 
 /** The sums of a whole ledger at one moment, and its inconsistencies. */
 export interface LedgerSums {

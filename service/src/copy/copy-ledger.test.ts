@@ -8,17 +8,17 @@ import { after, before, describe, test, type TestContext } from 'node:test'
 import Database from 'better-sqlite3'
 import { Client } from 'pg'
 
-import { fillMixedLedger, type MixedLedger } from '../../../testing/ledgers/mixed-ledger.ts'
-import { postgresServers, type PostgresServer } from '../../../testing/postgres.ts'
-import { StoreLedger } from '../../../testing/store-ledger.ts'
-import { readWholeLedger } from '../../../testing/ledgers/whole-ledger.ts'
+import { fillMixedLedger, type MixedLedger } from '../../testing/ledgers/mixed-ledger.ts'
+import { postgresServers, type PostgresServer } from '../../testing/postgres.ts'
+import { StoreLedger } from '../../testing/store-ledger.ts'
+import { readWholeLedger } from '../../testing/ledgers/whole-ledger.ts'
 import { copiedTables, leftOutTables } from './copied-tables.ts'
 import { copyLedger, type CopyOptions, type CopyProgress } from './copy-ledger.ts'
-import { createIdsOfTimes } from '../../ids.ts'
-import { openSqliteLedgerStore } from '../ledger/sqlite/sqlite-ledger-store.ts'
-import { partsOf } from '../ledger/sqlite/schema.ts'
-import { allTables } from '../ledger/tables.ts'
-import { openPostgresLedgerStore } from '../ledger/postgres/postgres-ledger-store.ts'
+import { createIdsOfTimes } from '../ids.ts'
+import { openSqliteLedgerStore } from '../store/ledger/sqlite/sqlite-ledger-store.ts'
+import { partsOf } from '../store/ledger/sqlite/schema.ts'
+import { allTables } from '../store/ledger/tables.ts'
+import { openPostgresLedgerStore } from '../store/ledger/postgres/postgres-ledger-store.ts'
 
 const payments = 300
 const batch = { rows: 40, bytes: 100_000 }
@@ -79,7 +79,7 @@ for (const server of postgresServers) {
   })
 }
 
-const killedCopy = join(import.meta.dirname, '../../../testing/ledgers/killed-copy.ts')
+const killedCopy = join(import.meta.dirname, '../../testing/ledgers/killed-copy.ts')
 const server = postgresServers[0] ?? assert.fail('there is a server')
 
 test('The proof secret goes with the ledger', async (context) => {
